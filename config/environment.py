@@ -67,6 +67,23 @@ def beginning(prefix: str) -> dict[str, str]:
     return {name.removeprefix(prefix): value for name, value in found if value}
 
 
+ROLES = frozenset({"viewer", "operator", "designer", "reviewer", "admin"})
+"""Those of `pipelines.models.Role`, which is read after the settings."""
+
+
+def group_roles(name: str) -> dict[str, dict[str, list[str]]]:
+    """`reviewers=acme/app:reviewer; leads=acme/app:designer+reviewer` → {group: {"owner/project": roles}}."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for each in filter(None, (part.strip() for part in text(name).split(";"))):
+        group, _, rest = each.rpartition("=")
+        project, _, roles = rest.partition(":")
+        chosen = [role.strip() for role in roles.split("+")]
+        if not group.strip() or "/" not in project or not set(chosen) <= ROLES:
+            raise ImproperlyConfigured(f"{name}: write {each!r} as group=owner/project:role+role.")
+        found.setdefault(group.strip(), {}).setdefault(project.strip(), []).extend(chosen)
+    return found
+
+
 def folders(name: str, default: list[Path]) -> list[Path]:
     """Folders as in PATH, separated by the system's separator."""
     value = text(name)

@@ -48,6 +48,8 @@ SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", 0)
 CSRF_FAILURE_VIEW = "pipelines.web.shell.errors.csrf_failed"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+OIDC_ISSUER = env.address("OIDC_ISSUER", "") if env.text("OIDC_ISSUER") else ""
+OIDC_ORIGINS = [f"{urlsplit(OIDC_ISSUER).scheme}://{urlsplit(OIDC_ISSUER).netloc}"] if OIDC_ISSUER else []
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -57,7 +59,8 @@ CONTENT_SECURITY_POLICY = {
         "font-src": [SELF],
         "connect-src": [SELF],
         "manifest-src": [SELF],
-        "form-action": [SELF],
+        # A form that leads to the sign-in provider is sent on from here.
+        "form-action": [SELF, *OIDC_ORIGINS],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
@@ -75,6 +78,54 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "sign-in", "home", "sign-in"
+# django-allauth: sign-in, reset, second factors. People come by invitation; an address needs no confirmation.
+ACCOUNT_ADAPTER = "pipelines.web.account.adapter.AccountAdapter"
+ACCOUNT_FORMS = {"login": "pipelines.web.account.forms.SignInForm"}
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = _base.scheme
+ACCOUNT_SESSION_REMEMBER = True
+# Each by the address it comes from, and by the name within it: guessing is slowed, and locks nobody else out.
+ACCOUNT_RATE_LIMITS = {
+    "login": "30/m/ip",
+    "login_failed": "10/m/ip,5/5m/key",
+    "reset_password": "10/m/ip,3/10m/key",
+    "reset_password_from_key": "20/m/ip",
+    "signup": "20/m/ip",
+    "change_password": "5/m/user",
+    "reauthenticate": "10/m/user",
+}
+MFA_ADAPTER = "pipelines.web.account.factors.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Gateline"
+# A clock that is half a minute off still signs in.
+MFA_TOTP_TOLERANCE = 1
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+# A provider to sign in with (OpenID Connect), and the roles that its groups give.
+OIDC_NAME = env.text("OIDC_NAME", "your company")
+OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
+OIDC_ROLES = env.group_roles("OIDC_ROLES")
+SOCIALACCOUNT_ADAPTER = "pipelines.web.account.provider.ProviderAdapter"
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": OIDC_NAME,
+                "client_id": env.text("OIDC_CLIENT_ID"),
+                "secret": env.text("OIDC_CLIENT_SECRET"),
+                "settings": {"server_url": OIDC_ISSUER},
+            }
+        ]
+        if OIDC_ISSUER
+        else [],
+    }
+}
 
 # Applications
 INSTALLED_APPS = [
@@ -92,6 +143,12 @@ INSTALLED_APPS = [
     "django_cotton.apps.SimpleAppConfig",
     "template_partials.apps.SimpleAppConfig",
     "procrastinate.contrib.django",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "pipelines",
     "reviews",
     "config",
@@ -112,6 +169,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "pipelines.web.shell.anonymous.AnonymousLimit",
@@ -188,6 +246,18 @@ ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
 
 # The live bus
 REDIS_URL = env.text("REDIS_URL")
+# What every web process has to count together: guesses. The table is made by a migration.
+CACHES = {
+    "default": (
+        {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "gateline",
+        }
+        if REDIS_URL
+        else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "gateline_cache"}
+    )
+}
 CHANNEL_LAYERS = {
     "default": (
         {

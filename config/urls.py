@@ -24,3 +24,5 @@ handler400 = "pipelines.web.shell.errors.bad_request"
 handler403 = "pipelines.web.shell.errors.forbidden"
 handler404 = "pipelines.web.shell.errors.not_found"
 handler500 = "pipelines.web.shell.errors.server_error"
+# Asked for by django-allauth beyond its limits.
+handler429 = "pipelines.web.shell.errors.guessing"

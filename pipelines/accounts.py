@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 from django.db.models import Q
 
@@ -47,6 +48,11 @@ def redeem(secret: str, now: datetime) -> User:
     if usable.update(used_at=now) != 1:
         raise LinkRefused
     return link.user
+
+
+def needs_password(user: User) -> bool:
+    """Who has neither a password yet nor a provider to sign in with."""
+    return not user.has_usable_password() and not SocialAccount.objects.filter(user=user).exists()
 
 
 def mint_token(

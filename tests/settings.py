@@ -26,6 +26,7 @@ INSTALLED_APPS += ["tests.emptying"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The suite asks more than any person: tests of the bounds set their own.
 COSTLY_SECONDS = ANONYMOUS_PER_MINUTE = 0
+ACCOUNT_RATE_LIMITS = False
 # What tests make lies in the system's folder for temporary files.
 REPOSITORY_ROOTS = [*REPOSITORY_ROOTS, Path(tempfile.gettempdir())]
 # The throwaway server is ours, although DATABASE_URL names it.

@@ -45,7 +45,7 @@ class Session(APIKeyCookie):
         person = request.user
         if "Authorization" in request.headers or not isinstance(person, User):
             return None
-        if not person.is_active or not person.has_usable_password():
+        if not person.is_active or accounts.needs_password(person):
             return None
         if check_csrf(request):
             raise Forbidden(_("The page that sent this is out of date. Load it again."))

@@ -124,6 +124,12 @@ class Membership(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     roles = ArrayField(models.CharField(max_length=10, choices=Role.choices))
+    provider_roles = ArrayField(
+        models.CharField(max_length=10, choices=Role.choices),
+        default=list,
+        blank=True,
+        help_text=_("Which of them the groups of a sign-in provider gave, and take again."),
+    )
     execute = models.BooleanField(
         default=False,
         help_text=_("May publish stations that run code on a worker (house §5)."),

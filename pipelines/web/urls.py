@@ -7,6 +7,7 @@ from django.views.decorators.http import conditional_page
 from django.views.i18n import JavaScriptCatalog
 
 from pipelines.web.account import account, join, sign_in
+from pipelines.web.account.allauth_urls import urlpatterns as allauth_pages
 from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.insights import analytics, project_health
@@ -26,6 +27,7 @@ urlpatterns = [
     path("tasks/", tables.everywhere, name="tasks-everywhere"),
     # Signing in
     path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
+    *allauth_pages,
     path("sign-in/password/", sign_in.set_password, name="password-set"),
     path("sign-in/<str:secret>/", sign_in.link, name="sign-in-link"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),

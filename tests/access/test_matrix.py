@@ -149,6 +149,8 @@ class Place:
             "group": self.group.pk,
             "agent": self.agent.pk,
             "invitation": self.invitation.pk,
+            "uidb36": "1",
+            "provider_id": "nobody",
             "secret": "no-such-link",
             "page": "design",
             "picture": "move",
@@ -165,7 +167,7 @@ class Place:
 
     def address(self, name: str) -> str:
         given, pattern = self.arguments(name), ROUTES[name]
-        wanted = [argument for argument in given if f":{argument}>" in pattern]
+        wanted = [each for each in given if f":{each}>" in pattern or f"<{each}>" in pattern]
         query = f"?job={self.task.jobs.get().pk}" if name.startswith("task-log") else ""
         return reverse(name, kwargs={argument: given[argument] for argument in wanted}) + query
 

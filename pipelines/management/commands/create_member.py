@@ -61,6 +61,4 @@ class Command(printing.Command):
         return user, True
 
     def _member(self, project: Project, user: User, roles: list[str], *, execute: bool) -> Membership:
-        return members.put(
-            project, user, roles=simplify(roles), execute=execute, by=None, now=timezone.now()
-        )
+        return members.put(project, user, roles=simplify(roles), execute=execute, by=None, now=timezone.now())

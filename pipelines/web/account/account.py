@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
+from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
+from allauth.core import ratelimit
+from allauth.mfa.utils import is_mfa_enabled
+from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
@@ -15,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from pipelines import audit
 from pipelines.models import ApiToken, User
 from pipelines.web.shell.forms import NewToken, PersonalForm
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
@@ -27,6 +34,9 @@ def account(request: SignedIn) -> HttpResponse:
     if request.method == "POST":
         if form.is_valid():
             form.save()
+            if "email" in form.changed_data:
+                # Else a reset could still be mailed to the address of before.
+                EmailAddress.objects.filter(user=request.user).delete()
             messages.success(request, _("Saved"))
             return redirect("account")
         # What was refused must not show as if it were the person's.
@@ -43,6 +53,7 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
         "new_token": NewToken(),
         "tokens": ApiToken.objects.filter(user=user).order_by("revoked_at", "-created_at"),
         "sessions": sessions_of(user, request.session.session_key),
+        "second_factor": is_mfa_enabled(user),
         "now": timezone.now(),
     }
     return show(
@@ -56,12 +67,20 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
 
 
 def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
-    """Where one is signed in. Sessions are opaque to the database, so all that are alive are opened."""
+    """Where one is signed in. Sessions are opaque to the database, so all that are alive are opened. `name` stands for
+    a session on the page: the key itself would be the session."""
+    known = {each.session_key: each for each in UserSession.objects.filter(user=user)}
     found = []
     for session in Session.objects.filter(expire_date__gt=timezone.now()).order_by("-expire_date")[:2_000]:
         if session.get_decoded().get("_auth_user_id") == str(user.pk):
             found.append(
-                {"expires": session.expire_date, "this": session.session_key == this, "key": session.pk}
+                {
+                    "expires": session.expire_date,
+                    "this": session.session_key == this,
+                    "key": session.pk,
+                    "name": hashlib.sha256(session.pk.encode()).hexdigest()[:16],
+                    "began": known.get(session.pk),
+                }
             )
     return found
 
@@ -71,11 +90,15 @@ def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
 @require_POST
 def change_password(request: SignedIn) -> HttpResponse:
     """All other sessions of this person end: their proof was the old password."""
+    limited = ratelimit.consume_or_429(request, action="change_password")
+    if limited is not None:
+        return limited
     form = PasswordChangeForm(request.user, request.POST)
     if not form.is_valid():
         return page(request, password=form, status=422)
     form.save()
     update_session_auth_hash(request, request.user)
+    get_adapter().send_notification_mail("account/email/password_changed", request.user)
     messages.success(request, _("Password changed. Other browsers are signed out."))
     return redirect("account")
 
@@ -83,10 +106,16 @@ def change_password(request: SignedIn) -> HttpResponse:
 @signed_in
 @require_POST
 def end_sessions(request: SignedIn) -> HttpResponse:
-    """Sign out everywhere but here."""
-    others = [
-        each["key"] for each in sessions_of(request.user, request.session.session_key) if not each["this"]
-    ]
+    """End one (`session`, its name on the page), or sign out everywhere but here."""
+    named = request.POST.get("session", "")
+    found = sessions_of(request.user, request.session.session_key)
+    others = [each["key"] for each in found if not each["this"] and named in ("", each["name"])]
     Session.objects.filter(pk__in=others).delete()
-    messages.success(request, _("Other browsers are signed out."))
+    UserSession.objects.filter(session_key__in=others).delete()
+    now, who = timezone.now(), request.user
+    if others:
+        audit.record(
+            "sessions.ended", by=who, at=now, about=audit.ref(who), name=who.username, count=len(others)
+        )
+    messages.success(request, _("Session ended") if named else _("Other browsers are signed out."))
     return redirect("account")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth import login
+from allauth.core import ratelimit
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from pipelines.models import Invitation, User
 from pipelines.people import invitations
-from pipelines.web.account.sign_in import BACKEND
+from pipelines.web.account.sign_in import begin_session
 
 
 class JoinForm(BaseUserCreationForm):
@@ -47,6 +47,9 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     if request.user.is_authenticated:
         invitations.accept(invitation, request.user, timezone.now())
     else:
+        limited = ratelimit.consume_or_429(request, action="signup")
+        if limited is not None:
+            return limited
         form = JoinForm(request.POST)
         form.instance.email = invitation.email
         if not form.is_valid():
@@ -54,7 +57,7 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         with transaction.atomic():
             user = form.save()
             invitations.accept(invitation, user, timezone.now())
-        login(request, user, backend=BACKEND)
+        begin_session(request, user)
     project = invitation.project
     return redirect("lines", project.owner.key, project.key)
 

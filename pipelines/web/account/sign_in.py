@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.views import LoginView
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import accounts
+from pipelines.models import User
 from pipelines.web.shell.page import SignedIn, from_this_machine, signed_in
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -24,11 +26,24 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 class SignIn(LoginView):
     template_name = "account/sign_in.html"
-    redirect_authenticated_user = True
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        context = super().get_context_data(**context)
+        if settings.OIDC_ISSUER:
+            address = reverse("openid_connect_login", args=["oidc"])
+            context["provider_name"] = settings.OIDC_NAME
+            context["provider_url"] = self.passthrough_next_url(address)
+        return context
 
     def form_invalid(self, form: Any) -> HttpResponse:
         """422: the form came back with its errors."""
         return self.render_to_response(self.get_context_data(form=form), status=422)
+
+
+def begin_session(request: HttpRequest, user: User) -> None:
+    """Signs in whoever has shown a link of their own instead of a password."""
+    login(request, user, backend=BACKEND)
+    UserSession.objects.create_from_request(request)
 
 
 def _local(request: HttpRequest) -> bool:
@@ -48,7 +63,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         user = accounts.redeem(secret, timezone.now())
     except accounts.LinkRefused:
         return _plain(request, "errors/expired.html", status=410)
-    login(request, user, backend=BACKEND)
+    begin_session(request, user)
     return redirect("home" if user.has_usable_password() else "password-set")
 
 

@@ -35,6 +35,7 @@ SWEEP = """
         LIMIT 1000 FOR UPDATE SKIP LOCKED
     )"""
 MOST_REMEMBERED = 10_000
+UNKNOWN = "0.0.0.0"
 
 
 class AnonymousLimit:
@@ -94,18 +95,26 @@ def excess(requests: int, second: float, before: int, most: int) -> int:
     return max(1, round(60 - second - 60 * (most - requests) / before))
 
 
-def address_of(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     """Whose request it is. Behind a proxy: the last address of X-Forwarded-For, the one that the proxy itself saw;
-    those before it are the client's own words. A network of IPv6 counts
-    as one: whoever has one has all of its addresses."""
+    those before it are the client's own words. 0.0.0.0 where nobody knows."""
     seen = str(request.META.get("REMOTE_ADDR") or "")
     if settings.TRUST_PROXY:
         seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or seen
     try:
         address = ipaddress.ip_address(seen.partition("%")[0])
     except ValueError:
+        return UNKNOWN
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
+
+
+def address_of(request: HttpRequest) -> str:
+    """As one client: a network of IPv6 counts as one, since whoever has one has all of its addresses."""
+    known = client_address(request)
+    if known == UNKNOWN:
         return "unknown"
+    address = ipaddress.ip_address(known)
     if isinstance(address, ipaddress.IPv6Address):
-        mapped = address.ipv4_mapped
-        return str(mapped) if mapped else str(ipaddress.IPv6Network((address, 64), strict=False))
-    return str(address)
+        return str(ipaddress.IPv6Network((address, 64), strict=False))
+    return known

@@ -62,6 +62,11 @@ def too_many(request: HttpRequest, seconds: int, reason: str = "") -> HttpRespon
     return response
 
 
+def guessing(request: HttpRequest) -> HttpResponse:
+    """429 for whoever tries names, passwords or codes (`ACCOUNT_RATE_LIMITS`)."""
+    return too_many(request, 60)
+
+
 def _page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
     return render(request, f"errors/{status}.html", context, status=status)
 

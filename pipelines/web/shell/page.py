@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from pipelines import access
+from pipelines import access, accounts
 from pipelines.errors import NotFound
 from pipelines.models import Line, Project, User
 from pipelines.web.shell import errors
@@ -44,7 +44,7 @@ def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return _go(request, "sign-in")
-        if not request.user.has_usable_password() and request.path != reverse("password-set"):
+        if accounts.needs_password(request.user) and request.path != reverse("password-set"):
             return _go(request, "password-set")
         return view(request, *args, **kwargs)
 

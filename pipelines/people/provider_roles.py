@@ -1,0 +1,96 @@
+"""Roles that the groups of a sign-in provider give: at each sign-in they are given and taken as the groups say, beside
+the roles that an admin gave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from django.db import transaction
+
+from pipelines import audit
+from pipelines.models import Group, Membership, Project, Role, User
+
+# {group of the provider: {"owner/project": roles}}
+Mapped = Mapping[str, Mapping[str, Collection[str]]]
+
+
+@transaction.atomic
+def apply(user: User, groups: Iterable[str], mapped: Mapped, now: datetime) -> None:
+    """A membership that nothing gives any more ends; the last admin of a project stays one."""
+    given = _given(groups, mapped)
+    held = {each.project_id: each for each in _held(user)}
+    projects = {each.pk: each for each in _projects(given)}
+    for project_id in sorted(held.keys() | projects.keys()):
+        member = held.get(project_id)
+        project = projects.get(project_id) or held[project_id].project
+        _settle(user, project, member, given.get(str(project), frozenset()), now)
+
+
+def _settle(
+    user: User, project: Project, member: Membership | None, roles: frozenset[str], now: datetime
+) -> None:
+    before = list(member.roles) if member else []
+    own = set(before) - set(member.provider_roles if member else ())
+    after = [role for role in Role.values if role in own | roles]
+    if member and Role.ADMIN in before and Role.ADMIN not in after and _is_last_admin(member):
+        after = [*after, Role.ADMIN.value]
+    if member is None:
+        if after:
+            Membership.objects.create(project=project, user=user, roles=after, provider_roles=sorted(roles))
+            _record("member.added", user, project, now, roles=after)
+        return
+    if not after:
+        _record("member.removed", user, project, now, roles=before)
+        member.delete()
+        for group in Group.objects.filter(project=project, members=user):
+            group.members.remove(user)
+        return
+    member.roles, member.provider_roles = after, sorted(roles)
+    member.save(update_fields=["roles", "provider_roles"])
+    if set(before) != set(after):
+        _record("member.changed", user, project, now, before={"roles": before}, after={"roles": after})
+
+
+def _given(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:
+    """{"owner/project": roles} of all these groups together."""
+    found: dict[str, set[str]] = {}
+    for group in groups:
+        for project, roles in mapped.get(group, {}).items():
+            found.setdefault(project, set()).update(roles)
+    return {project: frozenset(roles) for project, roles in found.items()}
+
+
+def _held(user: User) -> Iterable[Membership]:
+    """Those in which a provider gave something, and all others of the user: their own roles stay."""
+    return (
+        Membership.objects.select_for_update(of=("self",)).filter(user=user).select_related("project__owner")
+    )
+
+
+def _projects(given: Mapping[str, frozenset[str]]) -> list[Project]:
+    found = []
+    for name in given:
+        owner, _, key = name.partition("/")
+        found += list(Project.objects.filter(owner__key=owner, key=key).select_related("owner"))
+    return found
+
+
+def _is_last_admin(member: Membership) -> bool:
+    admins = Membership.objects.select_for_update().filter(
+        project=member.project_id, roles__contains=[Role.ADMIN]
+    )
+    return [each.pk for each in admins] == [member.pk]
+
+
+def _record(kind: str, user: User, project: Project, now: datetime, **data: object) -> None:
+    audit.record(
+        kind,
+        by=user,
+        at=now,
+        project=project,
+        about=audit.ref(user),
+        name=user.username,
+        source="provider",
+        **data,
+    )

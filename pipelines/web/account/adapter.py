@@ -1,0 +1,66 @@
+"""What django-allauth asks the product: who may sign up, whose request it is, how mail leaves, what is recorded."""
+
+from __future__ import annotations
+
+import smtplib
+from typing import Any
+
+import structlog
+from allauth.account.adapter import DefaultAccountAdapter
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.http import HttpRequest
+from django.utils import timezone
+
+from pipelines import audit
+from pipelines.models import User
+from pipelines.web.shell.anonymous import client_address
+
+log = structlog.get_logger(__name__)
+# What allauth mails to a person about their own account → what the record says of it.
+RECORDED = {
+    "account/email/password_changed": "password.set",
+    "account/email/password_set": "password.set",
+    "account/email/password_reset": "password.reset",
+    "mfa/email/totp_activated": "factor.added",
+    "mfa/email/totp_deactivated": "factor.removed",
+    "mfa/email/webauthn_added": "factor.added",
+    "mfa/email/webauthn_removed": "factor.removed",
+}
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Accounts come from invitations."""
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_address(request)
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """By address, too: by the name alone whoever guesses would lock out whom the name belongs to."""
+        name = super()._get_login_attempts_cache_key(request, **credentials)
+        return f"{self.get_client_ip(request)}:{name}"
+
+    def add_message(self, *args: Any, **kwargs: Any) -> None:
+        """Pages say what happened; a toast beside would say it twice."""
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """A mail server that is away is no fault of the page: known and unknown addresses are answered alike."""
+        try:
+            super().send_mail(template_prefix, email, context)
+        except (OSError, smtplib.SMTPException) as problem:
+            log.warning("mail_failed", kind=template_prefix, error=str(problem))
+
+    def send_notification_mail(
+        self,
+        template_prefix: str,
+        user: AbstractBaseUser,
+        context: dict[str, Any] | None = None,
+        email: str | None = None,
+    ) -> None:
+        assert isinstance(user, User)
+        kind = RECORDED.get(template_prefix)
+        if kind:
+            audit.record(kind, by=user, at=timezone.now(), about=audit.ref(user), name=user.username)
+        if user.email:
+            super().send_notification_mail(template_prefix, user, context, user.email)

@@ -1,0 +1,91 @@
+"""Signing in with a provider (OpenID Connect): who gets an account, and which roles the provider's groups give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.openid_connect import views
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from pipelines.models import User
+from pipelines.people import provider_roles
+
+View = Callable[[HttpRequest, str], HttpResponse]
+log = structlog.get_logger(__name__)
+
+
+def _reachable(view: View) -> View:
+    """A provider that is away, or answers with an error, is said to be no confirmation."""
+
+    def guarded(request: HttpRequest, provider_id: str) -> HttpResponse:
+        try:
+            return view(request, provider_id)
+        except OSError as problem:  # whatever `requests` raises is one
+            log.warning("provider_away", exception=repr(problem))
+            return _refused(request, "failed")
+
+    return guarded
+
+
+begin = _reachable(views.login)
+come_back = _reachable(views.callback)
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """The provider vouches for its people; without a role they see nothing."""
+        return True
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        user = sociallogin.user
+        assert isinstance(user, User)
+        if sociallogin.is_existing:
+            _settle_roles(user, sociallogin)
+        elif sociallogin.state.get("process") != "connect" and _taken(user.email):
+            # Whoever typed this address into their account has not shown that it is theirs.
+            raise ImmediateHttpResponse(_refused(request, "taken"))
+
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        user = super().save_user(request, sociallogin, form)
+        assert isinstance(user, User)
+        _settle_roles(user, sociallogin)
+        return user
+
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:
+        return reverse("account")
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: Any,
+        error: Any = None,
+        exception: Exception | None = None,
+        extra_context: Any = None,
+    ) -> None:
+        log.warning("provider_refused", error=str(error), exception=repr(exception))
+        raise ImmediateHttpResponse(_refused(request, "failed"))
+
+
+def _settle_roles(user: User, sociallogin: SocialLogin) -> None:
+    claims = sociallogin.account.extra_data
+    claims = claims.get("userinfo") or claims.get("id_token") or claims
+    groups = claims.get(settings.OIDC_GROUPS_CLAIM, [])
+    named = [groups] if isinstance(groups, str) else [each for each in groups if isinstance(each, str)]
+    provider_roles.apply(user, named, settings.OIDC_ROLES, timezone.now())
+
+
+def _taken(email: str) -> bool:
+    return bool(email) and User.objects.filter(email__iexact=email).exists()
+
+
+def _refused(request: HttpRequest, why: str) -> HttpResponse:
+    return render(request, "errors/provider.html", {"why": why}, status=409 if why == "taken" else 403)

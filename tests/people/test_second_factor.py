@@ -1,0 +1,126 @@
+"""Second factors: the code of an app, recovery codes, and what they keep out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth as totp
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from pipelines.models import AdministrativeAct
+from tests.factories import World
+from tests.pages.conftest import PASSWORD, client_of, text
+
+pytestmark = pytest.mark.django_db
+
+
+def code_of(secret: str, steps: int = 0) -> str:
+    """The code of so many steps from now."""
+    _before, counter, _after = totp.yield_hotp_counters_from_time()
+    return totp.format_hotp_value(totp.hotp_value(secret, counter + steps))
+
+
+def signed_in_by_form(world: World) -> Client:
+    client_of(world.viewer)
+    client = Client()
+    client.post(reverse("sign-in"), {"username": world.viewer.username, "password": PASSWORD})
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    return client
+
+
+def turned_on(client: Client) -> str:
+    page = text(client.get(reverse("mfa_activate_totp")))
+    secret = re.search(r"<code>([A-Z2-7]{16,})</code>", page).group(1)  # type: ignore[union-attr]
+    answer = client.post(reverse("mfa_activate_totp"), {"code": code_of(secret)})
+    assert answer.headers["Location"] == reverse("mfa_view_recovery_codes")
+    return secret
+
+
+def recovery_codes(client: Client) -> list[str]:
+    page = client.get(reverse("mfa_view_recovery_codes")).content.decode()
+    return re.findall(r"\b\d{8}\b", page)
+
+
+def half_way(world: World) -> Client:
+    """Past the password, before the code."""
+    client = Client()
+    answer = client.post(reverse("sign-in"), {"username": world.viewer.username, "password": PASSWORD})
+    assert answer.headers["Location"].startswith(reverse("mfa_authenticate"))
+    return client
+
+
+def test_the_password_alone_signs_nobody_in_any_more(world: World) -> None:
+    secret = turned_on(signed_in_by_form(world))
+    client = half_way(world)
+    assert client.get(reverse("home")).status_code == 302
+    wrong = client.post(reverse("mfa_authenticate"), {"code": "000000"})
+    assert "_auth_user_id" not in client.session
+    assert wrong.status_code == 200
+    # The code that turned it on is used up.
+    answer = client.post(reverse("mfa_authenticate"), {"code": code_of(secret, 1)})
+    assert answer.headers["Location"] == reverse("home")
+    assert client.get(reverse("home")).status_code == 200
+
+
+def test_a_recovery_code_signs_in_once(world: World) -> None:
+    client = signed_in_by_form(world)
+    turned_on(client)
+    codes = recovery_codes(client)
+    assert len(codes) == 10
+    answer = half_way(world).post(reverse("mfa_authenticate"), {"code": codes[0]})
+    assert answer.headers["Location"] == reverse("home")
+    assert half_way(world).post(reverse("mfa_authenticate"), {"code": codes[0]}).status_code == 200
+    assert recovery_codes(client) == codes[1:]
+
+
+def test_turning_it_on_asks_for_the_password_again_where_it_was_not_just_given(world: World) -> None:
+    client = client_of(world.viewer)
+    answer = client.get(reverse("mfa_activate_totp"))
+    assert answer.headers["Location"].startswith(reverse("account_reauthenticate"))
+    wrong = client.post(answer.headers["Location"], {"password": "wrong"})
+    assert wrong.status_code == 200
+    right = client.post(answer.headers["Location"], {"password": PASSWORD})
+    assert right.headers["Location"] == reverse("mfa_activate_totp")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_turning_it_off_takes_the_recovery_codes_along(world: World) -> None:
+    client = signed_in_by_form(world)
+    turned_on(client)
+    answer = client.post(reverse("mfa_deactivate_totp"))
+    assert answer.headers["Location"] == reverse("mfa_index")
+    assert not Authenticator.objects.exists()
+    assert signed_in_by_form(world).get(reverse("home")).status_code == 200
+    kinds = AdministrativeAct.objects.order_by("pk").values_list("kind", flat=True)
+    assert list(kinds) == ["factor.added", "factor.removed"]
+
+
+def test_keys_are_encrypted_where_they_are_stored(world: World) -> None:
+    client = signed_in_by_form(world)
+    secret = turned_on(client)
+    stored = str(list(Authenticator.objects.values_list("data", flat=True)))
+    assert secret not in stored
+    assert not any(code in stored for code in recovery_codes(client))
+
+
+def test_codes_are_not_guessed(world: World, settings: Settings) -> None:
+    secret = turned_on(signed_in_by_form(world))
+    settings.ACCOUNT_RATE_LIMITS = {"login_failed": "1000/m/ip,5/5m/key"}
+    cache.clear()
+    client = half_way(world)
+    pages = [text(client.post(reverse("mfa_authenticate"), {"code": f"{n:06}"})) for n in range(7)]
+    assert ["Too many" in page for page in pages] == [False] * 5 + [True] * 2
+    client.post(reverse("mfa_authenticate"), {"code": code_of(secret, 1)})
+    assert "_auth_user_id" not in client.session
+
+
+def test_a_reset_password_does_not_open_the_second_factor(world: World) -> None:
+    turned_on(signed_in_by_form(world))
+    world.viewer.set_password(PASSWORD)
+    world.viewer.save()
+    assert half_way(world).get(reverse("home")).status_code == 302
