@@ -55,6 +55,7 @@ urlpatterns = [
     path(f"{IN}settings/", settings.members, name="project-settings"),
     path(f"{IN}settings/members/add/", settings.add_member, name="member-add"),
     path(f"{IN}settings/members/<int:member>/", settings.change_member, name="member-change"),
+    path(f"{IN}settings/leave/", settings.leave, name="project-leave"),
     path(f"{IN}settings/invitations/", invitations.invite, name="member-invite"),
     path(f"{IN}settings/invitations/<int:invitation>/", invitations.change, name="invitation-change"),
     path(f"{IN}settings/audit/", audit.audit_log, name="project-audit"),

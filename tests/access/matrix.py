@@ -84,6 +84,7 @@ GET  task-new-choose         >          0         -       y         y         y 
 GET  project-settings        >          0         y       y         y         y         y      >
 POST member-add              >          0         -       -         -         -         y      >
 POST member-change           >          0         -       -         -         -         y      >
+POST project-leave           >          0         y       y         y         y         y      >
 POST member-invite           >          0         -       -         -         -         y      >
 POST invitation-change       >          0         -       -         -         -         y      >
 GET  project-audit           >          0         -       -         -         -         y      >

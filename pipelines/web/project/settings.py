@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import access
-from pipelines.models import Group, Membership, Project, Role
+from pipelines.models import Group, Membership, Project, Role, User
 from pipelines.people import groups as groups_of
+from pipelines.people import leaving
 from pipelines.people import members as members_of
 from pipelines.queries import workers
 from pipelines.web.project import invitation_list
@@ -93,18 +94,54 @@ def change_member(request: SignedIn, project: Project, member: int) -> HttpRespo
     if not removing and not form.is_valid():
         messages.error(request, str(next(iter(form.errors.values()))[0]))
         return redirect(_address(project, "project-settings"))
-    who = {"by": request.user, "now": timezone.now()}
     try:
         if removing:
-            members_of.remove(project, member, **who)
+            _remove(project, member, request.user)
         else:
             given = form.cleaned_data
-            members_of.change(project, member, roles=given["roles"], execute=given["execute"], **who)
-    except members_of.LastAdmin:
-        messages.error(request, _("A project keeps at least one admin. Make somebody else an admin first."))
+            members_of.change(
+                project,
+                member,
+                roles=given["roles"],
+                execute=given["execute"],
+                by=request.user,
+                now=timezone.now(),
+            )
+    except (members_of.LastAdmin, leaving.NeedsHeir) as refused:
+        messages.error(request, _why(refused))
     else:
         messages.success(request, _("Saved"))
     return redirect(_address(project, "project-settings"))
+
+
+def _remove(project: Project, member: int, by: User) -> None:
+    """Who removes somebody takes over their agents. Raises NotFound, LastAdmin, NeedsHeir."""
+    found = Membership.objects.filter(project=project, pk=member).select_related("user").first()
+    if found is None:
+        raise Http404
+    heir = by if found.user_id != by.pk else None
+    leaving.leave(project, found.user, heir=heir, by=by, now=timezone.now())
+
+
+@in_project("view")
+@require_POST
+def leave(request: SignedIn, project: Project) -> HttpResponse:
+    """Of one's own accord (`leave` in the form); who answers for agents hands them on first."""
+    if "leave" not in request.POST:
+        return errors.bad_request(request)
+    try:
+        leaving.leave(project, request.user, heir=None, by=request.user, now=timezone.now())
+    except (members_of.LastAdmin, leaving.NeedsHeir) as refused:
+        messages.error(request, _why(refused))
+        return redirect(_address(project, "project-settings"))
+    messages.success(request, _("You have left %(project)s.") % {"project": project.name or project.key})
+    return redirect("home")
+
+
+def _why(refused: Exception) -> str:
+    if isinstance(refused, leaving.NeedsHeir):
+        return _("You answer for agents of this project. Give each another owner first.")
+    return _("A project keeps at least one admin. Make somebody else an admin first.")
 
 
 @in_project("admin")

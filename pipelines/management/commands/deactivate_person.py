@@ -1,0 +1,45 @@
+"""manage.py deactivate_person NAME --heir NAME: nobody signs in as this person any more, and their tokens die."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Conflict
+from pipelines.management import printing
+from pipelines.models import User
+from pipelines.people import leaving
+
+
+class Command(printing.Command):
+    help = (
+        "Deactivate a person who has left: sessions and tokens end, open invitations are revoked, and the heir takes "
+        "over their agents in each project. With --again the person can sign in again; tokens stay dead."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="the user name")
+        parser.add_argument("--heir", default="", help="user name of a member who takes over agents")
+        parser.add_argument("--again", action="store_true", help="activate the person again")
+
+    def handle(self, *, name: str, heir: str, again: bool, **options: Any) -> None:
+        user, now = _person(name), timezone.now()
+        if again:
+            leaving.reactivate(user, by=None, now=now)
+            self.stdout.write(_("“%s” can sign in again.") % name)
+            return
+        try:
+            leaving.deactivate(user, heir=_person(heir) if heir else None, by=None, now=now)
+        except Conflict as refused:
+            raise CommandError(str(refused)) from refused
+        self.stdout.write(_("“%s” is deactivated.") % name)
+
+
+def _person(name: str) -> User:
+    found = User.objects.filter(username=name).first()
+    if found is None:
+        raise CommandError(_("There is no user “%s”.") % name)
+    return found
