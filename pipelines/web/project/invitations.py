@@ -35,7 +35,9 @@ def invite(request: SignedIn, project: Project) -> HttpResponse:
         now=timezone.now(),
     )
     count = len(made)
-    messages.success(request, ngettext("%(n)s invitation", "%(n)s invitations", count) % {"n": count})
+    messages.success(
+        request, ngettext("%(n)s invitation created", "%(n)s invitations created", count) % {"n": count}
+    )
     return redirect("project-settings", project.owner.key, project.key)
 
 
