@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, count
 from time import monotonic
 from typing import Any
 
@@ -17,6 +16,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid, NotFound, Refused
 from pipelines.models import Line, Scenario, User
 from pipelines.queries import versions
+from pipelines.routing.basics import keys
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
@@ -104,7 +104,7 @@ def free_key(line: Line, name: str) -> str:
     """A key that none of the line's scenarios has, made of a name."""
     taken = set(line.scenarios.values_list("key", flat=True))
     plain = slugify(name)[:56].strip("-_") or "scenario"
-    return next(key for key in chain([plain], (f"{plain}-{n}" for n in count(2))) if key not in taken)
+    return keys.free_key(plain, taken)
 
 
 def _number(against: str | int) -> int:

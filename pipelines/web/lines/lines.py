@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import count
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -25,6 +24,7 @@ from pipelines.models import Line, LineVersion, Project
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import leaving_network_open
+from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.networks import as_published, to_publish
@@ -102,7 +102,7 @@ def _begun(
 ) -> Line:
     """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
     taken = set(project.lines.filter(key__startswith=wanted).values_list("key", flat=True))
-    key = next(each for each in _numbered(wanted) if each not in taken)
+    key = free_key(wanted, taken)
     return publishing.create_line(project, key, name, under(key), request.user)
 
 
@@ -111,11 +111,6 @@ def _empty(request: SignedIn, project: Project, name: str) -> Line:
         return {"gateline": 1, "key": key, "name": name, "stations": []}
 
     return _begun(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
-
-
-def _numbered(key: str) -> Iterator[str]:
-    yield key
-    yield from (f"{key}-{number}" for number in count(2))
 
 
 @cache
