@@ -357,6 +357,86 @@ def test_lists_durations_and_buttons_are_one_request_too(
     keeps_its_comment(line)
 
 
+def test_what_a_control_turns_into_something_else_is_one_request_too(
+    canvas: Page, line: Line, world: World, asked: list[str]
+) -> None:
+    """Quoted arguments, JSON over what has no field, choices that turn their part, fields with company."""
+    form, drafts = canvas.locator(".ef-form"), iter(range(2, 100))
+
+    def fill(label: str, text: str) -> None:
+        form.get_by_label(label, exact=True).first.fill(text)
+        canvas.keyboard.press("Control+Enter")
+        stored(label)
+
+    def choose(label: str, value: str) -> None:
+        form.get_by_label(label, exact=True).first.select_option(value)
+        stored(label)
+
+    def stored(label: str) -> None:
+        expect(canvas.locator(".ed-whose")).to_contain_text(f"Draft {next(drafts)}")
+        saved(canvas)
+        assert [each for each in asked if "/forms/" in each], label
+        assert not [each for each in asked if each.startswith(("PATCH", "PUT"))], label
+        asked.clear()
+
+    configure(canvas, "build")
+    unfold(form, "Everything else")
+    unfold(form, "Gate and join")
+    fill("Program and arguments", "make 'all of it' \"a {{ input.who }}\"")
+    fill("Everything else", '{"extra": {"ours": [1]}}')
+    form.get_by_label("Check", exact=True).check()
+    stored("join")
+    form.get_by_label("Check", exact=True).uncheck()
+    stored("no join")
+    choose("Kind of work", "hook")
+    canvas.get_by_role("tab", name="Rules").click()
+    canvas.locator('[data-rule="on"] .ed-rule-head').click()
+    unfold(form, "Limits")
+    choose("Condition", "result")
+    choose("Condition", "not")
+    choose("Condition", "inside")
+    choose("Condition", "output")
+    choose("Comparison", "gt")
+    fill("Value", "3")
+    choose("Back to a station where the task was already", "yes")
+    choose("After that", "to:check")
+    choose("Target", "*fork")
+    rule = draft(line)["stations"][0]["rules"][0]
+    canvas.get_by_role("button", name="Close").click()
+    canvas.get_by_role("tab", name="Gates").click()
+    canvas.get_by_role("button", name="Look asked once").click()
+    for title in ("Their words", "Due, and who is told", "A tool that decides"):
+        unfold(form, title)
+    choose("Checks", "any")
+    form.get_by_role("button", name="Add a check").click()
+    stored("a check")
+    fill("Value", "high")
+    form.get_by_role("button", name="Add a requirement").click()
+    stored("a requirement")
+    choose("Asked is a", "user")
+    fill("A decision is wanted within", "4h")
+    fill("A decision is wanted within", "")
+    form.locator('[name="offers"][value="reject"]').uncheck()
+    stored("the words")
+    fill("Program and arguments", "true")
+    fill("Program and arguments", "")
+    station, gate = draft(line)["stations"][0], draft(line)["gates"][0]
+    assert station["work"] == {"kind": "hook", "argv": ["make", "all of it", "a {{ input.who }}"]}
+    assert (station["extra"], "join" in station) == ({"ours": [1]}, False)
+    assert rule["when"] == {"output": {"path": "$", "op": "gt", "value": 3}}
+    assert (rule["to"], rule["allow_revisit"], rule["on_exhausted"]) == (
+        ["check", "build"],
+        True,
+        {"to": "check"},
+    )
+    assert gate["checks"] == {"any": [{"field": "exit_code", "operator": "equals", "value": "high"}]}
+    assert (gate["approval"], gate["offers"]) == (
+        {"who": [{"user": world.admin.username}]},
+        ["approve", "send_back"],
+    )
+    assert {"due", "tool"} & set(gate) == set()
+
+
 def comment(line: Line, world: World, number: int) -> None:
     save_draft(line, "# why it is here\n" + native.dumps(DOCUMENT), world.admin, number)
 

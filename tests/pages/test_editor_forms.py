@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -90,6 +91,24 @@ EVERYTHING: dict[str, Any] = {
     "budgets": [{"key": "loops", "kind": "loop", "stations": ["lint", "ask"], "most": 3, "extra": {"x": 1}}],
     "extra": {"theirs": True},
 }  # fmt: skip
+
+
+def test_the_browser_knows_how_every_field_writes() -> None:
+    """So that one request answers and saves, whatever was typed."""
+    source = (Path(settings.BASE_DIR) / "static/editor/inspector/formWrites.ts").read_text()
+    rows = source.partition("const WRITES")[2].partition("};")[0]
+    known = set(re.findall(r"^  (\w+)[:,]", rows, re.MULTILINE))
+    said = set()
+    for declared in _fields(FormField):
+        assert declared.writes is not FormField.writes, declared
+        said |= set(re.findall(r'"(\w+)"', inspect.getsource(declared.writes.fget)))
+    assert said == known
+
+
+def _fields(parent: type[FormField]) -> Iterator[Any]:
+    for each in parent.__subclasses__():
+        yield each
+        yield from _fields(each)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import type { Rename } from "../store/commands";
 import type { Json, LineDocument } from "../store/document";
 import { type Fragment, patched } from "../store/patch";
 import type { Selection } from "../store/selection";
-import { inside, pressed, put, stepsOf, UNSURE, type Value, writtenBy } from "./formWrites";
+import { type Field, inside, pressed, put, stepsOf, UNSURE, type Value, written } from "./formWrites";
 import type { Subject } from "./subjects";
 
 export interface Change {
@@ -29,8 +29,8 @@ export function changeOf(subject: Subject, sent: Fragment, answered: Fragment): 
   };
 }
 
-/** The fragment with what was typed and then pressed, where each control says how it writes, and each button what it
- * adds; undefined where only the server can tell. */
+/** The fragment with what was typed and then pressed: each control says how it writes, and each button what it adds.
+ * Undefined where the server will refuse it. */
 export function expectedOf(
   form: Element | undefined,
   fragment: Fragment,
@@ -39,13 +39,19 @@ export function expectedOf(
 ): Fragment | undefined {
   let expected: Value = fragment as Json;
   for (const [name, values] of typed) {
-    const field = form?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`);
-    const steps = stepsOf(field?.dataset.at ?? "");
-    const value = writtenBy(field?.dataset.writes ?? "", values, inside(expected, steps));
-    if (value === UNSURE) return undefined;
-    expected = put(expected, steps, value);
+    const field = fieldOf(form?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`));
+    const next: Value | typeof UNSURE = field ? written(expected, field, values) : UNSURE;
+    if (next === UNSURE) return undefined;
+    expected = next;
   }
   return (deed ? afterDeed(form, expected, deed) : expected) as Fragment | undefined;
+}
+
+function fieldOf(block: HTMLElement | null | undefined): Field | undefined {
+  if (!block) return undefined;
+  const { writes = "", at = "", needed, given, whole, also } = block.dataset;
+  const read = (said: string | undefined) => (said ? JSON.parse(said) : undefined);
+  return { writes, at, needed: needed !== undefined, given: read(given), whole, also: read(also) };
 }
 
 function afterDeed(form: Element | undefined, expected: Value, deed: Deed): Value {

@@ -1,12 +1,13 @@
-/** What a form makes of the part that it shows, as far as the browser can tell before the server says it: what a control
- * writes, where, and what a button does to a list. Only the server knows for sure, and it compares. */
+/** What a form makes of the part that it shows, told before the server says it, so that one request asks and saves: what
+ * a control writes, where, and what a button does to a list. The server knows for sure, and it compares. */
 import type { Deed } from "../api/line";
 import type { Json } from "../store/document";
+import { same } from "../store/patch";
 
 /** undefined: the key goes. */
 export type Value = Json | undefined;
 
-/** Only the server can say. */
+/** What the server will refuse, and say why. */
 export const UNSURE = Symbol("unsure");
 
 const lined = (text: string): string => text.replace(/\r\n/g, "\n");
@@ -33,26 +34,84 @@ function listed(text: string, between: string): Value {
   return filled(Array.isArray(found) ? found : split(text, between));
 }
 
-/** Words as a shell would take them; what is quoted is for the server. */
+/** A piece of a word as a shell takes it: a template, what is quoted, what a backslash keeps, anything else. */
+const TEMPLATE = /\{\{[^{}\n]*\}\}/.source;
+const PIECE = new RegExp(
+  `(${TEMPLATE})|'((?:${TEMPLATE}|[^'])*)'|"((?:${TEMPLATE}|\\\\[\\s\\S]|[^"\\\\])*)"|\\\\([\\s\\S])|([ \\t\\r\\n]+)|([^'"\\\\])`,
+  "gy",
+);
+
+/** Words as a shell would take them. */
 function argumentsOf(text: string): Value | typeof UNSURE {
   const found = read(text, "[");
   if (Array.isArray(found)) return filled(found);
-  if (/['"\\]/.test(text.replace(TEMPLATES, ""))) return UNSURE;
-  return filled(text.match(/(?:\{\{[^{}\n]*\}\}|[^ \t\r\n])+/g) ?? []);
+  const words: string[] = [];
+  let word: string | undefined;
+  let end = 0;
+  for (const [all, template, single, double, kept, space, plain] of text.matchAll(PIECE)) {
+    end += all.length;
+    if (space === undefined) word = (word ?? "") + (template ?? single ?? unescaped(double) ?? kept ?? plain);
+    else if (word !== undefined) {
+      words.push(word);
+      word = undefined;
+    }
+  }
+  return end < text.length ? UNSURE : filled(word === undefined ? words : [...words, word]);
 }
 
-const TEMPLATES = /\{\{[^{}\n]*\}\}/g;
+const unescaped = (text: string | undefined): string | undefined => text?.replace(/\\(["\\])/g, "$1");
 
 function pairs(text: string): Value | typeof UNSURE {
-  if (text.trimStart().startsWith("{")) return read(text);
   const found: Record<string, Json> = {};
+  if (text.trimStart().startsWith("{")) return emptied(read(text));
   for (const line of lined(text).split("\n")) {
     const at = line.indexOf("=");
     if (!line.trim()) continue;
     if (at < 0) return UNSURE;
     found[line.slice(0, at).trim()] = line.slice(at + 1);
   }
-  return Object.keys(found).length > 0 ? found : undefined;
+  return emptied(found);
+}
+
+const emptied = <T>(found: T): T | undefined => (JSON.stringify(found) === "{}" ? undefined : found);
+
+/** JSON, or a text that is none. */
+function meant(text: string): Json {
+  const found = read(text);
+  return found === UNSURE || found === undefined ? text : found;
+}
+
+function valuesIn(text: string): Json {
+  const found = read(text, "[");
+  return Array.isArray(found) ? found : split(text, ",").map(meant);
+}
+
+const isObject = (value: Value): value is Record<string, Json> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** `value` without what `left` holds of it. */
+function minus(value: Value, left: Value): Value {
+  if (!isObject(value) || !isObject(left)) return left === undefined ? value : {};
+  const found: Record<string, Json> = {};
+  for (const [key, member] of Object.entries(value)) {
+    const other = left[key];
+    if (other === undefined) found[key] = member;
+    else if (isObject(member) && isObject(other) && !same(member, other)) found[key] = minus(member, other) as Json;
+  }
+  return found;
+}
+
+/** `added` over `value`, object by object. */
+function overlaid(value: Value, added: Json): Json {
+  if (!isObject(value) || !isObject(added)) return added;
+  const over = Object.entries(added).map(([key, member]) => [key, overlaid(value[key], member)]);
+  return { ...value, ...Object.fromEntries(over) };
+}
+
+/** What has no field of its own. `left`: as it stood. */
+function rest([typed = ""]: readonly string[], before: Value, left: Value): Value | typeof UNSURE {
+  const found = typed.trim() ? read(typed) : {};
+  return found === UNSURE || !isObject(found) ? UNSURE : overlaid(minus(before, left), found);
 }
 
 function number(text: string): Value {
@@ -60,13 +119,17 @@ function number(text: string): Value {
   return /^-?\d{1,15}(\.\d{1,6})?$/.test(typed) ? Number(typed) : typed || undefined;
 }
 
-/** In the order in which they stood, what is new behind them. */
-function ticked(values: readonly string[], before: Value): Value {
-  const kept = (Array.isArray(before) ? before : []).filter((each) => values.includes(String(each)));
-  return filled([...kept, ...values.filter((each) => !kept.includes(each))]);
+/** In the order in which they stood, what is new behind them; what is usual is left out. */
+function ticked(values: readonly string[], before: Value, usual: Value): Value {
+  const shown = Array.isArray(before) ? before : Array.isArray(usual) ? usual : [];
+  const kept = shown.filter((each) => values.includes(String(each)));
+  const found = [...kept, ...values.filter((each) => !kept.includes(each))];
+  const isUsual = Array.isArray(usual) && same([...found].sort(), [...usual].sort());
+  return isUsual ? undefined : filled(found);
 }
 
-type Writes = (values: readonly string[], before: Value) => Value | typeof UNSURE;
+/** `given`: what the server says besides. */
+type Writes = (values: readonly string[], before: Value, given: Value) => Value | typeof UNSURE;
 const text =
   (write: (text: string) => Value | typeof UNSURE): Writes =>
   ([typed = ""]) =>
@@ -75,7 +138,7 @@ const text =
 /** By the word of the field (`writes` in pipelines/web/editor/forms/fields.py). */
 const WRITES: Record<string, Writes> = {
   text: text((typed) => typed.trim() || undefined),
-  choice: text((typed) => typed.trim() || undefined),
+  choice: text((typed) => (typed.trim() ? lined(typed) : undefined)),
   lines: text((typed) => (typed.trim() ? lined(typed) : undefined)),
   number: text(number),
   on: (values) => values.length > 0 || undefined,
@@ -84,15 +147,49 @@ const WRITES: Record<string, Writes> = {
   words: (values) => single(filled([...values])),
   list: text((typed) => listed(typed, "\n")),
   commas: text((typed) => listed(typed, ",")),
+  commas_or_none: text((typed) => (typed.trim() === "[]" ? [] : listed(typed, ","))),
   types: text((typed) => single(listed(typed, ","))),
   arguments: text(argumentsOf),
   pairs: text(pairs),
   json: text((typed) => (typed.trim() ? read(typed) : undefined)),
+  meant: text((typed) => (typed.trim() ? meant(typed.trim()) : undefined)),
+  meant_lines: text((typed) => (typed.trim() ? meant(lined(typed)) : undefined)),
+  values: text(valuesIn),
+  verbatim: text(lined),
+  rest,
 };
 
-export function writtenBy(writes: string, values: readonly string[], before: Value): Value | typeof UNSURE {
-  return WRITES[writes]?.(values, before) ?? (WRITES[writes] ? undefined : UNSURE);
+/** What a control says of itself, in the attributes of its block. */
+export interface Field {
+  writes: string;
+  at: string;
+  /** What is empty is written, too. */
+  needed?: boolean;
+  given?: Value;
+  /** What goes where nothing is left. */
+  whole?: string;
+  /** What is written as well, by place. */
+  also?: Readonly<Record<string, Json>>;
 }
+
+/** The fragment with what was typed. */
+export function written(fragment: Value, field: Field, values: readonly string[]): Value | typeof UNSURE {
+  const { writes, at, given } = field;
+  const chosen = writes === "choice" ? inside(given, [values[0] ?? ""]) : undefined;
+  if (isObject(chosen)) return put(fragment, stepsOf(String(chosen.at)), chosen.value);
+  const found = WRITES[writes]?.(values, inside(fragment, stepsOf(at)), given);
+  if (found === UNSURE) return UNSURE;
+  const value = found === undefined && field.needed ? EMPTY[writes] : found;
+  if (value === undefined) return put(fragment, stepsOf(field.whole ?? at), undefined);
+  const also = Object.entries(field.also ?? {});
+  return put(
+    also.reduce((made, [place, other]) => put(made, stepsOf(place), other), fragment),
+    stepsOf(at),
+    value,
+  );
+}
+
+const EMPTY: Record<string, Json> = { text: "", lines: "", choice: "", list: [], commas: [] };
 
 type Steps = readonly string[];
 

@@ -190,10 +190,6 @@ class ConditionKindField(ChoiceField):
     around: ConditionSetting
 
     @property
-    def writes(self) -> str:
-        return ""
-
-    @property
     def name(self) -> str:
         return f"{super().name}#kind"
 

@@ -12,6 +12,7 @@ from django.utils.text import capfirst
 
 from pipelines.models import Project
 from pipelines.routing.document.line import Problem
+from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.answer import FormAnswer
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import Rows, Section
@@ -97,6 +98,9 @@ class FormView:
             "errors": problems,
             "faulty": bool(problems),
             "stored": json.dumps(self.found.stored[field.name]) if typed is not None else "",
+            "given": _as_data(field.given(self.found.fragment)),
+            "whole": places.name(field.whole),
+            "also": _as_data({places.name(place): value for place, value in field.also} or None),
         }
         if isinstance(field, ChoiceField):
             options = field.choices(value)
@@ -104,6 +108,10 @@ class FormView:
         if isinstance(field, SeveralField):
             found["options"] = [(each, words, each in values) for each, words in field.choices(values)]
         return found
+
+
+def _as_data(value: Any) -> str:
+    return "" if value is None else json.dumps(value)
 
 
 def _said(problem: Problem) -> str:

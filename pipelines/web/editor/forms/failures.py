@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import MAX_ROLE
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
@@ -22,8 +23,6 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     Setting,
-    first_free,
-    numbered,
     skeleton,
     values_at,
 )
@@ -145,15 +144,6 @@ class After(ExhaustedField):
         return places.put(changed, (*self.at[:2], "told"), MISSING)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToldField(TextField):
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        changed = super().written(fragment, typed)
-        if places.get(changed, self.at) is MISSING:
-            return changed
-        return places.put(changed, (*self.at[:2], "on_exhausted"), "escalate")
-
-
 def _rows(setting: Setting) -> Rows:
     stations, ends = setting.names.options("stations"), ends_of(setting)
     names = dict([*stations, *ends])
@@ -171,7 +161,7 @@ def _rows(setting: Setting) -> Rows:
         place = keys.index(setting.own) if setting.own in keys else 0
         to = keys[max(place - 1, 0)] if keys else "failed"
         taken = [*setting.names.rules, *values_at(fragment, RULES, "id")]
-        free = first_free(numbered(f"{setting.own or 'station'}-failure"), taken)
+        free = free_key(f"{setting.own or 'station'}-failure", taken)
         return {"id": free, "when": {"failure_type": ""}, "to": to, "max_retries": USUAL}
 
     return Rows(
@@ -213,7 +203,7 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField 
             options=exhausted((*stations, *ends)),
             covers=(f"{places.name(after)}.to",),
         ),
-        ToldField(
+        TextField(
             at=(*at, "told"),
             label=_("Who is told then"),
             help=_(
@@ -221,5 +211,6 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField 
             ),
             placeholder="Development Manager",
             longest=MAX_ROLE,
+            also=((after, "escalate"),),
         ),
     ]

@@ -31,7 +31,8 @@ class FieldRefused(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class FormField:
-    """`at`: where it stands in the fragment. `covers`: further places whose problems are shown here."""
+    """`at`: where it stands in the fragment. `covers`: further places whose problems are shown here. `whole`: what goes
+    where nothing is left in the field; `also`: what is written as well where something is."""
 
     at: Place
     label: str
@@ -42,13 +43,18 @@ class FormField:
     longest: int = 0
     covers: tuple[str, ...] = ()
     needed: bool = False
+    whole: Place = ()
+    also: tuple[tuple[Place, Any], ...] = ()
     widget: ClassVar[str] = "text"
 
     @property
     def writes(self) -> str:
-        """How the browser may expect what is typed to be written: a row of `WRITES` (formWrites.ts); "" where only the
-        server can say."""
-        return ""
+        """How the browser may expect what is typed to be written: a row of `WRITES` (formWrites.ts)."""
+        raise NotImplementedError
+
+    def given(self, fragment: Any) -> Any:
+        """What `writes` has to know besides, as JSON; None where that is nothing."""
+        return None
 
     @property
     def place(self) -> str:
@@ -65,7 +71,14 @@ class FormField:
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         """The fragment with what was typed. Raises Refused."""
-        return places.put(fragment, self.at, self.value(typed[0] if typed else ""))
+        return self.put(fragment, self.value(typed[0] if typed else ""))
+
+    def put(self, fragment: Any, value: Any) -> Any:
+        if value is MISSING:
+            return places.put(fragment, self.whole or self.at, MISSING)
+        for place, other in self.also:
+            fragment = places.put(fragment, place, other)
+        return places.put(fragment, self.at, value)
 
     def text(self, value: Any) -> str:
         return value if type(value) is str else as_json(value)
@@ -147,6 +160,22 @@ class ChoiceField(FormField):
     def shown(self, fragment: Any) -> list[str]:
         return super().shown(fragment) or [""]
 
+    def given(self, fragment: Any) -> Any:
+        """Of each option that writes something else than itself: where, and what."""
+        found = {}
+        for value, _words in self.options:
+            plain = places.put(fragment, self.at, value or MISSING)
+            try:
+                changed = self.written(fragment, [value])
+            except FieldRefused:
+                continue
+            if changed != plain:
+                found[value] = places.changed(fragment, changed)
+        return {
+            value: {"at": places.name(at)} | ({} if new is MISSING else {"value": new})
+            for value, (at, new) in found.items()
+        } or None
+
     def choices(self, shown: str) -> Options:
         """With what stands there now, also where it is none of them."""
         known = any(value == shown for value, words in self.options)
@@ -183,7 +212,10 @@ class SeveralField(FormField):
 
     @property
     def writes(self) -> str:
-        return "" if self.usual else "ticks"
+        return "ticks"
+
+    def given(self, fragment: Any) -> Any:
+        return list(self.usual) or None
 
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)
@@ -203,7 +235,7 @@ class SeveralField(FormField):
             value for value, words in self.choices(typed) if value in typed and value not in kept
         ]
         usual = set(chosen) == set(self.usual)
-        return places.put(fragment, self.at, MISSING if usual or not chosen else chosen)
+        return self.put(fragment, MISSING if usual or not chosen else chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,7 +341,7 @@ class AnythingField(FormField):
 
     @property
     def writes(self) -> str:
-        return "" if self.words else "json"
+        return "json" if not self.words else "meant_lines" if self.rows else "meant"
 
     def text(self, value: Any) -> str:
         return value if self.words and type(value) is str and not _is_json(value) else as_json(value)
@@ -328,6 +360,14 @@ class RestField(FormField):
 
     code: bool = True
     covered: tuple[Place, ...] = ()
+
+    @property
+    def writes(self) -> str:
+        return "rest"
+
+    def given(self, fragment: Any) -> Any:
+        left = self.left(fragment)
+        return None if left is MISSING else left
 
     @property
     def name(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, Protocol
 
 from pipelines.models import Line, Project
@@ -73,12 +72,6 @@ def values_at(fragment: Fragment, at: Place, key: str) -> list[Any]:
 def first_free(names: Iterable[str], taken: Sequence[Any]) -> str:
     """The first that is not taken, whatever stands among those; "" where all are."""
     return next((name for name in names if name not in taken), "")
-
-
-def numbered(stem: str) -> Iterator[str]:
-    """`stem`, `stem-2`, `stem-3` …"""
-    yield stem
-    yield from (f"{stem}-{number}" for number in count(2))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.gates import APPROVAL, DUE, FLUX_OFFERS, GATE, MODES, OFFERS, WORDS
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.routes import ON_REJECT
-from pipelines.web.editor.forms import checks, places, tool
+from pipelines.web.editor.forms import checks, tool
 from pipelines.web.editor.forms.approval import approvers
 from pipelines.web.editor.forms.declared import control, unplaced, words_of
-from pipelines.web.editor.forms.fields import ChoiceField, DurationField, FormField, SeveralField
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import (
     Fragment,
     Placed,
@@ -26,15 +25,6 @@ from pipelines.web.editor.forms.form import (
     with_rest,
 )
 from pipelines.web.editor.forms.words import routes
-
-
-@dataclass(frozen=True, kw_only=True)
-class DueAfter(DurationField):
-    """Without a time nothing is due."""
-
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        blank = not typed or not typed[0].strip()
-        return places.put(fragment, ("due",), places.MISSING) if blank else super().written(fragment, typed)
 
 
 class GateForm:
@@ -96,7 +86,7 @@ def _words(setting: Setting) -> list[FormField | Rows]:
 
 
 def _due(fragment: Fragment) -> list[FormField | Rows]:
-    found: list[FormField | Rows] = [control(DUE, ("due",), "after", DueAfter)]
+    found: list[FormField | Rows] = [control(DUE, ("due",), "after", whole=("due",))]
     if "due" in fragment:
         found += unplaced(DUE, ("due",), found)
     return [*found, control(GATE, (), "notify")]

@@ -9,13 +9,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.models import Agent, Group, Role
+from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, Counted, standard
 from pipelines.routing.document.policy import POLICY, Policy
 from pipelines.routing.document.stations import STATION
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, unplaced, words_of
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField, Options
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, first_free, numbered, values_at
+from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, values_at
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.editor.forms.rule import ExhaustedField
 from pipelines.web.editor.forms.words import exhausted
@@ -26,6 +27,10 @@ class Requires(ListedField):
     """An empty list says something: that nothing is needed, whatever the policy says."""
 
     between: str = ","
+
+    @property
+    def writes(self) -> str:
+        return "commas_or_none"
 
     def text(self, value: Any) -> str:
         return "[]" if value == [] else super().text(value)
@@ -111,7 +116,7 @@ def _of_preset(usual: Policy) -> str:
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
-    key = first_free(numbered(kind.replace("_", "-")), values_at(fragment, ("budgets",), "key"))
+    key = free_key(kind.replace("_", "-"), values_at(fragment, ("budgets",), "key"))
     needed: dict[str, list[str]] = {
         name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")
     }

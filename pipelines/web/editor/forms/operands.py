@@ -47,6 +47,12 @@ class Value(FormField):
         return "path" if self.known else "text"
 
     @property
+    def writes(self) -> str:
+        if self.reads_text:
+            return "verbatim"
+        return "values" if operators.takes(self.op) == "list" else "meant"
+
+    @property
     def reads_text(self) -> bool:
         return operators.takes(self.op) in ON_TEXTS or (self.texts and self.op not in operators.ORDERED)
 

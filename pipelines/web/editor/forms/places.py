@@ -44,6 +44,28 @@ def put(value: Any, place: Place, new: Any) -> Any:
     return {**inside, str(step): below}
 
 
+def changed(before: Any, after: Any) -> tuple[Place, Any]:
+    """The innermost place that holds all that differs, and what stands there after; MISSING where that is gone."""
+    if type(before) is dict and type(after) is dict:
+        steps: list[str | int] = [
+            key
+            for key in {**before, **after}
+            if key not in before or key not in after or before[key] != after[key]
+        ]
+    elif type(before) is list and type(after) is list and len(before) == len(after):
+        steps = [index for index, member in enumerate(before) if member != after[index]]
+    else:
+        return (), after
+    if len(steps) != 1:
+        return (), after
+    step = steps[0]
+    was, now = get(before, (step,)), get(after, (step,))
+    if was is MISSING or now is MISSING:
+        return (step,), now
+    at, new = changed(was, now)
+    return (step, *at), new
+
+
 def _put_member(value: Any, index: int, rest: Place, new: Any) -> Any:
     if type(value) is not list or not 0 <= index < len(value):
         return value

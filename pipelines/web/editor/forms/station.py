@@ -39,14 +39,6 @@ class StationKindField(ChoiceField):
         return places.put(fragment, ("work",), {"kind": kind, **kept})
 
 
-@dataclass(frozen=True, kw_only=True)
-class JoinOf(SeveralField):
-    """Without a station to wait for there is no join."""
-
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        return super().written(fragment, typed) if typed else places.put(fragment, ("join",), places.MISSING)
-
-
 class StationForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         kind = places.get(fragment, ("work", "kind"))
@@ -113,7 +105,7 @@ def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
     stations = [each for each in setting.names.options("stations") if each[0] != setting.own]
     fields: list[FormField | Rows] = [
         control(STATION, (), "gate", options=gates),
-        control(JOIN, ("join",), "wait_for", JoinOf, options=stations),
+        control(JOIN, ("join",), "wait_for", SeveralField, whole=("join",), options=stations),
     ]
     if places.get(fragment, ("join",)) is not places.MISSING:
         fields += unplaced(JOIN, ("join",), fields)

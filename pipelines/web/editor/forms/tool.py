@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.gate_tools import JUDGING, RETRIES, TOOL
-from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ArgumentsField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProgramField(ArgumentsField):
-    """Without a program there is no tool."""
-
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        blank = not typed or not typed[0].strip()
-        return places.put(fragment, ("tool",), places.MISSING) if blank else super().written(fragment, typed)
-
-
 def section(fragment: Fragment) -> Section:
-    program = control(TOOL, ("tool",), "argv", ProgramField)
+    program = control(TOOL, ("tool",), "argv", ArgumentsField, whole=("tool",))
     there = "tool" in fragment
     fields: list[FormField | Rows] = [program, *_judged(), *_run()] if there else [program]
     return Section(title=_("A tool that decides"), fields=fields, open=there)

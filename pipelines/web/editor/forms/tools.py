@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -21,16 +19,6 @@ from pipelines.web.editor.forms.places import MISSING, Place
 Items = list[FormField | Rows]
 AT: Place = ("work", "tools")
 POLICY: Place = ("work", "policy")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Otherwise(ChoiceField):
-    """What a policy says of calls that no rule names; without it there is no policy."""
-
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        if not typed or not typed[0]:
-            return places.put(fragment, self.at[:-1], MISSING)
-        return super().written(fragment, typed)
 
 
 def actions() -> list[tuple[str, str]]:
@@ -60,7 +48,9 @@ def tools(kind: Kind, name: str, fragment: Fragment) -> Items:
 def policy(kind: Kind, name: str, fragment: Fragment) -> Items:
     """Its rules only where there is one."""
     options = [("", _("There is no policy: every call is run")), *actions()]
-    usual = Otherwise(at=(*POLICY, "default"), label=_(kind.keys[name].label), options=options)
+    usual = ChoiceField(
+        at=(*POLICY, "default"), label=_(kind.keys[name].label), options=options, whole=POLICY
+    )
     if places.get(fragment, POLICY) is MISSING:
         return [usual]
     rules = Rows(
