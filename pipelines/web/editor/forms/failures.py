@@ -15,7 +15,7 @@ from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import MAX_ROLE
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.conditions import Types
+from pipelines.web.editor.forms.conditions.controls import Types
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField, TextField
 from pipelines.web.editor.forms.form import (
     Fragment,

@@ -12,8 +12,10 @@ from pipelines.queries.recorded import output_paths
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.rules import COMPOSE, RULE
-from pipelines.web.editor.forms import conditions, places
-from pipelines.web.editor.forms.conditions import ConditionSetting
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.conditions import nesting
+from pipelines.web.editor.forms.conditions.controls import AsJson
+from pipelines.web.editor.forms.conditions.setting import ConditionSetting, in_words
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options
 from pipelines.web.editor.forms.form import (
@@ -83,7 +85,7 @@ def _around(fragment: Fragment, setting: Setting) -> ConditionSetting:
 
 def _reads_output(condition: Any, depth: int) -> bool:
     """Recorded outputs are only looked up for a condition that could use them."""
-    if depth > conditions.DEEPEST:
+    if depth > nesting.DEEPEST:
         return False
     if type(condition) is list:
         return any(_reads_output(each, depth + 1) for each in condition)
@@ -95,24 +97,24 @@ def _reads_output(condition: Any, depth: int) -> bool:
 def _condition(fragment: Fragment, around: ConditionSetting) -> Section:
     return Section(
         title=_("When"),
-        fields=conditions.items(fragment, WHEN, around),
+        fields=nesting.items(fragment, WHEN, around),
         open=True,
         template="editor/forms/words.html",
-        context={"words": conditions.in_words(places.get(fragment, WHEN), around)},
+        context={"words": in_words(places.get(fragment, WHEN), around)},
         on_top=True,
         css="ef-when",
     )
 
 
 def _as_json(fragment: Fragment, around: ConditionSetting) -> Section:
-    whole = conditions.AsJson(
+    whole = AsJson(
         at=WHEN,
         label=_("The whole condition"),
         help=_("Leave empty for always. What has no field can be written here."),
         rows=4,
         around=around,
     )
-    shown = conditions.kind_of(places.get(fragment, WHEN))
+    shown = nesting.kind_of(places.get(fragment, WHEN))
     return Section(title=_("Condition as JSON"), fields=[whole], open=not shown)
 
 

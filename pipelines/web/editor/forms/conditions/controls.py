@@ -1,0 +1,91 @@
+"""The controls that only conditions have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.conditions.setting import ConditionSetting, refuse_faulty
+from pipelines.web.editor.forms.fields import (
+    AnythingField,
+    ChoiceField,
+    FieldRefused,
+    ListedField,
+    SeveralField,
+    parsed,
+)
+from pipelines.web.editor.forms.operands import fitting
+from pipelines.web.editor.forms.places import MISSING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words(SeveralField):
+    """One word or several; one alone is written as such. `any_of`: what the word “any” stands for."""
+
+    any_of: tuple[str, ...]
+
+    @property
+    def writes(self) -> str:
+        return "words"
+
+    def shown(self, fragment: Any) -> list[str]:
+        value = places.get(fragment, self.at)
+        said = [value] if type(value) is str else list(value or ())
+        return list(
+            dict.fromkeys(
+                [each for each in said if each != "any"] + list(self.any_of if "any" in said else ())
+            )
+        )
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        chosen = [value for value, _words in self.options if value in typed]
+        if not chosen:
+            raise FieldRefused(_("nothing is chosen, so it would never be true"), _("choose at least one"))
+        return places.put(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Types(ListedField):
+    """Failure types; one alone is written as such."""
+
+    @property
+    def writes(self) -> str:
+        return "types"
+
+    def text(self, value: Any) -> str:
+        return super().text([value] if type(value) is str else value)
+
+    def value(self, typed: str) -> Any:
+        found = super().value(typed)
+        if not found or found is MISSING:
+            raise FieldRefused(_("names no failure type, so it would never be true"), _("for example flaky"))
+        return found[0] if type(found) is list and len(found) == 1 else found
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorField(ChoiceField):
+    """The value that it compares with comes along, as far as the new operator can use it."""
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        op = typed[0] if typed else ""
+        test = places.get(fragment, self.at[:-1])
+        changed = fitting(test if type(test) is dict else {}, op, text_only="eval" in self.at[-2:-1])
+        return places.put(fragment, self.at[:-1], changed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsJson(AnythingField):
+    """A whole condition as JSON: what is faulty in it is told with its place."""
+
+    around: ConditionSetting
+
+    def value(self, typed: str) -> Any:
+        if not typed.strip():
+            return MISSING
+        condition = parsed(typed)
+        refuse_faulty(condition, self.around)
+        return condition

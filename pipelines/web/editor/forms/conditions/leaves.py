@@ -1,0 +1,250 @@
+"""The conditions that hold no others, a row each: its name, the simplest one, what fields can show, the fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.basics.outcome import RESULTS, VERDICTS
+from pipelines.routing.basics.values import TYPES
+from pipelines.routing.document import operators
+from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.reading.conditions import ANY_RESULT, ANY_VERDICT
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.conditions.controls import OperatorField, Types, Words
+from pipelines.web.editor.forms.conditions.setting import ConditionSetting
+from pipelines.web.editor.forms.fields import (
+    ArgumentsField,
+    ChoiceField,
+    DurationField,
+    FormField,
+    NumberField,
+    Options,
+    TextField,
+)
+from pipelines.web.editor.forms.form import Rows
+from pipelines.web.editor.forms.operands import PathField, Value
+from pipelines.web.editor.forms.places import Place
+
+Items = list[FormField | Rows]
+
+
+def _none(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    return []
+
+
+def _is_object(value: Any) -> bool:
+    return type(value) is dict
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionKind:
+    """`new`: what its key says in the simplest one, which can be read as it stands and says something likely; `answer`:
+    what that wants of who is asked, in a key beside. `fits`: whether fields can show what the key says."""
+
+    label: Callable[[], str]
+    new: Callable[[ConditionSetting], Any]
+    fits: Callable[[Any], bool] = _is_object
+    fields: Callable[[Any, Place, ConditionSetting], Items] = _none
+    answer: str = ""
+
+
+def _words(value: Any, known: Sequence[str]) -> bool:
+    said = [value] if type(value) is str else value
+    return type(said) is list and all(type(each) is str and each in (*known, "any") for each in said)
+
+
+def _texts(value: Any) -> bool:
+    return type(value) is str or (type(value) is list and all(type(each) is str for each in value))
+
+
+def _result(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    words = {
+        "success": _("success"),
+        "failure": _("failure"),
+        "cancelled": _("cancelled"),
+        "blocked": _("blocked"),
+    }
+    options = [(each, words[each]) for each in RESULTS]
+    return [Words(at=(*at, "result"), label=_("Result is"), options=options, any_of=ANY_RESULT)]
+
+
+def _verdict(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    words = {"pass": _("pass"), "fail": _("fail"), "blocked": _("blocked")}
+    options = [(each, words[each]) for each in VERDICTS]
+    return [Words(at=(*at, "verdict"), label=_("Verdict is"), options=options, any_of=ANY_VERDICT)]
+
+
+def _failure_type(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    return [
+        Types(
+            at=(*at, "failure_type"),
+            label=_("Failure type is"),
+            help=_("Comma-separated; any of them matches."),
+            between=",",
+        )
+    ]
+
+
+def _eval(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    place = (*at, "eval")
+    op = places.get(fragment, (*place, "op"))
+    return [
+        OperatorField(at=(*place, "op"), label=_("Eval"), options=_operators((*operators.COMMON, "range"))),
+        Value(
+            at=(*place, "value"),
+            label=_("Value"),
+            op=op,
+            texts=True,
+            placeholder="200,299" if op == "range" else "ok",
+            known=_evals(around) if op in ("equals", "not_equals") else (),
+        ),
+    ]
+
+
+def _evals(around: ConditionSetting) -> tuple[tuple[str, str], ...]:
+    """What a station of this kind says by itself (dialects B11)."""
+    kind = next((each.kind for each in around.names.stations if each.key == around.station), "")
+    own = KINDS[kind].evals if kind in KINDS else ()
+    return tuple((word, "") for word in dict.fromkeys((*own, *DERIVED))) if own else ()
+
+
+DERIVED = ("ok", "error", "cancelled", "blocked")
+"""What an outcome that says no eval has."""
+
+
+def _operators(known: Sequence[str]) -> Options:
+    return [(op, _(words)) for op, words in operators.WORDS.items() if op in known]
+
+
+SEVERAL = re.compile(r"[*?,:]|\.\.")
+
+
+def _output(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    place = (*at, "output")
+    test = places.get(fragment, place)
+    op = test.get("op")
+    path = test.get("path")
+    found: Items = [
+        PathField(
+            at=(*place, "path"),
+            label=_("Path"),
+            options=(),
+            free=True,
+            known=tuple(around.paths),
+            needed=True,
+        )
+    ]
+    if "of" in test or (type(path) is str and path.startswith("$") and SEVERAL.search(path)):
+        some = [
+            ("", _("some of them")),
+            ("every", _("every one of them")),
+            ("count", _("how many there are")),
+        ]
+        found.append(ChoiceField(at=(*place, "of"), label=_("Of what it finds"), options=some))
+    known = (*operators.OUTPUT, *operators.ALONE)
+    found.append(OperatorField(at=(*place, "op"), label=_("Comparison"), options=_operators(known)))
+    if op == "type":
+        types = [(each, each) for each in TYPES]
+        found.append(ChoiceField(at=(*place, "value"), label=_("Type"), options=types, needed=True))
+    elif op not in operators.ALONE:
+        found.append(Value(at=(*place, "value"), label=_("Value"), op=op, needed=True))
+    return found
+
+
+def _edge(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    place = (*at, "edge")
+    stations = around.names.options("stations")
+    return [
+        ChoiceField(at=(*place, "from"), label=_("From"), options=stations, needed=True),
+        ChoiceField(
+            at=(*place, "to"), label=_("To"), options=[*stations, *around.names.options("ends")], needed=True
+        ),
+        NumberField(at=(*place, "at_least"), label=_("At least this many times"), needed=True),
+    ]
+
+
+def _agentic(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    return [
+        TextField(at=(*at, "agentic", "question"), label=_("Question"), rows=2, needed=True),
+        ChoiceField(
+            at=(*at, "agentic", "evaluator"),
+            label=_("Who answers"),
+            options=[
+                ("", _("Whoever there is: an evaluator, a model, else a person")),
+                ("worker", _("The evaluator of a runner")),
+                ("model", _("A model")),
+                ("person", _("A person")),
+            ],
+        ),
+        ChoiceField(
+            at=(*at, "answer"), label=_("Answer"), options=[("yes", _("yes")), ("no", _("no"))], needed=True
+        ),
+    ]
+
+
+def _hook(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    answers = [("pass", _("pass: exit code 0")), ("block", _("block: anything else"))]
+    return [
+        ArgumentsField(at=(*at, "hook", "argv"), label=_("Program and arguments"), rows=2),
+        DurationField(at=(*at, "hook", "timeout"), label=_("Timeout"), placeholder="60s"),
+        ChoiceField(at=(*at, "answer"), label=_("Answer"), options=answers, needed=True),
+    ]
+
+
+def _usual_edge(around: ConditionSetting) -> dict[str, Any]:
+    stations = around.names.stations
+    after = next((each.key for each in stations if each.key != around.station), around.station)
+    return {"from": around.station, "to": after, "at_least": 1}
+
+
+LEAVES: Mapping[str, ConditionKind] = {
+    "always": ConditionKind(
+        label=lambda: _("Always"), new=lambda around: True, fits=lambda value: value is True
+    ),
+    "result": ConditionKind(
+        label=lambda: _("Result"),
+        new=lambda around: "success",
+        fits=lambda value: _words(value, RESULTS),
+        fields=_result,
+    ),
+    "output": ConditionKind(
+        label=lambda: _("Output"),
+        new=lambda around: {"path": around.paths[0][0] if around.paths else "$", "op": "exists"},
+        fits=lambda value: type(value) is dict and value.get("op") in operators.WORDS,
+        fields=_output,
+    ),
+    "verdict": ConditionKind(
+        label=lambda: _("Verdict"),
+        new=lambda around: "pass",
+        fits=lambda value: _words(value, VERDICTS),
+        fields=_verdict,
+    ),
+    "eval": ConditionKind(
+        label=lambda: _("Eval"),
+        new=lambda around: {"op": "equals", "value": "ok"},
+        fits=lambda value: type(value) is dict and value.get("op") in (*operators.COMMON, "range"),
+        fields=_eval,
+    ),
+    "failure_type": ConditionKind(
+        label=lambda: _("Failure type"), new=lambda around: "flaky", fits=_texts, fields=_failure_type
+    ),
+    "edge": ConditionKind(label=lambda: _("How often a path was taken"), new=_usual_edge, fields=_edge),
+    "agentic": ConditionKind(
+        label=lambda: _("An evaluator answers"),
+        new=lambda around: {"question": _("Is the result good enough?")},
+        fields=_agentic,
+        answer="yes",
+    ),
+    "hook": ConditionKind(
+        label=lambda: _("A script answers"),
+        new=lambda around: {"argv": ["true"]},
+        fields=_hook,
+        answer="pass",
+    ),
+}
+"""In the order in which they are offered."""

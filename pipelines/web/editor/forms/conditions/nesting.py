@@ -1,0 +1,152 @@
+"""A condition as fields: what it is, what that reads, and its members, nested as deep as it is.
+
+What was not changed in a field is never written, so a form that is only looked at, or changed elsewhere, leaves every
+condition exactly as it is. What has no form is shown as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.conditions.leaves import LEAVES
+from pipelines.web.editor.forms.conditions.setting import ConditionSetting, in_words
+from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FieldRefused, FormField, Options
+from pipelines.web.editor.forms.form import Rows
+from pipelines.web.editor.forms.places import MISSING, Place
+
+DEEPEST = 20
+"""Levels that are shown as fields; what lies deeper is JSON."""
+GROUPS: Mapping[str, Callable[[], str]] = {
+    "all": lambda: _("All of"),
+    "any": lambda: _("Any of"),
+    "not": lambda: _("Not"),
+}
+KINDS = {key: leaf.label for key, leaf in LEAVES.items()} | {**GROUPS}
+"""What a condition may be, in words, in the order in which it is offered."""
+
+
+def new(kind: str, around: ConditionSetting) -> dict[str, Any]:
+    """The simplest condition of this kind."""
+    leaf = LEAVES.get(kind)
+    if leaf is None:
+        simplest = {"result": LEAVES["result"].new(around)}
+        return {kind: simplest if kind == "not" else [simplest]}
+    return {kind: leaf.new(around)} | ({"answer": leaf.answer} if leaf.answer else {})
+
+
+def kind_of(condition: Any) -> str:
+    """Of one that can be shown as fields; "" for what is JSON only."""
+    if condition is MISSING:
+        return "always"
+    if type(condition) is not dict:
+        return ""
+    kinds = [key for key in condition if key in KINDS]
+    if len(kinds) != 1:
+        return ""
+    kind = kinds[0]
+    leaf = LEAVES.get(kind)
+    beside = set(condition) - {kind} - ({"answer"} if leaf and leaf.answer else set())
+    fits = leaf.fits(condition[kind]) if leaf else type(condition[kind]) is (dict if kind == "not" else list)
+    return kind if fits and not beside else ""
+
+
+def items(fragment: Any, at: Place, around: ConditionSetting, depth: int = 0) -> list[FormField | Rows]:
+    """Of the condition at this place: what it is, then what that reads, then its members."""
+    condition = places.get(fragment, at)
+    kind = kind_of(condition)
+    if not kind or depth > DEEPEST:
+        return [AnythingField(at=at, label=_("Condition as JSON"), rows=4)] if depth else []
+    first = ConditionKindField(at=at, label=_("Condition"), options=_kinds(condition, kind), around=around)
+    return [first, *_of_kind(kind, fragment, at, around, depth)]
+
+
+def _kinds(condition: Any, kind: str) -> Options:
+    """Of a group also what is inside, where that is one condition."""
+    known = [(key, words()) for key, words in KINDS.items()]
+    inside = [("inside", _("Only what is inside"))] if _only_member(condition, kind) is not MISSING else []
+    return [*inside, *known]
+
+
+def _only_member(condition: Any, kind: str) -> Any:
+    if kind == "not":
+        return condition["not"]
+    if kind in ("all", "any") and len(condition[kind]) == 1:
+        return condition[kind][0]
+    return MISSING
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionKindField(ChoiceField):
+    """What a condition is. A group takes in what was there before; so nothing is lost by asking for one."""
+
+    around: ConditionSetting
+
+    @property
+    def name(self) -> str:
+        return f"{super().name}#kind"
+
+    def shown(self, fragment: Any) -> list[str]:
+        return [kind_of(places.get(fragment, self.at))]
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        before = places.get(fragment, self.at)
+        after = turned(before, typed[0] if typed else "", self.around)
+        whole = len(self.at) == 1
+        return places.put(
+            fragment, self.at, MISSING if whole and after == {"always": True} != before else after
+        )
+
+
+def turned(before: Any, kind: str, around: ConditionSetting) -> Any:
+    """The condition as one of this kind. Raises Refused."""
+    was = kind_of(before)
+    if kind == "inside":
+        inside = _only_member(before, was)
+        return before if inside is MISSING else inside
+    if kind not in KINDS:
+        raise FieldRefused(_("no such condition"))
+    if kind == was:
+        return before
+    if kind in ("all", "any"):
+        return {kind: before[was]} if was in ("all", "any") else {kind: [_there(before)]}
+    if kind == "not":
+        return {"not": _there(before)}
+    return new(kind, around)
+
+
+def _there(condition: Any) -> Any:
+    return {"always": True} if condition is MISSING else condition
+
+
+def _of_kind(
+    kind: str, fragment: Any, at: Place, around: ConditionSetting, depth: int
+) -> list[FormField | Rows]:
+    if kind in ("all", "any"):
+        return [members(kind, (*at, kind), around, depth)]
+    if kind == "not":
+        return items(fragment, (*at, "not"), around, depth + 1)
+    return LEAVES[kind].fields(fragment, at, around)
+
+
+def members(kind: str, at: Place, around: ConditionSetting, depth: int) -> Rows:
+    return Rows(
+        at=at,
+        label=_("All of these") if kind == "all" else _("Any of these"),
+        row=lambda fragment, place: items(fragment, place, around, depth + 1),
+        new=lambda fragment, chosen: new(chosen if chosen in KINDS else "result", around),
+        title=lambda member, index: in_words(member, around) or _("condition %d") % (index + 1),
+        kinds=[
+            ("result", _("Result")),
+            ("output", _("Output")),
+            ("any" if kind == "all" else "all", _("Group")),
+        ],
+        empty=_("No conditions yet. Always true.") if kind == "all" else _("No conditions yet. Never true."),
+        rest=False,
+        keeps_empty=True,
+        css="ef-condition",
+    )

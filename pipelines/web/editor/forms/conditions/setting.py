@@ -1,0 +1,48 @@
+"""Where a condition is asked: what its fields may name, and what it says there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.document.reading.conditions import read_condition
+from pipelines.routing.document.reading.reader import Problems
+from pipelines.routing.sentences.conditions import describe
+from pipelines.web.editor.forms.asked import Outline
+from pipelines.web.editor.forms.fields import FieldRefused
+from pipelines.web.editor.forms.places import MISSING
+
+
+@dataclass(frozen=True)
+class ConditionSetting:
+    """What the fields of a condition may name. `station`: where its rule leaves. `paths`: recorded ones with an
+    example each."""
+
+    names: Outline
+    station: str
+    paths: Sequence[tuple[str, str]] = ()
+
+
+def in_words(condition: Any, around: ConditionSetting) -> str:
+    """What a condition says; "" where it cannot be read."""
+    if condition is MISSING:
+        return _("always")
+    problems = Problems()
+    read = read_condition(condition, "", problems, _places(around))
+    return "" if problems else describe(read)
+
+
+def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
+    """Raises Refused with the place of the first fault."""
+    problems = Problems()
+    read_condition(condition, "when", problems, _places(around))
+    for problem in problems.found[:1]:
+        words = {"place": problem.path, "message": problem.message}
+        raise FieldRefused(_("at %(place)s: %(message)s") % words, problem.hint)
+
+
+def _places(around: ConditionSetting) -> list[str]:
+    return [each.key for each in (*around.names.stations, *around.names.ends)]
