@@ -8,10 +8,10 @@ from typing import Any
 
 from pipelines.engine.commands.export import TRANSITIONS
 from pipelines.engine.core import gate_results
-from pipelines.engine.moves.entitlement import EntitledPerson, barred, counted, meets_any
+from pipelines.engine.moves.entitlement import EntitledPerson, barred, counted, decides_alone, meets_any
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
-from pipelines.models import Decision, GateVisit, Task, Vote
+from pipelines.models import Decision, GateVisit, Task, Vote, Word
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.document.line import Line
@@ -46,8 +46,11 @@ def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) ->
         person = EntitledPerson.from_dict(vote.user_id, vote.entitled_as)
         if not meets_any(person, policy.who):
             return f"vote {vote.pk} is by somebody whom the gate does not ask"
-        if barred(vote.user_id, task, visit, policy):
+        if barred(person, task, visit, policy):
             return f"vote {vote.pk} is by somebody who is barred"
+        alone = vote.word == Word.APPROVE and decides_alone(person, task, visit, policy)
+        if alone != vote.self_approved:
+            return f"vote {vote.pk} is recorded as self-approved and is not, or the other way round"
         if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
             return f"vote {vote.pk} is about other evidence"
     tally = counted(policy, votes)

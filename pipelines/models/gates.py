@@ -23,6 +23,9 @@ class Word(models.TextChoices):
     ABORT = "abort", _("Abort")
 
 
+SELF_APPROVED = _("Self-approved")
+
+
 class GateVisit(models.Model):
     """One opening of a gate for one token. All open ones of a token belong to one decision (`asked_by`)."""
 
@@ -82,6 +85,15 @@ class GateVisit(models.Model):
     def __str__(self) -> str:
         return f"{self.gate} · {self.state}"
 
+    @property
+    def self_approved(self) -> bool:
+        """Approved by who was barred from it, in a project that had nobody else (law §6)."""
+        return self.word == Word.APPROVE and any(vote.self_approved for vote in self.votes.all())
+
+    @property
+    def word_display(self) -> str:
+        return str(SELF_APPROVED) if self.self_approved else self.get_word_display()
+
 
 class Vote(models.Model):
     """One person's word on one gate visit, bound to the evidence that was shown."""
@@ -93,7 +105,8 @@ class Vote(models.Model):
     route = models.CharField(max_length=64, blank=True)
     token_version = models.PositiveIntegerField()
     evidence_digest = models.CharField(max_length=64)
-    # What entitled the person at that moment: {"role": …, "groups": […]} (house §3 I5)
+    # What entitled the person at that moment: {"roles": […], "groups": […]} (house §3 I5); `alone` where the project
+    # had nobody else, `self_approved` where they could approve only because of it (law §6).
     entitled_as = models.JSONField()
     via = models.CharField(max_length=10, help_text=_("page, api or mail"))
     at = models.DateTimeField()
@@ -110,3 +123,11 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} · {self.word}"
+
+    @property
+    def self_approved(self) -> bool:
+        return bool(self.entitled_as.get("self_approved"))
+
+    @property
+    def word_display(self) -> str:
+        return str(SELF_APPROVED) if self.self_approved else self.get_word_display()

@@ -164,7 +164,8 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     wait = data.get("wait") or {}
     match event.kind:
         case "gate.voted":
-            text = VOTED.get(data.get("word", ""), lambda: _("%(who)s voted"))() % {"who": who.name}
+            word = "self_approve" if data.get("self_approved") else data.get("word", "")
+            text = VOTED.get(word, lambda: _("%(who)s voted"))() % {"who": who.name}
             return _dot(event, _with(text, data.get("reason")))
         case "gate.closed":
             return _dot(
@@ -258,6 +259,7 @@ RESOLVED = {
 
 VOTED = {
     "approve": lambda: _("%(who)s approved"),
+    "self_approve": lambda: _("%(who)s self-approved, as the project's only member"),
     "reject": lambda: _("%(who)s rejected"),
     "send_back": lambda: _("%(who)s sent it back"),
     "rework": lambda: _("%(who)s asked for rework"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.moves.entitlement import EntitledPerson, barred, everywhere, meets_any
+from pipelines.engine.moves.entitlement import EntitledPerson, barred, decides_alone, everywhere, meets_any
 from pipelines.models import GateVisit, User
 from pipelines.queries import versions
 from reviews.decision.gates import gate_of
@@ -14,10 +14,12 @@ from reviews.decision.gates import gate_of
 
 @dataclass(frozen=True)
 class Entitlement:
-    """`why` says what keeps the person from deciding, or is empty."""
+    """`why` says what keeps the person from deciding, or is empty. `alone`: what would keep them does not, because the
+    project has nobody else; their approval is recorded as self-approved."""
 
     may: bool
     why: str = ""
+    alone: bool = False
 
 
 @dataclass
@@ -36,8 +38,8 @@ class Standings:
         person = self._in(visit.task.project_id)
         if person is None or not meets_any(person, policy.who):
             return Entitlement(False, _("This gate does not ask you to review."))
-        why = barred(self.user.pk, visit.task, visit, policy)
-        return Entitlement(not why, why)
+        why = barred(person, visit.task, visit, policy)
+        return Entitlement(not why, why, alone=decides_alone(person, visit.task, visit, policy))
 
     def _in(self, project_id: int) -> EntitledPerson | None:
         if self._as is None:

@@ -82,7 +82,7 @@ def _item(visit: GateVisit) -> ReviewItem:
         title=visit.task.title,
         requester=visit.task.requested_by,
         url=reverse("gate-visit", args=[visit.pk]),
-        verb=_("Review") if visit.state == GateVisit.State.OPEN else visit.get_word_display() or _("Closed"),
+        verb=_("Review") if visit.state == GateVisit.State.OPEN else visit.word_display or _("Closed"),
         since=visit.opened_at,
         due_at=visit.due_at if visit.state == GateVisit.State.OPEN else None,
         round=visit.round,

@@ -81,6 +81,12 @@ class Dossier:
         return no_way_back(self.visit)
 
     @property
+    def note(self) -> str:
+        """What to know before deciding."""
+        alone = _("You are the only member of this project: your approval is recorded as self-approved.")
+        return " ".join(filter(None, (alone if self.standing.alone else "", self.no_way_back)))
+
+    @property
     def seen(self) -> str:
         """Changes with what the bar shows. While the gate is open the state of the task is no part of it: a branch
         beside it may move at any time."""
@@ -121,7 +127,8 @@ class Dossier:
     def asks_for(self) -> str:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
         who = ", ".join(_requirement(each) for each in self.gate.approval.who)
-        barred = [] if self.gate.approval.requester_may else [_("The requester cannot vote.")]
+        lenient = self.gate.approval.requester_may or self.standing.alone
+        barred = [] if lenient else [_("The requester cannot vote.")]
         return " ".join([_("Needs %(who)s.") % {"who": who}, *barred])
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.models import GateVisit, LineVersion, Task, Vote
-from tests.factories import World, station
+from pipelines.models import Event, GateVisit, LineVersion, Membership, Task, User, Vote
+from tests.factories import World, make_member, station
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +34,12 @@ def waiting(world: World, version: LineVersion, outcome: dict[str, Any] | None =
     world.report(task, outcome or OUTPUT)
     assert world.status(task) == "awaiting_review"
     return task
+
+
+def alone(world: World, user: User) -> User:
+    """Everybody else leaves the project."""
+    Membership.objects.filter(project=world.project).exclude(user=user).delete()
+    return user
 
 
 def test_a_rule_with_a_gate_waits_at_its_source(world: World) -> None:
@@ -247,6 +253,54 @@ def test_the_producer_may_not_decide_unless_the_gate_lets_them(world: World, may
     else:
         with pytest.raises(Forbidden, match="produced"):
             world.vote(task, by=world.reviewer)
+
+
+@pytest.mark.parametrize("producing", [False, True])
+def test_in_a_project_of_one_its_member_decides_and_it_is_self_approved(
+    world: World, producing: bool
+) -> None:
+    behind = {"id": "on", "to": "ship", "gates": ["review"]}
+    gate = {"key": "review", "name": "Review", "mode": "manual", "approval": {"requester_may": producing}}
+    version = world.line(stations=[station("write", behind, kind="manual"), "ship"], gates=[gate])
+    only = world.admin
+    tasks = [world.start(version, by=only) for _ in range(2)]
+    for task in tasks:
+        world.report(task, OUTPUT, by=f"person:{only.pk}")
+    alone(world, only)
+    visit = world.visit(tasks[0])
+    assert world.vote(tasks[0], by=only).moved
+    visit.refresh_from_db()
+    assert visit.self_approved
+    said = Event.objects.filter(task=tasks[0], kind__in=["gate.voted", "gate.decided"])
+    assert [event.data["self_approved"] for event in said] == [True, True]
+    second = make_member(world.project, "reviewer")
+    with pytest.raises(Forbidden):
+        world.vote(tasks[1], by=only)
+    assert world.vote(tasks[1], by=second).moved
+    assert not Vote.objects.get(user=second).self_approved
+    assert GateVisit.objects.get(pk=visit.pk).self_approved, "it stays so when others have come"
+
+
+def test_a_project_of_one_lifts_no_other_demand_of_a_gate(world: World) -> None:
+    two = gated(world, approval={"who": [{"role": "reviewer", "count": 2}]})
+    others = gated(world, approval={"who": [{"group": "security", "count": 1}]})
+    only = alone(world, world.admin)
+    task = world.start(two, by=only)
+    world.report(task, OUTPUT)
+    assert not world.vote(task, by=only).moved
+    task = world.start(others, by=only)
+    world.report(task, OUTPUT)
+    with pytest.raises(Forbidden, match="does not ask you"):
+        world.vote(task, by=only)
+
+
+def test_a_rejection_of_ones_own_is_no_self_approval(world: World) -> None:
+    version = gated(world)
+    only = alone(world, world.admin)
+    task = world.start(version, by=only)
+    world.report(task, OUTPUT)
+    world.vote(task, "reject", by=only, reason="No.")
+    assert not Vote.objects.get(user=only).self_approved
 
 
 @pytest.mark.parametrize("shown", [{"token_version": 99}, {"evidence_digest": "0" * 64}])

@@ -125,6 +125,12 @@ def i5_by_the_requester(world: World) -> None:
     sql("UPDATE pipelines_task SET requester_id = %s WHERE id = %s", world.reviewer.pk, task.pk)
 
 
+def i5_self_approved_without_saying_so(world: World) -> None:
+    task = reviewed(world, "approve")
+    sql("UPDATE pipelines_vote SET entitled_as = entitled_as || '{\"alone\": true}'")
+    sql("UPDATE pipelines_task SET requester_id = %s WHERE id = %s", world.reviewer.pk, task.pk)
+
+
 def i5_on_other_evidence(world: World) -> None:
     reviewed(world, "approve")
     sql("UPDATE pipelines_vote SET evidence_digest = 'other'")
@@ -396,6 +402,7 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I5", i5_approved_without_votes),
     ("I5", i5_by_somebody_not_asked),
     ("I5", i5_by_the_requester),
+    ("I5", i5_self_approved_without_saying_so),
     ("I5", i5_on_other_evidence),
     ("I5", i5_told_of_a_word_nobody_said),
     ("I5", i5_rejected_before_it_was_due),

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pipelines.models import GateVisit, Membership, Task, User, Worker
-from tests.factories import World, station
+from pipelines.models import GateVisit, LineVersion, Membership, Task, User, Worker
+from tests.factories import World, make_member, station
 from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +95,28 @@ def test_who_may_not_decide_sees_why_and_no_button(world: World, waiting: Task) 
     shown = as_(world.viewer).get(reverse("gate-visit", args=[visit.pk])).content.decode()
     assert "This gate does not ask you to review" in shown
     assert 'name="word"' not in shown
+
+
+def test_the_only_member_is_told_before_and_everybody_ever_after_that_it_is_self_approved(
+    world: World, line: LineVersion
+) -> None:
+    only = world.admin
+    task = world.start(line, title="Add login", by=only)
+    world.report(task, {"result": "success"})
+    visit = world.visit(task)
+    Membership.objects.filter(project=world.project).exclude(user=only).delete()
+    here = reverse("gate-visit", args=[visit.pk])
+    before = as_(only).get(here).content.decode()
+    assert "your approval is recorded as self-approved" in before and 'name="word"' in before
+    assert "The requester cannot vote" not in before
+    assert decide(only, visit, "approve").status_code == 302
+    later, owner = as_(make_member(world.project, "viewer")), world.project.owner.key
+    assert "Self-approved" in later.get(here).content.decode()
+    assert "Self-approved" in inbox(only, "done")
+    assert (
+        "self-approved, as the project"
+        in later.get(reverse("task", args=[owner, world.project.key, task.name])).content.decode()
+    )
 
 
 def test_a_stranger_finds_no_dossier(world: World, waiting: Task) -> None:

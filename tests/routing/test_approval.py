@@ -125,7 +125,13 @@ def test_e30_requester_and_producer_are_barred_unless_the_gate_says_so(
 
 def test_who_is_requester_and_producer_needs_both_permissions() -> None:
     approval = Approval(requester_may=True)
-    assert entitled(approval, [ANN], "ann", ["ann"]) == ()
+    assert entitled(approval, [ANN, voter("nob", roles="viewer")], "ann", ["ann"]) == ()
+
+
+def test_nobody_is_barred_who_is_alone_in_the_project() -> None:
+    approval = Approval()
+    assert entitled(approval, [ANN], "ann", ["ann"]) == (ANN,)
+    assert entitled(Approval(who=(SECURITY,)), [ANN], "ann", ["ann"]) == (), "the gate asks for others"
 
 
 needs = st.lists(

@@ -59,7 +59,7 @@ def exported_of(
 ) -> Iterator[dict[str, Any]]:
     by_id = {task.pk: task for task in tasks}
     firsts = _first_versions(by_id.values())
-    visits = GateVisit.objects.filter(task__in=by_id).select_related("decided_by")
+    visits = GateVisit.objects.filter(task__in=by_id).select_related("decided_by").prefetch_related("votes")
     words: dict[int, dict[str, GateVisit]] = {}
     for visit in visits:
         words.setdefault(visit.task_id, {})[str(visit.pk)] = visit
@@ -181,6 +181,7 @@ def _approval(told: _Told, event: Event) -> dict[str, Any] | None:
         "by": str(visit.decided_by) if visit.decided_by else None,
         "reason": visit.reason,
         "evidence_digest": visit.evidence_digest,
+        **({"self_approved": True} if visit.self_approved else {}),
     }
 
 

@@ -16,7 +16,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor, VoteResult
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.completion import GATE_DUE, close_visit
-from pipelines.engine.moves.entitlement import EntitledPerson, counted, entitled
+from pipelines.engine.moves.entitlement import EntitledPerson, counted, decides_alone, entitled
 from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
@@ -80,7 +80,10 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     token = _still_shown(batch, visit, said)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(f"This was sent back {policy.max_rounds} times already; approve or reject it.")
-    cast = _cast(batch, task, visit, said, person)
+    alone = said.word == Word.APPROVE and decides_alone(person, task, visit, policy)
+    cast = _cast(
+        batch, task, visit, said, person.to_dict() | {"self_approved": True} if alone else person.to_dict()
+    )
     decides = counted(policy, visit.votes.order_by("pk")).word is not None
     moved = decides and decide_visit(batch, task, token, visit, said)
     batch.flush()
@@ -144,7 +147,7 @@ def _too_late(visit: GateVisit) -> Conflict:
     return Conflict(what, by=by, at=visit.decided_at)
 
 
-def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, person: EntitledPerson) -> Vote:
+def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, entitled_as: dict[str, Any]) -> Vote:
     assert said.user is not None
     cast = Vote.objects.create(
         visit=visit,
@@ -154,11 +157,11 @@ def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, person:
         route=said.route,
         token_version=said.token_version,
         evidence_digest=said.evidence_digest,
-        entitled_as=person.to_dict(),
+        entitled_as=entitled_as,
         via=said.via,
         at=batch.now,
     )
-    _tell(batch, task, visit, said, "gate.voted", vote=cast.pk)
+    _tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved))
     return cast
 
 
@@ -168,7 +171,7 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     batch.drop_due(GATE_DUE, task, str(visit.pk))
     escalations.close_those_of(batch, task, visit, said.actor)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
-    _tell(batch, task, visit, said, "gate.decided", count=count)
+    _tell(batch, task, visit, said, "gate.decided", count=count, **_marked(visit.self_approved))
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
     others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
@@ -230,6 +233,10 @@ def _words(visit: GateVisit) -> dict[str, dict[str, str]]:
 def _word(visit: GateVisit) -> dict[str, str]:
     given = {"decision": visit.word, "route": visit.route, "reason": visit.reason}
     return {key: value for key, value in given.items() if value}
+
+
+def _marked(self_approved: bool) -> dict[str, bool]:
+    return {"self_approved": True} if self_approved else {}
 
 
 def _tell(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, kind: str, **more: Any) -> None:

@@ -61,7 +61,7 @@ def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
     may = [
         person.user_id
         for person in people_of(task.project_id).values()
-        if meets_any(person, gate.approval.who) and not barred(person.user_id, task, visit, gate.approval)
+        if meets_any(person, gate.approval.who) and not barred(person, task, visit, gate.approval)
     ]
     people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))

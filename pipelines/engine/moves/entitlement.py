@@ -6,22 +6,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from pipelines.engine.core.errors import Forbidden, NotFound
 from pipelines.models import GateVisit, Group, Membership, Role, Task, User, Vote
 from pipelines.models.people import expand
 from pipelines.routing.decide.approval import CountedVote as Word
-from pipelines.routing.decide.approval import Tally, Voter, fills, tally
+from pipelines.routing.decide.approval import Tally, Voter, bar, fills, tally
 from pipelines.routing.document.line import Approval, Requirement
 
 
 @dataclass(frozen=True)
 class EntitledPerson:
-    """What entitles somebody in a project at this moment."""
+    """What entitles somebody in a project at this moment. `alone`: nobody else is a member who may sign in."""
 
     user_id: int
     username: str
     roles: tuple[str, ...]
     groups: tuple[str, ...]
+    alone: bool = False
 
     @property
     def voter(self) -> Voter:
@@ -29,14 +32,19 @@ class EntitledPerson:
         return Voter(self.username, expand(self.roles), frozenset(self.groups))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"username": self.username, "roles": list(self.roles), "groups": list(self.groups)}
+        said: dict[str, Any] = {
+            "username": self.username,
+            "roles": list(self.roles),
+            "groups": list(self.groups),
+        }
+        return said | {"alone": True} if self.alone else said
 
     @classmethod
     def from_dict(cls, user_id: int, said: dict[str, Any]) -> EntitledPerson:
         """As a vote keeps it. Votes cast before roles were a set name one role, of which a reviewer's included
         designer."""
         roles = said["roles"] if "roles" in said else formerly(said["role"])
-        return cls(user_id, said["username"], tuple(roles), tuple(said["groups"]))
+        return cls(user_id, said["username"], tuple(roles), tuple(said["groups"]), said.get("alone", False))
 
 
 def formerly(role: str) -> tuple[str, ...]:
@@ -50,21 +58,24 @@ def people_of(project_id: int) -> dict[int, EntitledPerson]:
     for key, user_id in Group.objects.filter(project=project_id).values_list("key", "members"):
         groups.setdefault(user_id, []).append(key)
     members = Membership.objects.filter(project=project_id, user__is_active=True)
+    found = list(members.values_list("user_id", "user__username", "roles"))
     return {
-        user_id: EntitledPerson(user_id, username, tuple(roles), tuple(sorted(groups.get(user_id, ()))))
-        for user_id, username, roles in members.values_list("user_id", "user__username", "roles")
+        user_id: EntitledPerson(
+            user_id, username, tuple(roles), tuple(sorted(groups.get(user_id, ()))), len(found) == 1
+        )
+        for user_id, username, roles in found
     }
 
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
     """One of `people_of`."""
-    members = Membership.objects.filter(project=project_id, user=user, user__is_active=True)
-    found = members.values_list("user__username", "roles").first()
+    found = _memberships(user).filter(project=project_id).first()
     if found is None:
         return None
-    username, roles = found
+    _project, username, roles, others = found
     groups = Group.objects.filter(project=project_id, members=user).order_by("key")
-    return EntitledPerson(user.pk, username, tuple(roles), tuple(groups.values_list("key", flat=True)))
+    keys = tuple(groups.values_list("key", flat=True))
+    return EntitledPerson(user.pk, username, tuple(roles), keys, not others)
 
 
 def everywhere(user: User) -> dict[int, EntitledPerson]:
@@ -72,11 +83,19 @@ def everywhere(user: User) -> dict[int, EntitledPerson]:
     groups: dict[int, list[str]] = {}
     for project_id, key in Group.objects.filter(members=user).values_list("project_id", "key"):
         groups.setdefault(project_id, []).append(key)
-    members = Membership.objects.filter(user=user, user__is_active=True)
     return {
-        project_id: EntitledPerson(user.pk, username, tuple(roles), tuple(sorted(groups.get(project_id, ()))))
-        for project_id, username, roles in members.values_list("project_id", "user__username", "roles")
+        project_id: EntitledPerson(
+            user.pk, username, tuple(roles), tuple(sorted(groups.get(project_id, ()))), not others
+        )
+        for project_id, username, roles, others in _memberships(user)
     }
+
+
+def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], bool]]:
+    """(project, user name, roles, whether the project has others) of one person who may sign in."""
+    others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
+    mine = Membership.objects.filter(user=user, user__is_active=True).annotate(others=Exists(others))
+    return mine.values_list("project_id", "user__username", "roles", "others")
 
 
 def entitled(user: User, visit: GateVisit, policy: Approval) -> EntitledPerson:
@@ -85,7 +104,7 @@ def entitled(user: User, visit: GateVisit, policy: Approval) -> EntitledPerson:
     person = person_of(visit.task.project_id, user)
     if person is None:
         raise NotFound()
-    why = barred(user.pk, visit.task, visit, policy)
+    why = barred(person, visit.task, visit, policy)
     if why or not meets_any(person, policy.who):
         raise Forbidden(why or "This gate does not ask you to review.")
     return person
@@ -95,14 +114,26 @@ def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
     return any(fills(person.voter, requirement) for requirement in who)
 
 
-def barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str:
-    """Why this person may not decide here whoever they are, or "". The producer is who reported the outcome that
-    waits: of a manual job the person, of any other no person."""
-    if user_id == task.requester_id and not policy.requester_may:
-        return "You requested this task, and the gate does not let the requester decide."
-    if visit.job.reported_by == f"person:{user_id}" and not policy.producer_may:
-        return "You produced what is reviewed here, and the gate does not let the producer decide."
-    return ""
+BARRED = {
+    None: "",
+    "requester": "You requested this task, and the gate does not let the requester decide.",
+    "producer": "You produced what is reviewed here, and the gate does not let the producer decide.",
+}
+
+
+def barred(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
+    """Why this person may not decide here whoever they are, or ""."""
+    return "" if person.alone else BARRED[_bar(person, task, visit, policy)]
+
+
+def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> bool:
+    """Whether they may decide only because the project has nobody else: an approval of theirs is self-approved."""
+    return person.alone and _bar(person, task, visit, policy) is not None
+
+
+def _bar(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str | None:
+    """The producer is who reported the outcome that waits: of a manual job the person, of any other no person."""
+    return bar(policy, f"person:{person.user_id}", f"person:{task.requester_id}", (visit.job.reported_by,))
 
 
 def counted(policy: Approval, votes: Iterable[Vote]) -> Tally:

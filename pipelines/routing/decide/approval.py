@@ -6,7 +6,7 @@ who is reviewer and in the security group takes the place that leaves the others
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pipelines.routing.document.gates import Approval, Requirement
@@ -49,15 +49,26 @@ class Tally:
 def entitled(
     approval: Approval, people: Iterable[Voter], requester: str | None, producers: Iterable[str] = ()
 ) -> tuple[Voter, ...]:
-    """The people who may decide: those who fill some requirement and are not barred.
+    """The people who may decide: those who fill some requirement and are not barred. `people`: all members of the
+    project; of a project of one nobody is barred.
 
     The requester and the producers of what is reviewed may not, unless the gate says so (E30).
     """
-    barred = set() if approval.producer_may else set(producers)
-    if requester is not None and not approval.requester_may:
-        barred.add(requester)
-    wanted = [each for each in people if each.person not in barred]
+    members, producers = tuple(people), frozenset(producers)
+    alone = len(members) == 1
+    wanted = [each for each in members if alone or not bar(approval, each.person, requester, producers)]
     return tuple(each for each in wanted if any(fills(each, need) for need in approval.who))
+
+
+def bar(
+    approval: Approval, person: Hashable, requester: Hashable, producers: Collection[Hashable]
+) -> str | None:
+    """What bars a person where the project has others who could decide: `requester`, `producer`, or None."""
+    if person == requester and not approval.requester_may:
+        return "requester"
+    if person in producers and not approval.producer_may:
+        return "producer"
+    return None
 
 
 def fills(voter: Voter, requirement: Requirement) -> bool:

@@ -177,20 +177,25 @@ def test_one_person_fills_one_place_and_which_is_found_exactly() -> None:
 
 
 def test_the_requester_and_the_producer_may_be_the_last_who_could_decide() -> None:
-    ada, bob = person("ada"), person("bob")
+    ada, bob, eve = person("ada"), person("bob"), person("eve", "viewer")
     who = [{"role": "reviewer"}]
-    assert lacks(who, ada) == [
+    assert lacks(who, ada, eve) == [
         (
             "warning",
             "Gate g can never be decided when ada requests the task",
         )
     ]
-    assert lacks(who, ada, approval={"requester_may": True}) == []
+    assert lacks(who, ada, eve, approval={"requester_may": True}) == []
     assert lacks(who, ada, bob) == []
     [(_, message)] = lacks(who, ada, bob, kind="manual")
     assert "can never be decided when ada and bob request the task and do the work" in message
     assert lacks(who, ada, bob, kind="manual", approval={"producer_may": True}) == []
     assert lacks(who, ada, bob, person("cy"), kind="manual") == []
+
+
+def test_in_a_project_of_one_nobody_is_barred_and_two_are_still_too_many() -> None:
+    assert lacks([{"role": "reviewer"}], person("ada"), kind="manual") == []
+    assert len(lacks([{"role": "reviewer", "count": 2}], person("ada"))) == 1
 
 
 def test_who_may_not_start_a_task_is_never_its_requester() -> None:
@@ -218,6 +223,10 @@ def test_what_bars_the_last_person_is_named_with_whom_to_let_decide() -> None:
     gate = {"key": "g", "name": "Human review", "approval": {"who": who}}
     rules = [{"id": "r", "to": "completed", "gates": ["g"]}]
     of = line({"work": {"kind": "manual"}, "rules": rules}, gates=[gate])
-    [told] = [f for f in lint(of, People((ada,), frozenset(["ada"]))) if f.check == "unsatisfiable-gate"]
+    [told] = [
+        f
+        for f in lint(of, People((ada, person("eve", "viewer")), frozenset(["ada"])))
+        if f.check == "unsatisfiable-gate"
+    ]
     assert told.message == "Gate Human review can never be decided when ada requests or does the work"
     assert told.hint == "add reviewers, or let the requester and the producer decide"

@@ -98,7 +98,10 @@ def _short_of(need: Requirement, there: int) -> Wording:
 def _barred(
     approval: Approval, people: People, able: list[Voter], by_hand: bool
 ) -> Iterator[tuple[str, ...]]:
-    """Who may be barred at once: the requester, the producer, or both; one of each kind, who could decide."""
+    """Who may be barred at once: the requester, the producer, or both; one of each kind, who could decide. In a
+    project of one nobody is (law §6)."""
+    if len(people.voters) == 1:
+        return
     kinds: dict[tuple[int, ...], list[str]] = {}
     for voter in able:
         if voter.person in people.operators:
