@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import secrets
 from pathlib import Path
@@ -41,6 +42,14 @@ def remember_port(home: Path, port: int) -> None:
     mine = home / f"port.{os.getpid()}"
     mine.write_text(f"{port}\n")
     mine.replace(home / "port")
+
+
+def encryption_keys(home: Path) -> Path:
+    """The file of the keys that stored secrets are encrypted with, one per line and the newest first; a first key is
+    made once per state folder. It is read where it is needed, so that running processes take a new key at once."""
+    path = home / "encryption-keys"
+    keep_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    return path
 
 
 def secret_key(home: Path) -> str:

@@ -12,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
 from pipelines.errors import Forbidden, NotFound
-from pipelines.models import ApiToken, Line, Membership, Project, Role, Task, User
+from pipelines.models import ApiToken, Line, Membership, Owner, Project, Role, Task, User
 from pipelines.models.people import expand, granting
 
 Who: TypeAlias = User | ApiToken | AnonymousUser
@@ -33,10 +33,11 @@ TABLE: dict[str, tuple[Role, str]] = {
         "design",
     ),  # publish stations that run code: needs the flag `execute` of the membership, too
     "decide": (V, "decide"),  # a gate may ask any member by name or group
+    "secrets": (A, "settings"),  # store and delete secrets and variables; nobody reads a secret
     "admin": (A, ""),  # members, tokens, settings: never by a bearer token
 }
 # What a machine never does, whatever its role and scopes.
-NEVER_BY_MACHINE = ("decide", "execute", "comment", "admin")
+NEVER_BY_MACHINE = ("decide", "execute", "comment", "secrets", "admin")
 
 
 def can(who: Who, action: str, project: Project) -> bool:
@@ -66,6 +67,12 @@ def roles_in(who: Who, project: Project) -> frozenset[str]:
         )
     membership = _membership(who, project)
     return expand(membership.roles) if membership else frozenset()
+
+
+def can_in_owner(who: Who, action: str, owner: Owner) -> bool:
+    """Whether `who` may do `action` for all projects of an owner: in each of them, those that are archived too."""
+    projects = list(owner.projects.all())
+    return bool(projects) and all(can(who, action, project) for project in projects)
 
 
 def visible_projects(who: Who) -> QuerySet[Project]:

@@ -132,6 +132,7 @@ def _check(
         (not scopes, "Choose at least one scope."),
         (bool(set(scopes) - set(ApiToken.Scope.values)), "There is no such scope."),
         (machine and "decide" in scopes, "A machine can never decide a gate."),
+        (machine and "settings" in scopes, "A machine can never change projects, secrets and variables."),
         (
             machine and (user is not None or project is None or not role),
             "A machine's token has a project and a role.",

@@ -45,6 +45,7 @@ from pipelines.models import (
     Scenario,
     SignInLink,
     Snapshot,
+    StoredValue,
     Task,
     TaskCounter,
     Token,
@@ -258,6 +259,15 @@ class ApiTokenAdmin(ReadOnly):
     list_filter = ("kind", "role")
     list_select_related = ("user", "project__owner")
     exclude = ("digest",)
+
+
+@admin.register(StoredValue)
+class StoredValueAdmin(ReadOnly):
+    """Which there are; neither a value nor what a secret is encrypted to."""
+
+    list_display = ("name", "kind", "owner", "project", "line", "changed_by", "changed_at", "last_used_at")
+    list_filter = ("kind",)
+    exclude = ("content",)
 
 
 @admin.register(SignInLink)

@@ -34,6 +34,13 @@ KINDS: dict[str, str | Promise] = {
     "factor.added": _("Added a second factor"),
     "factor.removed": _("Removed a second factor"),
     "sessions.ended": _("Ended sessions"),
+    "secret.created": _("Stored the secret"),
+    "secret.changed": _("Changed the secret"),
+    "secret.deleted": _("Deleted the secret"),
+    "secrets.rotated": _("Encrypted all secrets with a new key"),
+    "variable.created": _("Stored the variable"),
+    "variable.changed": _("Changed the variable"),
+    "variable.deleted": _("Deleted the variable"),
 }
 COMMAND = "command"
 """Who acts in the shell of this machine."""

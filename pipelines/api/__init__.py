@@ -24,6 +24,7 @@ from pipelines.api import (
     positions,
     problems,
     scenarios,
+    stored_values,
     tasks,
     visits,
     walks,
@@ -42,8 +43,8 @@ api = NinjaAPI(
 problems.install(api)
 ROOMS = (
     tasks, positions, position_commands, visits, work_items, files, events, escalations, health, members,
-    lines, drafts, forms, imports, difference, analytics, backtest, lint, scenarios, draft_scenarios, walks, migrations,
-    comments,
+    stored_values, lines, drafts, forms, imports, difference, analytics, backtest, lint, scenarios, draft_scenarios,
+    walks, migrations, comments,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

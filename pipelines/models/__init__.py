@@ -32,6 +32,7 @@ from pipelines.models.people import (
 )
 from pipelines.models.repeats import RecordedAnswer
 from pipelines.models.scenarios import Scenario
+from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
     ASKS,
     DISPLAYED,
@@ -101,6 +102,7 @@ __all__ = [
     "SignInLink",
     "Snapshot",
     "Status",
+    "StoredValue",
     "Task",
     "TaskCounter",
     "Token",

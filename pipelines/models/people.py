@@ -170,6 +170,10 @@ class ApiToken(models.Model):
         REPORT = "report", _("Report on jobs")
         DECIDE = "decide", _("Decide gates")
         DESIGN = "design", _("Change lines")
+        SETTINGS = "settings", _("Change projects, secrets and variables")
+
+    # What a machine's token never has.
+    PERSONAL = frozenset({Scope.DECIDE, Scope.SETTINGS})
 
     kind = models.CharField(max_length=8, choices=Kind.choices)
     name = models.CharField(max_length=100)

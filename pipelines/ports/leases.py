@@ -37,9 +37,11 @@ class Claim:
     def has(self, need: str) -> bool:
         return self.offers is None or need in self.offers
 
-    def can(self, owner: str, station: Station) -> bool:
-        """Whether this worker does the work of a station, of a task of this owner."""
-        return self.takes(owner, station.labels) and all(map(self.has, needs(station)))
+    def can(self, owner: str, station: Station, brought: Collection[str] = ()) -> bool:
+        """Whether this worker does the work of a station, of a task of this owner. `brought`: needs that come with the
+        job."""
+        lacking = (need for need in needs(station) if need not in brought)
+        return self.takes(owner, station.labels) and all(map(self.has, lacking))
 
     def serves(self, owner: str) -> bool:
         """A worker serves only the owners it was started for (house §5)."""

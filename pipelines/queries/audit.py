@@ -25,8 +25,9 @@ class ActFilter:
 
 
 def acts(project: Project, wanted: ActFilter) -> QuerySet[AdministrativeAct]:
-    """The latest first. Days are those of the reader's time zone, the active one."""
-    found = AdministrativeAct.objects.filter(project=project)
+    """The latest first, with those of its owner, which reach the project. Days are of the active time zone."""
+    of_owner = Q(project=None, about=f"owner:{project.owner_id}")
+    found = AdministrativeAct.objects.filter(Q(project=project) | of_owner)
     if wanted.kind in KINDS:
         found = found.filter(kind=wanted.kind)
     if wanted.who:

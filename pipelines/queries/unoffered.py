@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -13,16 +13,17 @@ from pipelines.queries import versions
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.waits import Sentence
+from pipelines.vault.finding import Reach
 
 # As many rows as there are stations at which something waits, however many jobs there are.
 WAITING = """
-    SELECT job.pinned_id, job.station, owner.key, count(*) FROM pipelines_job job
+    SELECT job.pinned_id, job.station, owner.key, owner.id, project.id, task.line_id, count(*) FROM pipelines_job job
     JOIN pipelines_token token ON token.id = job.token_id
     JOIN pipelines_task task ON task.id = job.task_id
     JOIN pipelines_project project ON project.id = task.project_id
     JOIN pipelines_owner owner ON owner.id = project.owner_id
     WHERE job.state = 'queued' AND job.purpose = 'station' AND token.status = 'queued'
-    GROUP BY job.pinned_id, job.station, owner.key"""
+    GROUP BY job.pinned_id, job.station, owner.key, owner.id, project.id, task.line_id"""
 
 
 def count() -> int:
@@ -32,12 +33,13 @@ def count() -> int:
         groups = cursor.fetchall()
     if not groups:
         return 0
-    offered = claims()
-    return sum(
-        number
-        for pinned, station, owner, number in groups
-        if not any(claim.can(owner, versions.by_id(pinned).station(station)) for claim in offered)
-    )
+    offered, lost = claims(), 0
+    for pinned, key, owner, *ids, number in groups:
+        station = versions.by_id(pinned).station(key)
+        brought = Reach(*ids).brings(station)
+        if not any(claim.can(owner, station, brought) for claim in offered):
+            lost += number
+    return lost
 
 
 def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
@@ -49,12 +51,13 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
     found = {}
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
-        if not any(claim.can(owner, station) for claim in offered):
-            found[token] = why(owner, station, offered)
+        brought = Reach.of(task).brings(station)
+        if not any(claim.can(owner, station, brought) for claim in offered):
+            found[token] = why(owner, station, offered, brought)
     return found
 
 
-def why(owner: str, station: Station, offered: Sequence[Claim]) -> Sentence:
+def why(owner: str, station: Station, offered: Sequence[Claim], brought: Collection[str] = ()) -> Sentence:
     serving = [claim for claim in offered if claim.serves(owner)]
     if not serving:
         return Sentence(_("No active runner serves this project."), _("Start one: manage.py worker"))
@@ -64,7 +67,7 @@ def why(owner: str, station: Station, offered: Sequence[Claim]) -> Sentence:
         remedy = _("Start a runner with it: manage.py worker --label %s") % labels[0]
         return Sentence(_("No active runner has the label %(labels)s.") % words, remedy)
     for need in needs(station):
-        if not any(claim.has(need) for claim in serving):
+        if need not in brought and not any(claim.has(need) for claim in serving):
             return _lacking(need)
     return Sentence(
         _("No active runner has everything that this station needs."),
@@ -83,7 +86,10 @@ def _lacking(need: str) -> Sentence:
         )
     if family == "secret":
         words = _("No active runner has the secret %s.") % name
-        return Sentence(words, _("Set GATELINE_SECRET_%s for a runner.") % name)
+        return Sentence(
+            words,
+            _("Add it under Settings, Secrets and variables, or set GATELINE_SECRET_%s for a runner.") % name,
+        )
     return Sentence(
         _("No active runner does work of the kind %s.") % name, _("Start a runner of this version.")
     )

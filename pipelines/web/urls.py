@@ -12,7 +12,7 @@ from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
-from pipelines.web.project import agents, audit, invitations, settings, tokens
+from pipelines.web.project import agents, audit, invitations, settings, stored_values, tokens
 from pipelines.web.shell import design, home, palette, preferences
 from pipelines.web.tasks import actions, artifacts, board, escalations, events, start, tables, task
 from pipelines.web.versions import backtest, difference, history, impact, publish
@@ -68,6 +68,8 @@ urlpatterns = [
     path(f"{IN}settings/groups/<int:group>/", settings.change_group, name="group-change"),
     path(f"{IN}settings/tokens/", tokens.machines, name="project-tokens"),
     path(f"{IN}settings/tokens/<int:token>/revoke/", tokens.machine_revoke, name="machine-token-revoke"),
+    path(f"{IN}settings/secrets/", stored_values.index, name="project-secrets"),
+    path(f"{IN}settings/secrets/<int:value>/delete/", stored_values.delete, name="project-secret-delete"),
     # Lines
     path(f"{IN}lines/", lines.lines, name="lines"),
     path(f"{IN}lines-new/", lines.new, name="lines-new"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.ports.terms import LEASE_SECONDS
@@ -40,12 +40,24 @@ class WorkerConfig:
     heartbeat_seconds: float = 2.0
     drain_seconds: float = 4.0
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    # {name: value} of GATELINE_SECRET_…: what headers of calls may ask for.
+    # {name: value} of what headers and environments may ask for: GATELINE_SECRET_…, and what came with the job.
     named_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    named_variables: Mapping[str, str] = field(default_factory=dict)
     outgoing: Outgoing = field(default_factory=Outgoing)
     evaluator: tuple[str, ...] = ()
     most_stations: int = MOST_STATIONS
     most_seconds: float = MOST_SECONDS
+
+    def with_values(
+        self, secrets: Mapping[str, str], variables: Mapping[str, str], masked: Iterable[str]
+    ) -> WorkerConfig:
+        """For one job: what is stored for its line counts before what the worker has under the same name."""
+        return replace(
+            self,
+            named_secrets={**self.named_secrets, **secrets},
+            named_variables={**self.named_variables, **variables},
+            secrets=(*self.secrets, *masked),
+        )
 
     @property
     def offers(self) -> frozenset[str]:

@@ -101,6 +101,9 @@ POST group-change            >          0         -       -         -         - 
 GET  project-tokens          >          0         -       -         -         -         y      >
 POST project-tokens          >          0         -       -         -         -         y      >
 POST machine-token-revoke    >          0         -       -         -         -         y      >
+GET  project-secrets         >          0         -       -         y         -         y      >
+POST project-secrets         >          0         -       -         -         -         y      >
+POST project-secret-delete   >          0         -       -         -         -         y      >
 GET  lines                   >          0         y       y         y         y         y      >
 GET  lines-new               >          0         -       -         y         -         y      >
 POST lines-new               >          0         -       -         y         -         y      >
@@ -194,6 +197,9 @@ POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y 
 GET  /api/needs                        >          y         y       y         y         y         y      -
 GET  {PROJECT}/members                 >          0         y       y         y         y         y      y
 GET  {PROJECT}/health                  >          0         y       y         y         y         y      y
+GET  {PROJECT}/secrets                 >          0         -       -         y         -         y      -
+PUT  {PROJECT}/secrets/{{name}}        >          0         -       -         -         -         y      -
+DELETE {PROJECT}/secrets/{{name}}      >          0         -       -         -         -         y      -
 POST {PROJECT}/files                   >          0         -       y         y         y         y      y
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/document        >          0         y       y         y         y         y      y

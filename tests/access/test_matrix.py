@@ -23,6 +23,7 @@ from pipelines.lines import comments
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
 from pipelines.people import invitations
+from pipelines.vault import store
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -32,6 +33,7 @@ PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API,
 # Well-formed, so that it is not the form that is refused; what is published and decided is not what is there.
 BODIES: dict[str, dict[str, Any]] = {
     "/tasks": {"title": "t"},
+    "/secrets/{name}": {"value": ""},
     "/cancel": {"reason": "r"},
     "/retry": {"reason": "r"},
     "/complete": {"version": 0, "outcome": {"result": "success"}},
@@ -128,6 +130,9 @@ class Place:
                 deadlock=str(self.deadlock.pk),
             )
             batch.flush()
+        self.value = store.put(
+            store.Place(world.project), "REGION", "eu", kind="variable", by=world.admin, now=timezone.now()
+        )
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
         )
@@ -154,7 +159,8 @@ class Place:
             "secret": "no-such-link",
             "page": "design",
             "picture": "move",
-            "name": "nothing.eml",
+            "name": self.value.name if name == "api" else "nothing.eml",
+            "value": self.value.pk,
             "key": self.visit.token_id if name == "need-act" else self.scenario.key,
             "kind": "question",
             "what": "station",
@@ -287,7 +293,7 @@ def _secret(place: Place, role: str) -> str:
     token, secret = accounts.mint_token(
         kind="person",
         name="t",
-        scopes=["read", "submit", "report", "decide", "design"],
+        scopes=["read", "submit", "report", "decide", "design", "settings"],
         now=timezone.now(),
         created_by=user,
         user=user,

@@ -17,6 +17,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Blob, Task, Upload, User
+from pipelines.vault import store
 from pipelines.work import storage
 from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text
@@ -43,7 +44,7 @@ def test_a_file_is_uploaded_with_the_form_and_downloaded_again(
     page.goto(at(world, "task-new", "line"))
     page.get_by_label("Title").fill("Apply it")
     page.get_by_label("Patch").set_input_files(file)
-    expect(page.get_by_text("this installation cannot store secrets yet")).to_be_visible()
+    expect(page.get_by_text("none is stored for this line")).to_be_visible()
     expect(page.locator("[name='inputs.key']")).to_have_count(0)
     page.get_by_label("Note").fill(" ")
     page.get_by_label("Repository").fill("/no/such/root")
@@ -153,7 +154,7 @@ def test_a_secret_is_never_filled_nor_shown(world: World, signed_in: As) -> None
     refused = client.post(at(world, "task-new", "line"), {"title": "t", "inputs.key": "hunter2"})
     assert refused.status_code == 422
     assert "hunter2" not in text(refused)
-    assert "cannot store secrets yet" in text(refused)
+    assert "name of a secret that is stored" in text(refused)
     secret = world.token_of(world.operator)[1]
     address = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}/stages/line/tasks"
     headers = {"Authorization": f"Bearer {secret}"}
@@ -161,8 +162,8 @@ def test_a_secret_is_never_filled_nor_shown(world: World, signed_in: As) -> None
     answer = Client().post(address, body, "application/json", headers=headers)
     assert answer.status_code == 400
     assert "hunter2" not in text(answer)
-    assert "cannot store secrets yet" in text(answer)
-    with pytest.raises(CommandError, match="cannot store secrets yet") as fault:
+    assert "name of a secret that is stored" in text(answer)
+    with pytest.raises(CommandError, match="name of a secret that is stored") as fault:
         call_command("submit", "line", title="t", input=["key=hunter2"], user=world.operator.username)
     assert "hunter2" not in str(fault.value)
     task = world.start(version)
@@ -174,10 +175,31 @@ def test_a_secret_is_never_filled_nor_shown(world: World, signed_in: As) -> None
 
 
 @pytest.mark.django_db
-def test_a_required_secret_says_that_it_cannot_be_filled(world: World) -> None:
+def test_a_required_secret_is_asked_for(world: World) -> None:
     version = world.line(inputs=[{"key": "key", "type": "secret", "required": True}])
-    with pytest.raises(InputError, match="cannot store secrets yet"):
+    with pytest.raises(InputError, match="is required"):
         world.start(version)
+
+
+@pytest.mark.django_db
+def test_a_task_starts_with_the_name_of_a_stored_secret(world: World, signed_in: As) -> None:
+    version = world.line(inputs=[{"key": "key", "type": "secret", "default": "DEPLOY"}])
+    assert world.start(version).inputs == {}
+    store.put(
+        store.Place(world.project),
+        "DEPLOY",
+        "not-on-a-page",
+        kind="secret",
+        by=world.admin,
+        now=timezone.now(),
+    )
+    client = signed_in(world.operator)
+    form = text(client.get(at(world, "task-new", "line")))
+    assert '<option value="DEPLOY" selected>' in " ".join(form.split()).replace("  ", " ")
+    assert "not-on-a-page" not in form
+    client.post(at(world, "task-new", "line"), {"title": "t", "inputs.key": "DEPLOY"})
+    assert Task.objects.latest("pk").inputs == {"key": "DEPLOY"}
+    assert world.start(version).inputs == {"key": "DEPLOY"}
 
 
 # Repositories

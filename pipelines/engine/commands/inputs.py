@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -23,9 +23,11 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Problem, Station
+from pipelines.routing.document.work.references import NAME
+from pipelines.vault.finding import SECRET, Reach
 
 LONGEST = 100_000
-NO_SECRETS = "cannot be filled: this installation cannot store secrets yet"
+NO_SECRET = "has to be the name of a secret that is stored for this line, such as API_TOKEN"
 PATH = 4096
 # Of git: https://host/…, ssh://user@host/… or user@host:path.
 ADDRESS = re.compile(r"(https|ssh)://[^/]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^/:]")
@@ -33,28 +35,44 @@ DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def fill(
-    fields: Iterable[Input], given: Mapping[str, Any], project_id: int, at: str = "inputs"
+    fields: Iterable[Input], given: Mapping[str, Any], reach: Reach, at: str = "inputs"
 ) -> dict[str, Any]:
     """The values with defaults filled in. Raises `InputError` with every problem. Null and "" count as not given. A
-    file has to have been uploaded to this project. A secret cannot be filled, by its default neither."""
+    file has to have been uploaded to the project that `reach` names, a secret to be stored there; its default counts
+    only while it is."""
     fields = tuple(fields)
+    known = known_secrets(fields, reach)
     problems = [_unknown(at, key) for key in given if key not in {field.key for field in fields}]
     filled: dict[str, Any] = {}
     for field in fields:
         value = given.get(field.key)
         if value is None or value == "":
-            value = field.default if field.has_default and field.type != "secret" else None
+            value = default_of(field, known)
         if value is None:
-            missing = NO_SECRETS if field.type == "secret" else "is required"
-            problems += [Problem(f"{at}.{field.key}", missing, field.help)] if field.required else []
+            problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
-        fault = fault_of(field, value)
+        fault = fault_of(field, value) or unknown_secret(field, value, known)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
         filled[field.key] = value
-    problems += _unknown_files(fields, filled, project_id, at)
+    problems += _unknown_files(fields, filled, reach.project, at)
     if problems:
         raise InputError(problems)
     return filled
+
+
+def default_of(field: Input, known: Collection[str]) -> Any:
+    if not field.has_default or (field.type == "secret" and field.default not in known):
+        return None
+    return field.default
+
+
+def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
+    """The names that a field of the type secret takes; asked for only where there is one."""
+    return reach.names(SECRET) if any(field.type == "secret" for field in fields) else ()
+
+
+def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:
+    return NO_SECRET if field.type == "secret" and value not in known else ""
 
 
 def _unknown_files(
@@ -173,8 +191,8 @@ def _is_name(name: Any) -> bool:
 
 
 def _secret(field: Input, value: Any) -> str:
-    """A reference to a stored secret, never the secret; there is no store yet."""
-    return NO_SECRETS
+    """The name of a stored secret, never the secret: what is none is not repeated in the answer."""
+    return "" if isinstance(value, str) and NAME.match(value) else NO_SECRET
 
 
 CHECKS: dict[str, Callable[[Input, Any], str]] = {

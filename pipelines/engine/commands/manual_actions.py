@@ -26,6 +26,7 @@ from pipelines.queries import versions
 from pipelines.routing.decide.effects import origin_after
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS
+from pipelines.vault.finding import Reach
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 
@@ -56,7 +57,7 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
     given, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
     if chooses and "eval" in outcome:
         given = {fields[0].key: outcome["eval"], **given}
-    filled = forms.fill(fields, given, job.task.project_id, "outcome.output")
+    filled = forms.fill(fields, given, Reach.of(job.task), "outcome.output")
     if chooses:
         # What came in passes through: the label is all that a person adds (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}

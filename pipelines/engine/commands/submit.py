@@ -20,6 +20,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, LineVersion, Priority, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
+from pipelines.vault.finding import Reach
 
 NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
@@ -55,7 +56,8 @@ def submit(
     due, unread = _moment(due_at)
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
     try:
-        filled = forms.fill(line.inputs, inputs or {}, version.line.project_id)
+        of = version.line.project
+        filled = forms.fill(line.inputs, inputs or {}, Reach(of.owner_id, of.pk, version.line_id))
     except InputError as fault:
         problems += fault.problems
     try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pipelines.engine.commands.inputs import fault_of
+from pipelines.engine.commands.inputs import fault_of, known_secrets, unknown_secret
 from pipelines.engine.commands.reconsider import once_more
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
@@ -22,6 +22,7 @@ from pipelines.routing.decide import effects as consequences
 from pipelines.routing.document.handoffs import faults
 from pipelines.routing.document.line import Input, Line, Problem
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
+from pipelines.vault.finding import Reach
 
 
 def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:
@@ -73,7 +74,13 @@ def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]
     fields = {field.key: field for field in metadata(turn.judged_by, token)}
     if not fields.keys() >= given.keys():
         raise Conflict(CHANGED)
-    found = [Problem(f"metadata.{key}", fault_of(fields[key], value), "") for key, value in given.items()]
+    known = known_secrets(fields.values(), Reach.of(task))
+    found = [
+        Problem(
+            f"metadata.{key}", fault_of(fields[key], value) or unknown_secret(fields[key], value, known), ""
+        )
+        for key, value in given.items()
+    ]
     if any(problem.message for problem in found):
         raise Invalid(problem for problem in found if problem.message)
     asked = {field.key for field in turn.judged_by.inputs}

@@ -16,6 +16,7 @@ from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.routing.document.evaluations import MACHINES
+from pipelines.vault.finding import Reach
 
 
 def open_job(
@@ -107,4 +108,4 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
     station = versions.by_id(job.pinned_id).station(job.station)
     if job.purpose != Purpose.STATION:
         return claim.takes(owner, station.labels)
-    return claim.can(owner, station)
+    return claim.can(owner, station, Reach.of(task).brings(station))

@@ -49,8 +49,7 @@ def _supply(stage: Stage, token: Token, named: set[str]) -> None:
     secret = next((field for field in fields if given[field.key] is None), None)
     if secret is not None:
         raise NotPlayable(
-            f"{token.station} needs {secret.label or secret.key}, which is a secret, and this installation stores no "
-            "secrets yet."
+            f"{token.station} needs {secret.label or secret.key}, which is a secret: a rehearsal gives none."
         )
     engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, given=given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,19 +138,22 @@ def _submitted(version: LineVersion, script: Script, cast: Cast) -> Task:
         version,
         actor=engine.Actor.person(requester),
         title=title,
-        inputs={**_made_up(versions.parsed(version).inputs), **script.scenario.inputs},
+        inputs={
+            **_made_up(versions.parsed(version).inputs, script.scenario.inputs),
+            **script.scenario.inputs,
+        },
         **known,
     )
 
 
-def _made_up(inputs: Iterable[Input]) -> dict[str, Any]:
+def _made_up(inputs: Iterable[Input], said: Mapping[str, Any]) -> dict[str, Any]:
     """Values for what has to be given: a scenario says only the inputs that its path depends on."""
     missing = [each for each in inputs if each.required and (not each.has_default or each.type == "secret")]
-    secret = next((each for each in missing if each.type == "secret"), None)
+    secret = next((each for each in missing if each.type == "secret" and each.key not in said), None)
     if secret is not None:
         raise NotPlayable(
-            f"the input {secret.label or secret.key} is a secret that has to be given, and this installation stores "
-            "no secrets yet: no task of this line can be started."
+            f"the input {secret.label or secret.key} is a secret that has to be given: say in the scenario "
+            "which stored one it is."
         )
     return {each.key: made_up.value(each) for each in missing}
 

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from pipelines.management import printing
+from pipelines.vault import keys
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -129,6 +130,7 @@ def secrets() -> tuple[str, ...]:
         settings.DATABASES["default"].get("PASSWORD", ""),
         getattr(settings, "EMAIL_HOST_PASSWORD", ""),
         settings.MODEL_KEY,
+        *keys.known(),
     )
     named = settings.NAMED_SECRETS.values()
     return (*(str(secret) for secret in found if len(str(secret)) >= SHORTEST_SECRET), *named)

@@ -73,6 +73,8 @@ def details(data: Mapping[str, Any]) -> str:
     parts += [_("added: %(who)s") % {"who": ", ".join(data["added"])}] if data.get("added") else []
     parts += [_("removed: %(who)s") % {"who": ", ".join(data["removed"])}] if data.get("removed") else []
     parts += [", ".join(data["scopes"])] if data.get("scopes") else []
+    parts += [_("Line: %s") % data["line"]] if data.get("line") else []
+    parts += [_("All projects of %s") % data["owner"]] if data.get("owner") else []
     return " · ".join(part for part in parts if part)
 
 

@@ -21,6 +21,7 @@ ACTIONS = {
     "design": gettext_lazy("Draw and import lines"),
     "publish": gettext_lazy("Publish lines"),
     "decide": gettext_lazy("Approve or reject at gates that ask for reviewers"),
+    "secrets": gettext_lazy("Add and delete secrets and variables"),
     "admin": gettext_lazy("Change members, groups and tokens"),
 }
 # The role that gates ask for unless they say otherwise; the table of access says only who may try.

@@ -58,7 +58,7 @@ class NewMachineToken(NewToken):
         super().__init__(*args, **kwargs)
         scopes = self.fields["scopes"]
         assert isinstance(scopes, forms.MultipleChoiceField)
-        scopes.choices = [c for c in ApiToken.Scope.choices if c[0] != ApiToken.Scope.DECIDE]
+        scopes.choices = [c for c in ApiToken.Scope.choices if c[0] not in ApiToken.PERSONAL]
 
 
 class RolesForm(forms.Form):

@@ -25,6 +25,7 @@ from pipelines.models import Job, Project, Task
 from pipelines.queries import versions
 from pipelines.queries.task import TaskView
 from pipelines.routing.document.line import Input, Problem
+from pipelines.vault.finding import Reach
 from pipelines.web.shell.forms import (
     METADATA,
     AnswerForm,
@@ -256,7 +257,7 @@ def _completion(
         job=job,
         station=station,
         instructions=instructions(job),
-        fields=fields_of(inputs, typed, problems, AT),
+        fields=fields_of(inputs, typed, problems, AT, reach=Reach.of(task)),
         more=sayings(versions.by_id(job.pinned_id), station),
         typed=typed or {"result": "success"},
         faults=[problem for problem in problems if problem.path not in own],

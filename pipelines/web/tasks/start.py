@@ -17,10 +17,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
+from pipelines.engine.commands.inputs import known_secrets
 from pipelines.errors import InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
 from pipelines.queries import versions
 from pipelines.routing.document.line import Input, Problem
+from pipelines.vault.finding import Reach
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 from pipelines.web.tasks import uploads
@@ -48,6 +50,12 @@ class StartField:
     value: Any
     errors: Sequence[str]
     id: str = ""
+    secrets: Sequence[str] = ()
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """The stored secrets to choose from, by name."""
+        return [("", _("Choose a secret")), *((name, name) for name in self.secrets)]
 
     @property
     def label(self) -> str:
@@ -79,15 +87,20 @@ def fields_of(
     problems: Sequence[Problem] = (),
     at: str = "inputs",
     place: str = "",
+    reach: Reach | None = None,
 ) -> list[StartField]:
-    """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ."""
+    """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ;
+    `reach`: where the secrets are that can be chosen."""
+    names = known_secrets(inputs, reach) if reach else ()
     found = []
     for each in inputs:
         name = f"{at}.{each.key}"
         value = typed.get(name, "") if typed is not None else each.default if each.has_default else ""
         said = [_sentence(problem, each.label or each.key) for problem in problems if problem.path == name]
         found.append(
-            StartField(each, name, "" if value is None else value, said, f"{name}-{place}" if place else "")
+            StartField(
+                each, name, "" if value is None else value, said, f"{name}-{place}" if place else "", names
+            )
         )
     return found
 
@@ -249,6 +262,6 @@ def _page(
         typed=typed or {"priority": Priority.MEDIUM},
         faults=own,
         other_faults=[str(each) for each in problems if each.path.partition("[")[0] not in known],
-        fields=fields_of(inputs, typed, problems),
+        fields=fields_of(inputs, typed, problems, reach=Reach(project.owner_id, project.pk, line.pk)),
         priorities=Priority.choices,
     )

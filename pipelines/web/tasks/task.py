@@ -26,6 +26,7 @@ from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, question_of
+from pipelines.vault.finding import Reach
 from pipelines.web.graph import DrawnEnding, way_of
 from pipelines.web.graph.overlay import lay_over
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
@@ -138,7 +139,7 @@ def stations_to_retry(task: Task, view: TaskView) -> list[tuple[str, str]]:
 
 def supplied(line: Line, token: Token) -> list[StartField]:
     """The fields for the metadata that a held token waits for."""
-    return fields_of(metadata(line, token), None, (), "metadata", str(token.pk))
+    return fields_of(metadata(line, token), None, (), "metadata", str(token.pk), Reach.of(token.task))
 
 
 def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pipelines.routing.document.kinds import templates
 from pipelines.routing.document.networks import network_of
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
 from pipelines.routing.document.work.network import OPEN
+from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve
 from pipelines.work.config import WorkerConfig
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
@@ -122,7 +123,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
     argv = tuple(
         rendered(orders, f"argv[{index}]", str(part)) for index, part in enumerate(work.get("argv", ()))
     )
-    own = {key: rendered(orders, f"env.{key}", str(value)) for key, value in work.get("env", {}).items()}
+    own = {key: filled_in(orders, f"env.{key}", value, config) for key, value in work.get("env", {}).items()}
     return Spec(
         kind=station.kind,
         attempt=attempt,
@@ -149,6 +150,23 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
         name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
     )
     return Access(network=network_of(work) == OPEN, repositories=named or asked)
+
+
+def filled_in(orders: Orders, place: str, value: Any, config: WorkerConfig) -> str:
+    """A text rendered, or the secret or variable that is named in its stead."""
+    if not isinstance(value, Mapping):
+        return rendered(orders, place, str(value))
+    kind = SECRET if SECRET in value else VARIABLE
+    name = resolve(str(value[kind]), orders.scope["input"])
+    known = config.named_secrets if kind == SECRET else config.named_variables
+    if name in known:
+        return known[name]
+    asks = f"{orders.station.key}: work.{place} asks for the {kind} {name or value[kind]}"
+    if not name:
+        raise Unrenderable(f"{asks}, which this task was started without.")
+    raise Unrenderable(
+        f"{asks}, which is not stored for this line. Add it under Settings, Secrets and variables."
+    )
 
 
 def rendered(orders: Orders, place: str, text: str) -> str:

@@ -21,8 +21,8 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,
     Orders,
-    Unrenderable,
     command_spec,
+    filled_in,
     last_said,
     prompt,
     rendered,
@@ -89,7 +89,8 @@ def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     made, work = plain(orders, attempt, config), orders.station.work
     found: dict[str, Any] = {**work, "url": address(orders, str(work.get("url", "")))}
     found["headers"] = {
-        name: _header(orders, name, value, config) for name, value in (work.get("headers") or {}).items()
+        name: filled_in(orders, f"headers.{name}", value, config)
+        for name, value in (work.get("headers") or {}).items()
     }
     if "body" in work:
         found["body"] = rendered(orders, "body", str(work["body"]))
@@ -106,18 +107,6 @@ def address(orders: Orders, text: str) -> str:
         return value if found.start() == 0 else quote(value, safe="")
 
     return PLACE.sub(insert, text.strip())
-
-
-def _header(orders: Orders, name: str, value: Any, config: WorkerConfig) -> str:
-    if isinstance(value, str):
-        return rendered(orders, f"headers.{name}", value)
-    secret = config.named_secrets.get(value["secret"])
-    if secret is None:
-        raise Unrenderable(
-            f"{orders.station.key}: the header {name} asks for the secret {value['secret']}, which this worker "
-            f"does not have: an operator sets GATELINE_SECRET_{value['secret']}."
-        )
-    return secret
 
 
 def each_text(value: Any, change: Callable[[str], Any]) -> Any:
@@ -161,7 +150,10 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
         name=tool["name"],
         parameters=tool.get("parameters") or {},
         argv=tuple(_open(orders, f"{place}.argv", part) for part in tool.get("argv") or ()),
-        env={name: _open(orders, f"{place}.env", value) for name, value in (tool.get("env") or {}).items()},
+        env={
+            name: _opened(orders, f"{place}.env", value, config)
+            for name, value in (tool.get("env") or {}).items()
+        },
         cwd=rendered(orders, f"{place}.cwd", tool.get("cwd") or "."),
         timeout=None if timeout is None else seconds(timeout),
         http=_request(orders, place, tool["http"], config) if "http" in tool else None,
@@ -169,12 +161,8 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
 
 
 def _request(orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig) -> RequestTemplate:
-    headers: dict[str, Text] = {}
-    for name, value in (call.get("headers") or {}).items():
-        text = isinstance(value, str)
-        headers[name] = (
-            _open(orders, f"{place}.headers", value) if text else (_header(orders, name, value, config),)
-        )
+    said = (call.get("headers") or {}).items()
+    headers = {name: _opened(orders, f"{place}.headers", value, config) for name, value in said}
     value = call.get("json", MISSING)
     return RequestTemplate(
         method=str(call.get("method") or "GET"),
@@ -185,6 +173,13 @@ def _request(orders: Orders, place: str, call: Mapping[str, Any], config: Worker
         if value is MISSING
         else each_text(value, lambda text: _open(orders, f"{place}.json", text)),
     )
+
+
+def _opened(orders: Orders, place: str, value: Any, config: WorkerConfig) -> Text:
+    """As `_open`; or the secret or variable that is named in its stead, in which no argument is looked for."""
+    if isinstance(value, str):
+        return _open(orders, place, value)
+    return (filled_in(orders, place, value, config),)
 
 
 def _open(orders: Orders, place: str, text: str, *, in_address: bool = False) -> Text:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import codecs
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 MASK = "•••"
 SHORTEST_SECRET = 4
@@ -20,12 +23,20 @@ def escaped(text: str) -> str:
     return SURROGATES.sub(lambda found: f"\\u{ord(found.group()):04x}", text.translate(CONTROLS))
 
 
+def spellings(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as addresses, JSON and headers of Basic sign-in spell it."""
+    plain = secret.encode(errors="backslashreplace")
+    return (secret, quote(plain, safe=""), json.dumps(secret)[1:-1], base64.b64encode(plain).decode())
+
+
 class Masker:
     """Replaces secrets in a stream of text. What may be the beginning of a secret is held back until it is clear, so a
     secret that arrives in pieces is masked too. A secret of several lines is also masked line by line."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        found = {part for secret in secrets for part in (secret, *secret.splitlines())}
+        found = {
+            part for secret in secrets for whole in spellings(secret) for part in (whole, *whole.splitlines())
+        }
         self._secrets = sorted(
             (part for part in found if len(part) >= SHORTEST_SECRET), key=len, reverse=True
         )

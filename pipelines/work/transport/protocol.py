@@ -32,11 +32,26 @@ class ReportFailed(Exception):
 
 
 @dataclass(frozen=True)
+class StationValues:
+    """Secrets and variables {name: value} that the station of one job names. `masked`: what no log and no outcome of
+    it may show, which is every secret that its line names: a station before may have left it in the workspace. They
+    come with a claim and are never part of the orders."""
+
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    masked: tuple[str, ...] = field(default=(), repr=False)
+
+
+NO_VALUES = StationValues()
+
+
+@dataclass(frozen=True)
 class Started:
     """A job that this worker holds."""
 
     orders: Orders
     lease: uuid.UUID
+    values: StationValues = NO_VALUES
 
 
 @dataclass(frozen=True)

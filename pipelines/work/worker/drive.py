@@ -19,7 +19,7 @@ from pipelines.work.orders.specs import spec_of
 from pipelines.work.results import repositories
 from pipelines.work.results.text import Masker
 from pipelines.work.spec.base import Attempt, Outcome, Spec
-from pipelines.work.transport.protocol import Before, LeaseLost, Started, Transport
+from pipelines.work.transport.protocol import NO_VALUES, Before, LeaseLost, Started, Transport
 from pipelines.work.worker import handover
 from pipelines.work.worker.evaluations import Asking
 from pipelines.work.worker.handover import Packed, failed, pack, with_changes
@@ -34,12 +34,12 @@ class Driver:
 
     def __init__(self, config: WorkerConfig, transport: Transport, folders: Folders) -> None:
         self.config, self.transport, self.folders = config, transport, folders
-        self.asking = Asking(config, transport, folders, self._prepare)
+        self.asking = Asking(transport, folders, self._prepare)
         self.running = Running()
         self.stopping = False
         # Something could not be written: shown in /healthz until it can be again.
         self.no_space = False
-        self._masker = Masker(config.secrets)
+        self._own_masker = Masker(config.secrets)
         self._slots = {queue: asyncio.Semaphore(config.concurrency) for queue in (DRIVE, EVALUATE)}
         self._drives: set[asyncio.Task[None]] = set()
 
@@ -158,18 +158,18 @@ class Driver:
     async def _done(self, started: Started) -> Outcome:
         kind = started.orders.kind
         if started.orders.question is not None:
-            return masked(await self.asking.answer(started), self._masker)
+            return masked(await self.asking.answer(started, self._config(started)), self._masker(started))
         if executes(kind):
             return await self._execute(started)
         if kind not in HANDLERS:
             return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
         try:
-            spec = spec_of(started.orders, Attempt(self.folders.home), self.config)
+            spec = spec_of(started.orders, Attempt(self.folders.home), self._config(started))
         except Unrenderable as error:
             return failed("template_error", str(error))
         if KINDS[kind].calls:
             return await self._call(started, spec)
-        return masked(await HANDLERS[kind](spec, Silence()), self._masker)
+        return masked(await HANDLERS[kind](spec, Silence()), self._masker(started))
 
     async def _call(self, started: Started, spec: Spec) -> Outcome:
         """Work that calls somebody: it has a log, and no folder."""
@@ -180,14 +180,14 @@ class Driver:
         except BaseException:
             await asyncio.shield(sink.abandon())
             raise
-        return masked(outcome, self._masker)
+        return masked(outcome, self._masker(started))
 
     async def _execute(self, started: Started) -> Outcome:
         orders = started.orders
         try:
             # Before anything starts, and before a folder is made: an undefined variable is an error (law §8a).
             attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
-            spec = spec_of(orders, attempt, self.config)
+            spec = spec_of(orders, attempt, self._config(started))
         except Unrenderable as error:
             return failed("template_error", str(error))
         try:
@@ -207,7 +207,7 @@ class Driver:
         outcome, packed = await self._logged(started, spec, kept, stood)
         await self.transport.store(started, packed.left(attempt.root, before))
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
-        return masked(outcome, self._masker)
+        return masked(outcome, self._masker(started))
 
     async def _logged(
         self, started: Started, spec: Spec, kept: KeptFolder | None, stood: Mapping[str, str]
@@ -228,7 +228,18 @@ class Driver:
         return outcome, packed
 
     def _sink(self, started: Started) -> JobLog:
-        return JobLog(self.transport.log_of(started), self.config.secrets)
+        return JobLog(self.transport.log_of(started), self._config(started).secrets)
+
+    # What came with the job
+
+    def _config(self, started: Started) -> WorkerConfig:
+        values = started.values
+        if values is NO_VALUES:
+            return self.config
+        return self.config.with_values(values.secrets, values.variables, values.masked)
+
+    def _masker(self, started: Started) -> Masker:
+        return Masker(self._config(started).secrets) if started.values.masked else self._own_masker
 
     # In threads, with files
 

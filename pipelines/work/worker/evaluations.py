@@ -31,26 +31,30 @@ Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
 class Asking:
     """`prepare` fills an attempt's folder with what the station left."""
 
-    config: WorkerConfig
     transport: Transport
     folders: Folders
     prepare: Prepare = field(repr=False)
 
-    async def answer(self, started: Started) -> Outcome:
-        """The outcome of the question's job: `eval` is the answer, `feedback` its explanation."""
+    async def answer(self, started: Started, config: WorkerConfig) -> Outcome:
+        """The outcome of the question's job: `eval` is the answer, `feedback` its explanation. `config`: this
+        worker's, with what came with the job."""
         orders = started.orders
         if orders.question is None or orders.question.outcome is None:
             return unanswered("The question is gone.")
         if orders.kind == MODEL:
             question = orders.question.asked["agentic"]["question"]
-            return await judge.judge(str(question), orders.question.outcome, self.config.outgoing)
+            return await judge.judge(str(question), orders.question.outcome, config.outgoing)
         if orders.kind not in PROGRAMS:
             return unanswered(f"This worker does not know questions of kind “{orders.kind}”.")
         spec, run = PROGRAMS[orders.kind]
-        return await self._in_folder(started, spec, run)
+        return await self._in_folder(started, config, spec, run)
 
     async def _in_folder(
-        self, started: Started, make: Callable[[Orders, Attempt, WorkerConfig], Spec], run: Run
+        self,
+        started: Started,
+        config: WorkerConfig,
+        make: Callable[[Orders, Attempt, WorkerConfig], Spec],
+        run: Run,
     ) -> Outcome:
         """In a copy of the workspace; what the question changes there is nobody's work, and is dropped."""
         orders = started.orders
@@ -58,15 +62,15 @@ class Asking:
         before = await self.transport.before(started)
         try:
             kept = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
-            outcome = await self._logged(started, make(orders, attempt, self.config), run)
+            outcome = await self._logged(started, config, make(orders, attempt, config), run)
         except BaseException:
             await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
             raise
         await asyncio.to_thread(self._tidy, orders.task_id, attempt, before, kept)
         return outcome
 
-    async def _logged(self, started: Started, spec: Spec, run: Run) -> Outcome:
-        sink = JobLog(self.transport.log_of(started), self.config.secrets)
+    async def _logged(self, started: Started, config: WorkerConfig, spec: Spec, run: Run) -> Outcome:
+        sink = JobLog(self.transport.log_of(started), config.secrets)
         try:
             outcome = await run(spec, sink, started.orders)
             await sink.end()

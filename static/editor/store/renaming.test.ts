@@ -41,6 +41,12 @@ it("names a gate by its new key where it stands, and where another gate asks for
   });
 });
 
+it("names an input by its new key where a station asks for the secret that it chooses", () => {
+  const env = { TOKEN: { secret: "input:a" }, OTHER: { secret: "input:ab" }, PLAIN: "input:a" };
+  const line: LineDocument = { stations: [{ key: "s", work: { kind: "command", argv: ["x"], env } }] };
+  expect(renamedInput(line, "a", "z").stations[0]?.work?.env).toEqual({ ...env, TOKEN: { secret: "input:z" } });
+});
+
 it("names an input by its new key in templates, and no other whose key begins alike", () => {
   const work = { kind: "command", argv: ["x", "{{ input.a }} {{input.a|json}} {{ input.ab }} {{ secret.a }}"] };
   const line: LineDocument = { stations: [{ key: "s", work }] };

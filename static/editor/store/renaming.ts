@@ -126,6 +126,7 @@ export function renamedInput(line: LineDocument, from: string, to: string): Line
   const text = (value: Json): Json => {
     if (typeof value === "string") return value.replace(found, `$1${to}`);
     if (Array.isArray(value)) return value.map(text);
+    if (isObject(value) && value.secret === `input:${from}`) return { ...value, secret: `input:${to}` };
     return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, text(each)])) : value;
   };
   const stations = line.stations.map((station) =>

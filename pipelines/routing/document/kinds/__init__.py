@@ -21,6 +21,7 @@ from pipelines.routing.document.kinds import (
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import TextsIn, Work
 from pipelines.routing.document.work.kind import CLOCK, Kind
+from pipelines.routing.document.work.references import INPUT, SECRET, VARIABLE
 
 TABLE: Final = (
     chat.KIND,
@@ -68,11 +69,13 @@ def unattended(station: Station) -> bool:
 
 
 def needs(station: Station) -> tuple[str, ...]:
-    """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`."""
+    """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`. A
+    secret that is stored comes with the job."""
     kind = kind_of(station.work)
     asks = kind is not None and kind.asks_a_model and not by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
-    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in secrets(station.work)))
+    named = [name for name in secrets(station.work) if not name.startswith(INPUT)]
+    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in named))
 
 
 def templates(work: Work, path: str) -> TextsIn:
@@ -83,6 +86,16 @@ def templates(work: Work, path: str) -> TextsIn:
 
 
 def secrets(work: Work) -> tuple[str, ...]:
-    """Names of the secrets that headers ask for: whoever publishes them needs the permission `execute`."""
+    """Names of the secrets that headers and environments ask for, `input:<key>` among them: whoever publishes them
+    needs the permission `execute`."""
+    return _references(work, SECRET)
+
+
+def variables(work: Work) -> tuple[str, ...]:
+    """Names of the variables that headers and environments ask for."""
+    return _references(work, VARIABLE)
+
+
+def _references(work: Work, wanted: str) -> tuple[str, ...]:
     kind = kind_of(work)
-    return tuple(dict.fromkeys(kind.secrets(work))) if kind else ()
+    return tuple(dict.fromkeys(kind.references(work, wanted))) if kind else ()

@@ -116,10 +116,12 @@ class Tools(WorkKey):
             for where, text in _texts_of(tool, join(path, index)):
                 yield where, ARGUMENT.sub("", text)
 
-    def secrets(self, value: Any) -> Iterator[str]:
+    def references(self, value: Any, kind: str) -> Iterator[str]:
         for tool in declared({"tools": value}):
+            for key, field in PROGRAM.items():
+                yield from field.references(tool.get(key), kind)
             for key, field in CALL.items():
-                yield from field.secrets((tool.get("http") or {}).get(key))
+                yield from field.references((tool.get("http") or {}).get(key), kind)
 
     def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
         yield from super().lacking(key, line, work, path)

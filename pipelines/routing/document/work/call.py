@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics.problems import Problem, join
-from pipelines.routing.basics.schema_parts import Schema, record
+from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.model import Line
-from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.work.keys import PROMPT, ChoiceKey, Json, TextKey, TextsIn, Work, WorkKey
 from pipelines.routing.document.work.kind import NotBoth
+from pipelines.routing.document.work.references import named, read_reference, reference_schemas
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z")
-SECRET_WORDS = (
-    "capitals, digits and _, beginning with a capital: GATELINE_SECRET_… in the environment of the worker"
-)
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}\Z")
 _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*")
 
@@ -50,7 +47,7 @@ class Address(TextKey):
 
 @dataclass(frozen=True, kw_only=True)
 class Headers(WorkKey):
-    """Each a line of text, or a secret that the worker fills in."""
+    """Each a line of text, or a secret or variable that the worker fills in."""
 
     rows: int = 2
 
@@ -61,18 +58,17 @@ class Headers(WorkKey):
             if not HEADER.match(name):
                 reader.problems.note(at, "is no name of a header")
             elif type(value) is dict:
-                _secret(Reader(value, at, reader.problems))
+                read_reference(value, at, reader.problems)
             elif type(value) is not str or "\n" in value or "\r" in value:
                 reader.problems.note(at, "is one line of text, or {secret: NAME}")
         return found
 
     def schema(self) -> Schema:
-        secret = record(("secret",), secret={"type": "string", "pattern": SECRET.pattern.replace(r"\Z", "$")})
         line = {"type": "string", "pattern": r"^[^\r\n]*$"}
         return {
             "type": "object",
             "propertyNames": {"pattern": f"^{HEADER.pattern.replace(chr(92) + 'Z', '$')}"},
-            "additionalProperties": {"anyOf": [line, secret]},
+            "additionalProperties": {"anyOf": [line, *reference_schemas()]},
         }
 
     def templates(self, value: Any, path: str) -> TextsIn:
@@ -80,16 +76,9 @@ class Headers(WorkKey):
             if type(said) is str:
                 yield join(path, name), said
 
-    def secrets(self, value: Any) -> Iterator[str]:
-        """Whoever publishes them needs the permission `execute`."""
-        yield from (said["secret"] for said in (value or {}).values() if isinstance(said, Mapping))
-
-
-def _secret(reader: Reader) -> None:
-    name = reader.text("secret", required=True)
-    if name.strip() and not SECRET.match(name):
-        reader.note("secret", f"{quote(name)} is no name of a secret", SECRET_WORDS)
-    reader.done()
+    def references(self, value: Any, kind: str) -> Iterator[str]:
+        """Whoever publishes a secret needs the permission `execute`."""
+        yield from named(value, kind)
 
 
 ADDRESS = Address(

@@ -1,5 +1,5 @@
 """The fields that a station's work is made of: those of the whole document, and what only work says of them. Which of
-their texts are templates, which secrets they name, what keeps them from being published."""
+their texts are templates, which secrets and variables they name, what keeps them from being published."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.work.references import named, read_reference, reference_schemas
 
 Work = Mapping[str, Any]
 TextsIn = Iterator[tuple[str, str]]
@@ -39,8 +40,8 @@ class WorkKey(Field):
         """The texts in its value that are rendered before the work starts, each with its place."""
         return iter(())
 
-    def secrets(self, value: Any) -> Iterator[str]:
-        """The secrets that its value names."""
+    def references(self, value: Any, kind: str) -> Iterator[str]:
+        """The secrets, or the variables, that its value names."""
         return iter(())
 
     def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
@@ -159,22 +160,33 @@ class ArgumentsKey(plain.Texts, WorkKey):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentKey(plain.Object, WorkKey):
-    """Names of variables, and their values."""
+    """Names of variables, and their values: each a text, or a secret or variable that the worker fills in."""
 
     rows: int = 2
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = super().read(reader, key, around)
         for name, value in found.items():
-            if type(value) is not str or not name or "=" in name:
-                reader.problems.note(join(reader.at(key), name), "an environment is names and texts")
+            at = join(reader.at(key), name)
+            if type(value) is dict and name and "=" not in name:
+                read_reference(value, at, reader.problems)
+            elif type(value) is not str or not name or "=" in name:
+                reader.problems.note(at, "an environment is names and texts")
         return found
 
     def schema(self) -> Schema:
-        return {**super().schema(), "additionalProperties": schema_parts.TEXT}
+        return {
+            **super().schema(),
+            "additionalProperties": {"anyOf": [schema_parts.TEXT, *reference_schemas()]},
+        }
 
     def templates(self, value: Any, path: str) -> TextsIn:
-        return texts_in(value, path)
+        for name, said in (value or {}).items():
+            if type(said) is str:
+                yield join(path, name), said
+
+    def references(self, value: Any, kind: str) -> Iterator[str]:
+        yield from named(value, kind)
 
 
 def texts_in(value: Any, path: str) -> TextsIn:

@@ -133,6 +133,6 @@ class Kind:
         for name, key in self.keys.items():
             yield from key.templates(work.get(name), join(path, name))
 
-    def secrets(self, work: Work) -> Iterator[str]:
+    def references(self, work: Work, kind: str) -> Iterator[str]:
         for name, key in self.keys.items():
-            yield from key.secrets(work.get(name))
+            yield from key.references(work.get(name), kind)

@@ -17,6 +17,7 @@ from pipelines.ports import queue
 from pipelines.ports.leases import Claim
 from pipelines.work import logs
 from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.station_values import values_of
 from pipelines.work.transport.protocol import Started
 
 # So long lies a ticket that came to a worker who does not serve the job; then it is asked about again.
@@ -65,7 +66,11 @@ def later(seconds: float) -> datetime:
 
 def start_job(job_id: int, claim: Claim) -> Started | None:
     job = engine.start(job_id, claim)
-    return Started(orders_of(job), job.lease_key) if job is not None and job.lease_key else None
+    return started(job, job.lease_key) if job is not None and job.lease_key else None
+
+
+def started(job: Job, lease: uuid.UUID) -> Started:
+    return Started(orders_of(job), lease, values_of(job))
 
 
 def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
@@ -74,7 +79,7 @@ def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
         return {}
     loaded = Job.objects.select_related("task__project__owner").filter(pk__in=wanted, state=Job.State.RUNNING)
     return {
-        job.pk: Started(orders_of(job), job.lease_key)
+        job.pk: started(job, job.lease_key)
         for job in loaded
         if job.lease_key is not None and job.lease_key == wanted[job.pk]
     }

@@ -1,0 +1,113 @@
+"""Secrets and variables over HTTP. A secret goes in and never comes out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja import Router, Status
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import PROJECT, project_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
+from pipelines.errors import Forbidden, NotFound
+from pipelines.models import Line, Owner, Project, StoredValue
+from pipelines.queries.named_values import uses
+from pipelines.vault import store
+
+router = Router(tags=["secrets and variables"])
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+Where = Literal["owner", "project", "line"]
+
+
+class StoredValueIn(Strict):
+    """`place`: for whom it counts; of a line, `line` is its key."""
+
+    value: str
+    kind: Literal["secret", "variable"] = "secret"
+    place: Where = "project"
+    line: str = ""
+
+
+class StoredValueOut(BaseModel):
+    """`value` is null for a secret. `used_in`: keys of the lines of this project that name it."""
+
+    name: str
+    kind: str
+    place: Where
+    line: str | None
+    value: str | None
+    changed_at: datetime
+    changed_by: str | None
+    last_used_at: datetime | None
+    used_in: list[str]
+
+
+@router.get(
+    PROJECT + "/secrets", response={200: list[StoredValueOut], **ERRORS}, summary="Secrets and variables"
+)
+def index(request: Request, owner: str, project: str) -> list[StoredValueOut]:
+    """Those of the project, of its lines and of its owner, by name."""
+    found = project_of(request, owner, project, "design")
+    values = list(store.of_project(found))
+    named = uses(found, values)
+    return [_out(each, [use.line.key for use in named[each.pk]]) for each in values]
+
+
+@router.put(
+    PROJECT + "/secrets/{name}",
+    response={200: StoredValueOut, **ERRORS},
+    summary="Store a secret or a variable",
+)
+def put(request: Request, owner: str, project: str, name: str, payload: StoredValueIn) -> StoredValueOut:
+    """In place of the one that has this name there."""
+    found = project_of(request, owner, project, "secrets")
+    place = _place(request, found, payload.place, payload.line)
+    by = person_of(request.auth)
+    return _out(store.put(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now()), [])
+
+
+@router.delete(
+    PROJECT + "/secrets/{name}", response={204: None, **ERRORS}, summary="Delete a secret or a variable"
+)
+def delete(
+    request: Request, owner: str, project: str, name: str, place: Where = "project", line: str = ""
+) -> Status[None]:
+    found = project_of(request, owner, project, "secrets")
+    if not store.remove(
+        _place(request, found, place, line), name, by=person_of(request.auth), now=timezone.now()
+    ):
+        raise NotFound
+    return Status(204, None)
+
+
+def _place(request: Request, project: Project, where: Where, line: str) -> store.Place:
+    if where == "line":
+        found = project.lines.filter(key=line).first()
+        if found is None:
+            raise NotFound(_("This project has no such line."))
+        return store.Place(found)
+    if where == "owner" and not access.can_in_owner(request.auth, "secrets", project.owner):
+        raise Forbidden(_("What counts for all projects of an owner needs the role Admin in each of them."))
+    return store.Place(project.owner if where == "owner" else project)
+
+
+def _out(stored: StoredValue, used_in: list[str]) -> StoredValueOut:
+    of: Owner | Project | Line | None = stored.line or stored.project or stored.owner
+    where: Where = "line" if stored.line_id else "project" if stored.project_id else "owner"
+    return StoredValueOut(
+        name=stored.name,
+        kind=stored.kind,
+        place=where,
+        line=of.key if isinstance(of, Line) else None,
+        value=None if stored.kind == StoredValue.Kind.SECRET else stored.content,
+        changed_at=stored.changed_at,
+        changed_by=str(stored.changed_by) if stored.changed_by else None,
+        last_used_at=stored.last_used_at,
+        used_in=used_in,
+    )

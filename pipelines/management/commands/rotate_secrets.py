@@ -1,0 +1,26 @@
+"""Encrypt stored secrets with a new key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from pipelines.management import printing
+from pipelines.vault import keys, store
+
+
+class Command(printing.Command):
+    help = (
+        "Encrypt every stored secret with a new key. With GATELINE_ENCRYPTION_KEYS put the new key first there, "
+        "restart every process, run this, then take the old key out."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        made = keys.add_key()
+        done, lost = store.rotate(timezone.now())
+        self.stdout.write(f"{done} secrets are encrypted with {'a new key' if made else 'the first key'}.")
+        if lost:
+            names = ", ".join(f"{each.name} of {each.owner or each.project or each.line}" for each in lost)
+            raise CommandError(f"No key here decrypts these, enter them again: {names}")

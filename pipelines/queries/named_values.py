@@ -1,0 +1,54 @@
+"""Which lines name a secret or a variable: in the version that is live, and in the draft."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.models import Line, Project, StoredValue
+from pipelines.routing.document.work.references import SECRET, VARIABLE
+
+
+@dataclass(frozen=True)
+class Use:
+    """A line that names a value. `live`: its live version does, else only its draft."""
+
+    line: Line
+    live: bool
+
+
+def uses(project: Project, values: Iterable[StoredValue]) -> dict[int, list[Use]]:
+    """{id of a value: the lines of the project that name it and get this one}, a nearer one of the same name aside."""
+    values = list(values)
+    found: dict[int, list[Use]] = {value.pk: [] for value in values}
+    for line in project.lines.select_related("live").order_by("name"):
+        live = set(references(line.live.document)) if line.live else set()
+        for kind, name in sorted(live | set(references(line.draft))):
+            nearest = min(
+                (each for each in values if _reaches(each, line, name)), key=_distance, default=None
+            )
+            if nearest is not None and nearest.kind == kind:
+                found[nearest.pk].append(Use(line, (kind, name) in live))
+    return found
+
+
+def references(document: Any) -> Iterator[tuple[str, str]]:
+    """(kind, name) wherever a document has `{secret: NAME}` or `{variable: NAME}`; a draft may be invalid."""
+    if isinstance(document, Mapping):
+        for kind in (SECRET, VARIABLE):
+            if list(document) == [kind] and isinstance(document[kind], str):
+                yield kind, document[kind]
+        for member in document.values():
+            yield from references(member)
+    elif isinstance(document, list | tuple):
+        for member in document:
+            yield from references(member)
+
+
+def _reaches(value: StoredValue, line: Line, name: str) -> bool:
+    return value.name == name and value.line_id in (None, line.pk)
+
+
+def _distance(value: StoredValue) -> int:
+    return 0 if value.line_id else 1 if value.project_id else 2

@@ -1,0 +1,88 @@
+"""Finding the values that a station names: the nearest counts, its line's before the project's before the owner's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db.models import Q, QuerySet
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines.models import StoredValue, Task
+from pipelines.routing.document.kinds import secrets
+from pipelines.routing.document.line import Station
+from pipelines.routing.document.work.references import resolve
+from pipelines.vault import keys
+
+log = structlog.get_logger(__name__)
+# A value's last use is written at most this often: many jobs use the same one at once.
+SECRET = StoredValue.Kind.SECRET
+USE_NOTED = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The places whose values a station can get: those of its line, its project and its owner. `line` is None for what
+    every line of the project can get."""
+
+    owner: int
+    project: int
+    line: int | None = None
+
+    @classmethod
+    def of(cls, task: Task) -> Reach:
+        return cls(task.project.owner_id, task.project_id, task.line_id)
+
+    def values(self) -> QuerySet[StoredValue]:
+        """The nearest first."""
+        here = Q(owner=self.owner) | Q(project=self.project)
+        if self.line is not None:
+            here |= Q(line=self.line)
+        return StoredValue.objects.filter(here).order_by("line", "project", "owner")
+
+    def nearest(self, kind: str, names: Collection[str]) -> dict[str, StoredValue]:
+        """{name: the value that counts here}; names that nothing here has are left out, also where the nearest is of
+        the other kind."""
+        if not names:
+            return {}
+        found: dict[str, StoredValue] = {}
+        for stored in self.values().filter(name__in=names):
+            found.setdefault(stored.name, stored)
+        return {name: stored for name, stored in found.items() if stored.kind == kind}
+
+    def names(self, kind: str) -> list[str]:
+        """All of this kind that a station could name."""
+        return sorted(self.nearest(kind, set(self.values().values_list("name", flat=True))))
+
+    def brings(self, station: Station) -> frozenset[str]:
+        """The needs of a station (`routing.document.kinds.needs`) that a worker need not have: these secrets come with
+        the job."""
+        return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secrets_of([station], {})))
+
+
+def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:
+    """The names of the secrets that these stations ask for, of a task with these inputs."""
+    named = (resolve(name, inputs) for station in stations for name in secrets(station.work))
+    return [name for name in dict.fromkeys(named) if name]
+
+
+@sensitive_variables("found")
+def decrypted(stored: dict[str, StoredValue]) -> dict[str, str]:
+    """{name: secret}, without those that no key decrypts: a station that needs one says so."""
+    found: dict[str, str] = {}
+    for name, each in stored.items():
+        try:
+            found[name] = keys.decrypt(each.content)
+        except keys.SecretUnreadable:
+            log.error("secret_unreadable", secret=name, id=each.pk)
+    return found
+
+
+def used(stored: Collection[StoredValue], now: datetime) -> None:
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
+    due = [each.pk for each in stored if each.last_used_at is None or each.last_used_at < now - USE_NOTED]
+    if due:
+        StoredValue.objects.filter(stale, pk__in=due).update(last_used_at=now)

@@ -1,0 +1,138 @@
+"""Writing secrets and variables. Who may is asked by the callers (`pipelines/access.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines import audit
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import Line, Owner, Project, StoredValue, User
+from pipelines.models.stored_values import value_name
+from pipelines.vault import keys
+
+# A shorter secret would garble every text in which its letters happen to stand.
+SHORTEST_SECRET, LONGEST = 8, 32_768
+SECRET, VARIABLE = StoredValue.Kind.SECRET, StoredValue.Kind.VARIABLE
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value counts: for all projects of an owner, for a project, or for one line."""
+
+    of: Owner | Project | Line
+
+    @property
+    def column(self) -> str:
+        return type(self.of).__name__.lower()
+
+    def values(self) -> QuerySet[StoredValue]:
+        return StoredValue.objects.filter(**{self.column: self.of.pk})
+
+    def record(self, what: str, name: str, by: User, now: datetime) -> None:
+        """What was done to a value here; never the value."""
+        of, about = self.of, f"{self.column}:{self.of.pk}"
+        if isinstance(of, Line):
+            audit.record(what, by=by, at=now, project=of.project, about=about, name=name, line=of.name)
+        elif isinstance(of, Project):
+            audit.record(what, by=by, at=now, project=of, about=about, name=name)
+        else:
+            audit.record(what, by=by, at=now, about=about, name=name, owner=of.name)
+
+
+@sensitive_variables("value", "content")
+def put(place: Place, name: str, value: str, *, kind: str, by: User, now: datetime) -> StoredValue:
+    """Store a value under a name, in place of the one that has it there. Raises Invalid, Conflict (a variable never
+    becomes a secret under the same name, nor the other way round: what was shown once is no secret)."""
+    _check(name, value, kind)
+    content = keys.encrypt(value) if kind == SECRET else value
+    with transaction.atomic():
+        stored, made = (
+            place.values()
+            .select_for_update()
+            .get_or_create(
+                name=name,
+                defaults={
+                    place.column: place.of,
+                    "kind": kind,
+                    "content": content,
+                    "changed_at": now,
+                    "changed_by": by,
+                },
+            )
+        )
+        if stored.kind != kind:
+            raise Conflict(f"{name} is a {stored.kind} here. Delete it first.")
+        if not made:
+            stored.content, stored.changed_at, stored.changed_by = content, now, by
+            stored.save(update_fields=["content", "changed_at", "changed_by"])
+        place.record(f"{kind}.{'created' if made else 'changed'}", name, by, now)
+    return stored
+
+
+def remove(place: Place, name: str, *, by: User, now: datetime) -> bool:
+    """False where there is none."""
+    with transaction.atomic():
+        found = place.values().select_for_update().filter(name=name).first()
+        if found is None:
+            return False
+        found.delete()
+        place.record(f"{found.kind}.deleted", name, by, now)
+    return True
+
+
+def of_project(project: Project) -> QuerySet[StoredValue]:
+    """Every value that some station of the project can get."""
+    here = Q(owner=project.owner_id) | Q(project=project.pk) | Q(line__project=project.pk)
+    return (
+        StoredValue.objects.filter(here)
+        .select_related("changed_by", "line", "owner", "project")
+        .order_by("name", "pk")
+    )
+
+
+def rotate(now: datetime) -> tuple[int, list[StoredValue]]:
+    """Encrypt every secret with the first key: how many were, and those that no key here decrypts."""
+    done, lost = 0, []
+    with transaction.atomic():
+        for stored in _secrets():
+            try:
+                stored.content = keys.encrypt_anew(stored.content)
+            except keys.SecretUnreadable:
+                lost.append(stored)
+                continue
+            stored.save(update_fields=["content"])
+            done += 1
+        audit.record("secrets.rotated", by=None, at=now, secrets=done)
+    return done, lost
+
+
+def _secrets() -> Iterator[StoredValue]:
+    rows = StoredValue.objects.filter(kind=SECRET).select_for_update(of=("self",))
+    yield from (
+        rows.select_related("owner", "project__owner", "line__project__owner").order_by("pk").iterator()
+    )
+
+
+@sensitive_variables("value")
+def _check(name: str, value: str, kind: str) -> None:
+    try:
+        value_name(name)
+    except ValidationError as fault:
+        raise Invalid.at("name", str(value_name.message)) from fault
+    if kind not in StoredValue.Kind.values:
+        raise Invalid.at("kind", "is secret or variable")
+    if not value or "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise Invalid.at("value", "Enter a value without NUL or half characters.")
+    if kind == SECRET and len(value) < SHORTEST_SECRET:
+        raise Invalid.at(
+            "value", f"A secret has at least {SHORTEST_SECRET} characters: logs could not hide a shorter one."
+        )
+    if len(value.encode()) > LONGEST:
+        raise Invalid.at("value", f"A value has at most {LONGEST} bytes.")

@@ -1,0 +1,140 @@
+"""Secrets and variables of a project, of its lines and of its owner, on one page. A secret is never shown again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import access
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import Owner, Project, StoredValue, User
+from pipelines.queries.named_values import Use, uses
+from pipelines.vault import store
+from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
+
+PROJECT, OWNER, LINE = "project", "owner", "line:"
+
+
+class ValueForm(forms.Form):
+    """`place`: project, owner, or line:<key>. Which places there are depends on who asks."""
+
+    name = forms.CharField(max_length=64)
+    kind = forms.ChoiceField(choices=StoredValue.Kind.choices)
+    place = forms.ChoiceField()
+    value = forms.CharField(strip=False, max_length=store.LONGEST, widget=forms.Textarea)
+
+    def __init__(self, places: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        place = self.fields["place"]
+        assert isinstance(place, forms.ChoiceField)
+        place.choices = places
+
+
+@dataclass(frozen=True)
+class Row:
+    value: StoredValue
+    place: str
+    uses: list[Use]
+    may_delete: bool
+
+    @property
+    def is_secret(self) -> bool:
+        return self.value.kind == StoredValue.Kind.SECRET
+
+
+@sensitive_post_parameters("value")
+@in_project("design")
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: SignedIn, project: Project) -> HttpResponse:
+    """Designers see which names there are; only admins change what is behind them."""
+    places = places_of(request.user, project)
+    form = ValueForm(places, request.POST or None)
+    if request.method == "POST":
+        require(request, "secrets", project)
+        if form.is_valid() and _stored(request, project, form):
+            messages.success(request, _("%(name)s is saved") % {"name": form.cleaned_data["name"]})
+            return redirect("project-secrets", project.owner.key, project.key)
+    return show(
+        request,
+        "project/secrets.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Secrets and variables")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        kinds=StoredValue.Kind.choices,
+        places=places,
+        rows=rows_of(request.user, project),
+    )
+
+
+def _stored(request: SignedIn, project: Project, form: ValueForm) -> bool:
+    """False where it is refused; then the form says why."""
+    said = form.cleaned_data
+    place = _place(project, said["place"])
+    try:
+        # A browser sends the ends of lines as CR LF; a key file has LF.
+        value = said["value"].replace("\r\n", "\n")
+        store.put(place, said["name"], value, kind=said["kind"], by=request.user, now=timezone.now())
+    except Invalid as fault:
+        form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+    except Conflict as conflict:
+        form.add_error("name", conflict.detail)
+    return form.is_valid()
+
+
+def places_of(user: User, project: Project) -> list[tuple[str, str]]:
+    """Where this person may store a value. One of the owner reaches every project of it."""
+    lines = [(f"{LINE}{line.key}", _("Line: %s") % line.name) for line in project.lines.order_by("name")]
+    whole = [(OWNER, _("All projects of %s") % project.owner.name)]
+    return [(PROJECT, _("This project")), *lines, *(whole if _may_in_owner(user, project.owner) else [])]
+
+
+def _may_in_owner(user: User, owner: Owner) -> bool:
+    return access.can_in_owner(user, "secrets", owner)
+
+
+def _place(project: Project, said: str) -> store.Place:
+    if said.startswith(LINE):
+        return store.Place(project.lines.get(key=said.removeprefix(LINE)))
+    return store.Place(project.owner if said == OWNER else project)
+
+
+def rows_of(user: User, project: Project) -> list[Row]:
+    values = list(store.of_project(project))
+    named, owners = uses(project, values), _may_in_owner(user, project.owner)
+    mine = access.can(user, "secrets", project)
+    return [
+        Row(each, _words(each, project), named[each.pk], mine and (owners or each.owner_id is None))
+        for each in values
+    ]
+
+
+def _words(value: StoredValue, project: Project) -> str:
+    if value.line is not None:
+        return _("Line: %s") % value.line.name
+    return _("This project") if value.project_id else _("All projects of %s") % project.owner.name
+
+
+@in_project("secrets")
+@require_POST
+def delete(request: SignedIn, project: Project, value: int) -> HttpResponse:
+    found = store.of_project(project).filter(pk=value).first()
+    if found is None:
+        raise Http404
+    if found.owner is not None and not _may_in_owner(request.user, found.owner):
+        raise Http404
+    of = found.line or found.project or found.owner
+    assert of is not None
+    store.remove(store.Place(of), found.name, by=request.user, now=timezone.now())
+    messages.success(request, _("%(name)s is deleted") % {"name": found.name})
+    return redirect("project-secrets", project.owner.key, project.key)

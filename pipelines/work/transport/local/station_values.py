@@ -1,0 +1,37 @@
+"""Secrets and variables for a job, looked up when a worker gets it and nowhere else (house §5)."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines.models import Job, Purpose
+from pipelines.queries import versions
+from pipelines.routing.document.kinds import variables
+from pipelines.vault import finding
+from pipelines.vault.store import SECRET, VARIABLE
+from pipelines.work.transport.protocol import NO_VALUES, StationValues
+
+
+@sensitive_variables("known")
+def values_of(job: Job) -> StationValues:
+    """What the station of this job names, with what has to be masked. `job` with its task, project and owner loaded.
+    A question about an outcome gets nothing, but what it prints is masked."""
+    task, line = job.task, versions.by_id(job.pinned_id)
+    every = finding.secrets_of(line.stations, task.inputs)
+    own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
+    wanted = set(finding.secrets_of(own, task.inputs))
+    settings = {name for station in own for name in variables(station.work)}
+    if not every and not settings:
+        return NO_VALUES
+    reach = finding.Reach.of(task)
+    stored, plain = reach.nearest(SECRET, every), reach.nearest(VARIABLE, settings)
+    known = finding.decrypted(stored)
+    finding.used(
+        [*(each for name, each in stored.items() if name in wanted), *plain.values()], timezone.now()
+    )
+    return StationValues(
+        secrets={name: value for name, value in known.items() if name in wanted},
+        variables={name: each.content for name, each in plain.items()},
+        masked=tuple(known.values()),
+    )

@@ -1,0 +1,81 @@
+"""The keys of stored secrets: kept beside the secret key, changed without losing a secret."""
+
+from __future__ import annotations
+
+import io
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+
+from config import state
+from pipelines.models import StoredValue
+from pipelines.vault import keys
+from tests.factories import World
+from tests.vault.conftest import Put
+
+pytestmark = pytest.mark.django_db
+CANARY = "planted-canary-of-a-key"
+
+
+def test_a_key_is_made_once_and_only_its_owner_reads_it(key_file: Path) -> None:
+    first = key_file.read_text()
+    assert state.encryption_keys(key_file.parent).read_text() == first
+    assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+    assert keys.decrypt(keys.encrypt(CANARY)) == CANARY
+
+
+def test_a_secret_is_stored_encrypted(world: World, put: Put) -> None:
+    stored = put(world.project, "API", CANARY, by=world.admin)
+    assert CANARY not in stored.content
+    assert keys.decrypt(stored.content) == CANARY
+
+
+def test_rotation_encrypts_every_secret_with_a_new_key(world: World, put: Put, key_file: Path) -> None:
+    put(world.project, "API", CANARY, by=world.admin)
+    put(world.project, "REGION", "eu-north", kind="variable", by=world.admin)
+    before, (old,) = StoredValue.objects.get(name="API").content, key_file.read_text().split()
+    out = io.StringIO()
+    call_command("rotate_secrets", stdout=out)
+    after, (new, kept) = StoredValue.objects.get(name="API").content, key_file.read_text().split()
+    assert out.getvalue() == "1 secrets are encrypted with a new key.\n"
+    assert (kept, new != old, after != before) == (old, True, True)
+    assert Fernet(new).decrypt(after).decode() == CANARY
+    assert keys.decrypt(before) == CANARY, "whoever read the row before still reads it"
+    assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+    assert StoredValue.objects.get(name="REGION").content == "eu-north"
+    call_command("rotate_secrets", stdout=out)
+    assert old not in key_file.read_text()
+    assert keys.decrypt(StoredValue.objects.get(name="API").content) == CANARY
+
+
+def test_keys_of_the_environment_rotate_by_their_order(world: World, put: Put, settings: Any) -> None:
+    old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
+    settings.ENCRYPTION_KEY_FILE, settings.ENCRYPTION_KEYS = None, [old]
+    put(world.project, "API", CANARY, by=world.admin)
+    settings.ENCRYPTION_KEYS = [new, old]
+    out = io.StringIO()
+    call_command("rotate_secrets", stdout=out)
+    assert "with the first key" in out.getvalue()
+    settings.ENCRYPTION_KEYS = [new]
+    assert keys.decrypt(StoredValue.objects.get().content) == CANARY
+
+
+def test_a_secret_without_its_key_is_named_and_not_lost(world: World, put: Put, key_file: Path) -> None:
+    before = put(world.project, "API", CANARY, by=world.admin).content
+    key_file.write_text(Fernet.generate_key().decode())
+    with pytest.raises(keys.SecretUnreadable):
+        keys.decrypt(before)
+    with pytest.raises(CommandError, match=r"API of acme/app"):
+        call_command("rotate_secrets", stdout=io.StringIO())
+    assert StoredValue.objects.get().content == before
+
+
+def test_a_file_without_a_key_is_said_plainly(key_file: Path) -> None:
+    key_file.write_text("no key\n")
+    with pytest.raises(ImproperlyConfigured, match="encryption-keys holds no key"):
+        keys.encrypt(CANARY)
