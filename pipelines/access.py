@@ -34,10 +34,11 @@ TABLE: dict[str, tuple[Role, str]] = {
     ),  # publish stations that run code: needs the flag `execute` of the membership, too
     "decide": (V, "decide"),  # a gate may ask any member by name or group
     "secrets": (A, "settings"),  # store and delete secrets and variables; nobody reads a secret
+    "settings": (A, "settings"),  # name of a project, archive, transfer
     "admin": (A, ""),  # members, tokens, settings: never by a bearer token
 }
 # What a machine never does, whatever its role and scopes.
-NEVER_BY_MACHINE = ("decide", "execute", "comment", "secrets", "admin")
+NEVER_BY_MACHINE = ("decide", "execute", "comment", "secrets", "settings", "admin")
 
 
 def can(who: Who, action: str, project: Project) -> bool:
@@ -73,6 +74,24 @@ def can_in_owner(who: Who, action: str, owner: Owner) -> bool:
     """Whether `who` may do `action` for all projects of an owner: in each of them, those that are archived too."""
     projects = list(owner.projects.all())
     return bool(projects) and all(can(who, action, project) for project in projects)
+
+
+def owners_to_create_in(who: Who) -> QuerySet[Owner]:
+    """Where a person may put a project: beside one that they administer, since its secrets reach them there already.
+    An administrator of the installation may put one anywhere."""
+    person = _whole_person(who) if isinstance(who, ApiToken) else who
+    if person is None or not person.is_authenticated or not person.is_active:
+        return Owner.objects.none()
+    if person.is_staff:
+        return Owner.objects.order_by("key")
+    admins = Membership.objects.filter(user=person, roles__contains=[Role.ADMIN])
+    return Owner.objects.filter(projects__memberships__in=admins).distinct().order_by("key")
+
+
+def _whole_person(token: ApiToken) -> User | None:
+    """Whom a token acts as outside of any project that there is: none if it is bound to one, or lacks the scope."""
+    scope = TABLE["settings"][1]
+    return token.user if token.project_id is None and scope in token.scopes else None
 
 
 def visible_projects(who: Who) -> QuerySet[Project]:

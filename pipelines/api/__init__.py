@@ -23,6 +23,7 @@ from pipelines.api import (
     position_commands,
     positions,
     problems,
+    projects,
     scenarios,
     stored_values,
     tasks,
@@ -42,7 +43,7 @@ api = NinjaAPI(
 )
 problems.install(api)
 ROOMS = (
-    tasks, positions, position_commands, visits, work_items, files, events, escalations, health, members,
+    tasks, positions, position_commands, visits, work_items, files, events, escalations, health, projects, members,
     stored_values, lines, drafts, forms, imports, difference, analytics, backtest, lint, scenarios, draft_scenarios,
     walks, migrations, comments,
 )  # fmt: skip

@@ -7,13 +7,14 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Router, Status
 
+from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import LINE, LINES, line_of, project_of
 from pipelines.api.problems import ProblemOut
-from pipelines.api.schemas import LineOut, PublishIn, VersionOut
-from pipelines.errors import NotFound
+from pipelines.api.schemas import LineOut, PublishIn, Strict, VersionOut
+from pipelines.errors import Invalid, NotFound
 from pipelines.formats import native
-from pipelines.lines import publishing
+from pipelines.lines import publishing, settings
 from pipelines.routing.document.networks import as_published
 from pipelines.web.shell.turns import turn
 
@@ -32,6 +33,43 @@ def schema(request: Request) -> dict[str, Any]:
 def index(request: Request, owner: str, project: str) -> list[LineOut]:
     found = project_of(request, owner, project)
     return [LineOut.of(line) for line in found.lines.select_related("live").order_by("key")]
+
+
+class LineChange(Strict):
+    """What is left out stays."""
+
+    name: str | None = None
+    archived: bool | None = None
+
+
+class DuplicateIn(Strict):
+    """The project that gets the copy."""
+
+    owner: str
+    project: str
+
+
+@router.patch(LINE, response={200: LineOut, **ERRORS}, summary="Rename, archive or restore a line")
+def change(request: Request, owner: str, project: str, line: str, payload: LineChange) -> LineOut:
+    """An archived line takes no tasks; those that run go on."""
+    found = line_of(request, owner, project, line, "design")
+    by = person_of(request.auth)
+    if payload.name is not None:
+        settings.rename(found, payload.name, by=by)
+    if payload.archived is not None:
+        (settings.archive if payload.archived else settings.restore)(found, by=by)
+    return LineOut.of(found)
+
+
+@router.post(LINE + "/duplicate", response={201: LineOut, **ERRORS}, summary="Duplicate a line to a project")
+def duplicate(request: Request, owner: str, project: str, line: str, payload: DuplicateIn) -> Status[LineOut]:
+    """Its draft and its scenarios, without tasks, versions and secrets. In the project that gets it the role Designer
+    is needed."""
+    found, by = line_of(request, owner, project, line), person_of(request.auth)
+    to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
+    if to is None or not access.can(request.auth, "design", to):
+        raise Invalid.at("project", "is no project in which you have the role Designer")
+    return Status(201, LineOut.of(settings.duplicate(found, to, by=by)))
 
 
 @router.get(LINE + "/document", response={200: None, **ERRORS}, summary="The live document, as YAML")

@@ -105,11 +105,18 @@ class LineOut(BaseModel):
     name: str
     live: int | None
     draft: int
+    archived: bool
 
     @classmethod
     def of(cls, line: Line) -> LineOut:
         live = line.live
-        return cls(key=line.key, name=line.name, live=live.number if live else None, draft=line.draft_number)
+        return cls(
+            key=line.key,
+            name=line.name,
+            live=live.number if live else None,
+            draft=line.draft_number,
+            archived=line.archived_at is not None,
+        )
 
 
 class VersionOut(BaseModel):

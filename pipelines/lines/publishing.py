@@ -37,6 +37,7 @@ from pipelines.routing.document.networks import to_publish
 from pipelines.work.handlers.code import code_of
 
 __all__ = [
+    "Archived",
     "DraftConflict",
     "LiveConflict",
     "NothingToPublish",
@@ -77,6 +78,10 @@ class LiveConflict(_Meanwhile):
         super().__init__(what, version.number, version.published_by, version.published_at)
 
 
+class Archived(Conflict):
+    """It is archived. Restore it first."""
+
+
 class NothingToPublish(Conflict):
     """The draft says the same as the version that is live."""
 
@@ -114,6 +119,8 @@ def executes(line: routing.Line) -> list[str]:
 def create_line(project: Project, key: str, name: str, document: str | Mapping[str, Any], user: User) -> Line:
     """A new line with its first draft. Raises Forbidden, Invalid (path `key`, or of the text), Conflict (key taken)."""
     access.require(user, "design", project)
+    if project.archived_at:
+        raise Archived
     try:
         slug(key)
     except ValidationError as fault:
@@ -182,11 +189,13 @@ def publish(
     `over`: the number of the version that is live for who publishes (0: none); then nothing that equals it is
     published. `record`: what the record of the line tells besides, {warnings, others, running}.
     Raises Forbidden (designer; `execute` for executing stations), Invalid (path `name`), DraftConflict,
-    LiveConflict, NothingToPublish, PublishRefused."""
+    LiveConflict, NothingToPublish, PublishRefused, Archived."""
     access.require(user, "publish", line.project)
     payload.text(name, "name", 200)
     with transaction.atomic():
         stored = locked(line, based_on)
+        if stored.archived_at or stored.project.archived_at:
+            raise Archived
         parsed = _publishable(stored, user)
         if over is not None:
             _check_live(stored, parsed, over)

@@ -37,6 +37,7 @@ class Line(models.Model):
     )
     live = models.ForeignKey("LineVersion", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "key"], name="line_key_in_project")]

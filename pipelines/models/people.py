@@ -90,6 +90,7 @@ class Project(models.Model):
     owner = models.ForeignKey(Owner, models.PROTECT, related_name="projects")
     key = models.CharField(max_length=64, validators=[slug])
     name = models.CharField(max_length=200)
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="project_key_in_owner")]

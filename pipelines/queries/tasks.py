@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from pipelines.models import ENDED, Line, Project, Status, Task, Token, User, displayed
 
@@ -111,7 +111,7 @@ def _troubled(now: datetime) -> Q:
 
 
 def lines_of(project: Project) -> list[Line]:
-    """With `open_count` and `stuck_count` of each."""
+    """With `open_count` and `stuck_count` of each, those that are archived last."""
     is_open = Q(tasks__ended_at__isnull=True)
     return list(
         Line.objects.filter(project=project)
@@ -122,5 +122,5 @@ def lines_of(project: Project) -> list[Line]:
             review_count=Count("tasks", filter=Q(tasks__status=Status.AWAITING_REVIEW)),
         )
         .defer("draft", "draft_text")
-        .order_by("name", "key")
+        .order_by(F("archived_at").asc(nulls_first=True), "name", "key")
     )

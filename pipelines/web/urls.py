@@ -12,7 +12,8 @@ from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
-from pipelines.web.project import agents, audit, invitations, settings, stored_values, tokens
+from pipelines.web.lines import settings as line_settings
+from pipelines.web.project import agents, audit, general, invitations, settings, stored_values, tokens
 from pipelines.web.shell import design, home, palette, preferences
 from pipelines.web.tasks import actions, artifacts, board, escalations, events, start, tables, task
 from pipelines.web.versions import backtest, difference, history, impact, publish
@@ -25,6 +26,7 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("first-steps/dismiss/", home.dismiss_first_steps, name="first-steps-dismiss"),
     path("tasks/", tables.everywhere, name="tasks-everywhere"),
+    path("projects/", general.index, name="projects"),
     # Signing in
     path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
     *allauth_pages,
@@ -68,6 +70,10 @@ urlpatterns = [
     path(f"{IN}settings/groups/<int:group>/", settings.change_group, name="group-change"),
     path(f"{IN}settings/tokens/", tokens.machines, name="project-tokens"),
     path(f"{IN}settings/tokens/<int:token>/revoke/", tokens.machine_revoke, name="machine-token-revoke"),
+    path(f"{IN}settings/general/", general.general, name="project-general"),
+    path(f"{IN}settings/general/archive/", general.archive, name="project-archive"),
+    path(f"{IN}settings/general/restore/", general.restore, name="project-restore"),
+    path(f"{IN}settings/general/transfer/", general.transfer, name="project-transfer"),
     path(f"{IN}settings/secrets/", stored_values.index, name="project-secrets"),
     path(f"{IN}settings/secrets/<int:value>/delete/", stored_values.delete, name="project-secret-delete"),
     # Lines
@@ -76,6 +82,10 @@ urlpatterns = [
     path(LINE, lines.overview, name="line"),
     path(f"{LINE}edit/", edit.edit, name="line-edit"),
     path(f"{LINE}draw/", page.draw, name="line-draw"),
+    path(f"{LINE}settings/", line_settings.settings, name="line-settings"),
+    path(f"{LINE}settings/archive/", line_settings.archive, name="line-archive"),
+    path(f"{LINE}settings/restore/", line_settings.restore, name="line-unarchive"),
+    path(f"{LINE}settings/duplicate/", line_settings.duplicate, name="line-duplicate"),
     path(f"{LINE}publish/", publish.publish, name="line-publish"),
     path(f"{LINE}publish/<int:number>/", publish.published, name="line-published"),
     path(f"{LINE}export/", lines.export, name="line-export"),

@@ -59,6 +59,8 @@ POST password-set            >          y         y       y         y         y 
 GET  home                    >          y         y       y         y         y         y      >
 POST first-steps-dismiss     >          y         y       y         y         y         y      >
 GET  tasks-everywhere        >          y         y       y         y         y         y      >
+GET  projects                >          y         y       y         y         y         y      >
+POST projects                >          y         y       y         y         y         y      >
 GET  account                 >          y         y       y         y         y         y      >
 POST account                 >          y         y       y         y         y         y      >
 POST password-change         >          y         y       y         y         y         y      >
@@ -101,6 +103,11 @@ POST group-change            >          0         -       -         -         - 
 GET  project-tokens          >          0         -       -         -         -         y      >
 POST project-tokens          >          0         -       -         -         -         y      >
 POST machine-token-revoke    >          0         -       -         -         -         y      >
+GET  project-general         >          0         -       -         -         -         y      >
+POST project-general         >          0         -       -         -         -         y      >
+POST project-archive         >          0         -       -         -         -         y      >
+POST project-restore         >          0         -       -         -         -         y      >
+POST project-transfer        >          0         -       -         -         -         y      >
 GET  project-secrets         >          0         -       -         y         -         y      >
 POST project-secrets         >          0         -       -         -         -         y      >
 POST project-secret-delete   >          0         -       -         -         -         y      >
@@ -111,6 +118,11 @@ GET  line                    >          0         y       y         y         y 
 GET  line-edit               >          0         -       -         y         -         y      >
 POST line-edit               >          0         -       -         y         -         y      >
 GET  line-draw               >          0         y       y         y         y         y      >
+GET  line-settings           >          0         -       -         y         -         y      >
+POST line-settings           >          0         -       -         y         -         y      >
+POST line-archive            >          0         -       -         y         -         y      >
+POST line-unarchive          >          0         -       -         y         -         y      >
+POST line-duplicate          >          0         -       -         y         -         y      >
 GET  line-publish            >          0         -       -         y         -         y      >
 POST line-publish            >          0         -       -         y         -         y      >
 GET  line-published          >          0         y       y         y         y         y      >
@@ -195,6 +207,13 @@ POST {LINE}/{{task}}/deadlocks/{{deadlock}}/resolve  >  0  -     -         -    
 POST {LINE}/{{task}}/dependencies      >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
 GET  /api/needs                        >          y         y       y         y         y         y      -
+GET  /api/projects                     >          y         y       y         y         y         y      y
+POST /api/owners/{{owner}}/projects    >          0         -       -         -         -         y      -
+GET  {PROJECT}                         >          0         y       y         y         y         y      y
+PATCH {PROJECT}                        >          0         -       -         -         -         y      -
+POST {PROJECT}/transfer                >          0         -       -         -         -         y      -
+PATCH {DRAFTS}/{{line}}                >          0         -       -         y         -         y      -
+POST {DRAFTS}/{{line}}/duplicate       >          0         y       y         y         y         y      -
 GET  {PROJECT}/members                 >          0         y       y         y         y         y      y
 GET  {PROJECT}/health                  >          0         y       y         y         y         y      y
 GET  {PROJECT}/secrets                 >          0         -       -         y         -         y      -

@@ -33,6 +33,9 @@ PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API,
 # Well-formed, so that it is not the form that is refused; what is published and decided is not what is there.
 BODIES: dict[str, dict[str, Any]] = {
     "/tasks": {"title": "t"},
+    "/owners/{owner}/projects": {"key": "", "name": ""},
+    "/transfer": {"owner": "nobody"},
+    "/duplicate": {"owner": "nobody", "project": "nothing"},
     "/secrets/{name}": {"value": ""},
     "/cancel": {"reason": "r"},
     "/retry": {"reason": "r"},

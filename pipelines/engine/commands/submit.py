@@ -12,12 +12,12 @@ from django.db import connection
 from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import InputError, Invalid
+from pipelines.engine.core.errors import Conflict, InputError, Invalid
 from pipelines.engine.core.state import job_ref, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
-from pipelines.models import ENDED, LineVersion, Priority, Task, Token
+from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 from pipelines.vault.finding import Reach
@@ -181,10 +181,15 @@ def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **m
 
 
 def numbered(blank: Task) -> Task:
-    """The number counter is locked before any task (house §2)."""
+    """The number counter is locked before any task (house §2). Raises Conflict where the line or its project is
+    archived: looked at after the row of the task has locked the key of its line, which whoever archives waits for."""
     with connection.cursor() as cursor:
         cursor.execute(NEXT, [blank.project_id])
         number, now = cursor.fetchone()
     values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
     values |= {"id": None, "number": number, "created_at": now, "changed_at": now}
-    return Task.objects.create(**values)
+    task = Task.objects.create(**values)
+    open_lines = Line.objects.filter(pk=task.line_id, archived_at=None, project__archived_at=None)
+    if not open_lines.exists():
+        raise Conflict("This line is archived and takes no tasks. Restore it first.")
+    return task

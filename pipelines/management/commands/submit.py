@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from pipelines import access
 from pipelines.engine import submit
 from pipelines.engine.core.values import Actor
-from pipelines.errors import Invalid, NotFound, Refused
+from pipelines.errors import Conflict, Invalid, NotFound, Refused
 from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
@@ -90,6 +90,8 @@ class Command(printing.Command):
             )
         except Invalid as wrong:
             raise CommandError("\n".join(map(str, wrong.problems))) from wrong
+        except Conflict as archived:
+            raise CommandError(archived.detail) from archived
 
     def _wait(self, task: Task, timeout: float) -> None:
         """Show each change until the end. Exit code 0 for completed, 1 for any other end, 2 when time is up."""

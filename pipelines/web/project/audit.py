@@ -73,6 +73,7 @@ def details(data: Mapping[str, Any]) -> str:
     parts += [_("added: %(who)s") % {"who": ", ".join(data["added"])}] if data.get("added") else []
     parts += [_("removed: %(who)s") % {"who": ", ".join(data["removed"])}] if data.get("removed") else []
     parts += [", ".join(data["scopes"])] if data.get("scopes") else []
+    parts += [_("from %s") % data["source"]] if data.get("source") else []
     parts += [_("Line: %s") % data["line"]] if data.get("line") else []
     parts += [_("All projects of %s") % data["owner"]] if data.get("owner") else []
     return " · ".join(part for part in parts if part)
@@ -81,4 +82,5 @@ def details(data: Mapping[str, Any]) -> str:
 def _given(data: Mapping[str, Any]) -> str:
     labels = dict(Role.choices)
     words = [str(labels.get(role, role)) for role in data.get("roles", ())]
+    words += [str(data["name"])] if data.get("name") else []
     return ", ".join([*words, *([_("can publish programs")] if data.get("execute") else [])])

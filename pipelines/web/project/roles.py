@@ -22,6 +22,7 @@ ACTIONS = {
     "publish": gettext_lazy("Publish lines"),
     "decide": gettext_lazy("Approve or reject at gates that ask for reviewers"),
     "secrets": gettext_lazy("Add and delete secrets and variables"),
+    "settings": gettext_lazy("Rename, archive and transfer the project"),
     "admin": gettext_lazy("Change members, groups and tokens"),
 }
 # The role that gates ask for unless they say otherwise; the table of access says only who may try.

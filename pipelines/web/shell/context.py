@@ -15,4 +15,6 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
-    return {"projects": SimpleLazyObject(lambda: list(access.visible_projects(user)))}
+    return {
+        "projects": SimpleLazyObject(lambda: list(access.visible_projects(user).filter(archived_at=None)))
+    }

@@ -50,7 +50,9 @@ def home(request: SignedIn) -> HttpResponse:
 def first_steps(request: SignedIn, projects: list[Project]) -> list[FirstStep]:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
     able = [project for project in projects if access.can(request.user, "submit", project)]
-    lines = Line.objects.filter(project__in=able, live__isnull=False).select_related("project__owner")
+    lines = Line.objects.filter(project__in=able, live__isnull=False, archived_at=None).select_related(
+        "project__owner"
+    )
     line = lines.order_by("pk").first()  # of the demo that is its main line
     if line is None:
         return []

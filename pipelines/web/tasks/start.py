@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
 from pipelines.engine.commands.inputs import known_secrets
-from pipelines.errors import InputError, Refused
+from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
 from pipelines.queries import versions
 from pipelines.routing.document.line import Input, Problem
@@ -132,7 +132,7 @@ def value_of(field: Input, text: str) -> Any:
 @require_safe
 def choose(request: SignedIn, project: Project) -> HttpResponse:
     """Which line? With only one there is nothing to choose. What the address says goes along to the form."""
-    found = list(Line.objects.filter(project=project, live__isnull=False).order_by("name"))
+    found = list(Line.objects.filter(project=project, live__isnull=False, archived_at=None).order_by("name"))
     if len(found) == 1:
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         return redirect(reverse("task-new", args=[project.owner.key, project.key, found[0].key]) + query)
@@ -161,6 +161,8 @@ def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
         task = _submit(request, found.live, about, post)
     except InputError as fault:
         return _page(request, found, post, fault.problems, about)
+    except Conflict as archived:
+        return _page(request, found, post, [Problem("", archived.detail)], about)
     if blocks is not None:
         _wait_for(request, blocks, task)
     return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))

@@ -1,0 +1,95 @@
+"""Projects over HTTP: which there are, a new one, its name, archive and owner."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from ninja import Router, Status
+from pydantic import BaseModel
+
+from pipelines import access, projects
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import PROJECT, project_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
+from pipelines.errors import Forbidden, NotFound
+from pipelines.models import Project
+
+router = Router(tags=["projects"])
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+
+
+class ProjectOut(BaseModel):
+    owner: str
+    key: str
+    name: str
+    archived: bool
+
+    @classmethod
+    def of(cls, project: Project) -> ProjectOut:
+        return cls(
+            owner=project.owner.key,
+            key=project.key,
+            name=project.name,
+            archived=project.archived_at is not None,
+        )
+
+
+class ProjectIn(Strict):
+    key: str
+    name: str
+
+
+class ProjectChange(Strict):
+    """What is left out stays."""
+
+    name: str | None = None
+    archived: bool | None = None
+
+
+class TransferIn(Strict):
+    """Key of the owner that gets the project."""
+
+    owner: str
+
+
+@router.get("/projects", response={200: list[ProjectOut], **ERRORS}, summary="List projects")
+def index(request: Request) -> list[ProjectOut]:
+    """Those of which the caller is a member, the archived ones too."""
+    return [ProjectOut.of(project) for project in access.visible_projects(request.auth)]
+
+
+@router.post("/owners/{owner}/projects", response={201: ProjectOut, **ERRORS}, summary="Create a project")
+def create(request: Request, owner: str, payload: ProjectIn) -> Status[ProjectOut]:
+    """The caller becomes its admin. It needs the role Admin in another project of the owner."""
+    found = access.owners_to_create_in(request.auth).filter(key=owner).first()
+    if found is None:
+        if access.visible_projects(request.auth).filter(owner__key=owner).exists():
+            raise Forbidden(_("A new project of this owner needs the role Admin in one of its projects."))
+        raise NotFound
+    made = projects.create(found, payload.key, payload.name, by=person_of(request.auth))
+    return Status(201, ProjectOut.of(made))
+
+
+@router.get(PROJECT, response={200: ProjectOut, **ERRORS}, summary="One project")
+def show(request: Request, owner: str, project: str) -> ProjectOut:
+    return ProjectOut.of(project_of(request, owner, project))
+
+
+@router.patch(PROJECT, response={200: ProjectOut, **ERRORS}, summary="Rename, archive or restore a project")
+def change(request: Request, owner: str, project: str, payload: ProjectChange) -> ProjectOut:
+    """No line of an archived project takes tasks; those that run go on."""
+    found = project_of(request, owner, project, "settings")
+    by = person_of(request.auth)
+    if payload.name is not None:
+        projects.rename(found, payload.name, by=by)
+    if payload.archived is not None:
+        (projects.archive if payload.archived else projects.restore)(found, by=by)
+    return ProjectOut.of(found)
+
+
+@router.post(PROJECT + "/transfer", response={200: ProjectOut, **ERRORS}, summary="Transfer a project")
+def transfer(request: Request, owner: str, project: str, payload: TransferIn) -> ProjectOut:
+    """To another owner in whose projects the caller has the role Admin. Its addresses change."""
+    found = project_of(request, owner, project, "settings")
+    projects.transfer(found, payload.owner, by=person_of(request.auth))
+    return ProjectOut.of(found)

@@ -1,0 +1,117 @@
+"""What may happen to a line as a whole: renamed, archived, restored, duplicated to another project."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import count
+from typing import Any
+
+from django.db import transaction
+
+from pipelines import access, audit
+from pipelines.errors import Conflict, Invalid
+from pipelines.formats import native
+from pipelines.lines import publishing
+from pipelines.lines.publishing import moment, replace_draft
+from pipelines.models import Line, Project, Scenario, User
+from pipelines.routing.basics.problems import DocumentError
+
+LONGEST_NAME = 200
+NAME_LINE = re.compile(r"^name:.*$", re.MULTILINE)
+
+
+def rename(line: Line, name: str, *, by: User) -> None:
+    """Another name for people, in the draft as well, so that publishing keeps it; the key stays. Versions keep the name
+    that they were published with. Raises Forbidden, Invalid (path `name`), Conflict (the text of the draft has its name
+    where only a person can change it)."""
+    access.require(by, "design", line.project)
+    name = name.strip()
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
+    with transaction.atomic():
+        stored = _locked(line)
+        if stored.draft.get("name") != name:
+            draft = {**stored.draft, "name": name}
+            replace_draft(stored, draft, _retitled(stored.draft_text, draft), by)
+        if stored.name != name:
+            _record("line.renamed", stored, by, before={"name": stored.name}, after={"name": name})
+            stored.name = name
+            stored.save(update_fields=["name"])
+    line.name = name
+
+
+def _retitled(text: str, draft: dict[str, Any]) -> str:
+    """The text as it was typed with the name of this draft, comments and all; "" where there is none."""
+    if not text:
+        return ""
+    changed = NAME_LINE.sub(
+        lambda _found: f"name: {json.dumps(draft['name'], ensure_ascii=False)}", text, count=1
+    )
+    try:
+        says = native.loads(changed)
+    except DocumentError:
+        says = {}
+    if says != draft:
+        raise Conflict("Change the name in the text of the draft: it cannot be changed there from here.")
+    return changed
+
+
+def archive(line: Line, *, by: User) -> None:
+    """From now on it takes no task and is not published. Its tasks go on, and nothing is lost. Archiving twice keeps
+    the first time. Raises Forbidden."""
+    access.require(by, "publish", line.project)
+    with transaction.atomic():
+        # Waits for tasks that are being started: they hold the key of the line.
+        stored = _locked(line)
+        if stored.archived_at is None:
+            stored.archived_at = moment()
+            stored.save(update_fields=["archived_at"])
+            _record("line.archived", stored, by)
+    line.archived_at = stored.archived_at
+
+
+def restore(line: Line, *, by: User) -> None:
+    """Raises Forbidden."""
+    access.require(by, "publish", line.project)
+    with transaction.atomic():
+        stored = _locked(line)
+        if stored.archived_at is not None:
+            stored.archived_at = None
+            stored.save(update_fields=["archived_at"])
+            _record("line.restored", stored, by)
+    line.archived_at = None
+
+
+def duplicate(line: Line, to: Project, *, by: User) -> Line:
+    """A new line of that project with the draft and the scenarios of this one, under its key or the next that is free.
+    It is not published, and gets none of the secrets, tasks and versions. Raises Forbidden, NotFound (what they may not
+    see), Conflict (the project is archived, or somebody took the key meanwhile)."""
+    access.require(by, "view", line.project)
+    taken = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
+    keys = (line.key if number == 1 else f"{line.key[:56]}-{number}" for number in count(1))
+    key = next(each for each in keys if each not in taken)
+    text = line.draft_text if key == line.key else ""
+    with transaction.atomic():
+        made = publishing.create_line(to, key, line.name, text or {**line.draft, "key": key}, by)
+        for each in line.scenarios.order_by("key"):
+            Scenario.objects.create(
+                line=made,
+                key=each.key,
+                name=each.name,
+                document=each.document,
+                source=each.source,
+                made_by=by,
+                at=made.created_at,
+            )
+        _record("line.duplicated", made, by, source=f"{line.project}/{line.key}")
+    return made
+
+
+def _record(what: str, line: Line, by: User, **data: Any) -> None:
+    at, about = moment(), f"line:{line.pk}"
+    audit.record(what, by=by, at=at, project=line.project, about=about, name=line.name, **data)
+
+
+def _locked(line: Line) -> Line:
+    return Line.objects.select_for_update(of=("self",)).select_related("project__owner").get(pk=line.pk)

@@ -1,0 +1,134 @@
+"""What may happen to a project as a whole: created, renamed, archived, restored, transferred to another owner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from pipelines import access, audit
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.models import Membership, Owner, Project, Role, User
+from pipelines.models.people import slug
+
+LONGEST_NAME = 200
+
+
+def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
+    """A project of this owner whose only member is its admin. They may publish programs there if they may anywhere in
+    the projects of this owner, or administer the installation. Raises Forbidden, Invalid (path `key`, `name`), Conflict
+    (the key is taken)."""
+    if not access.owners_to_create_in(by).filter(pk=owner.pk).exists():
+        raise Forbidden("A new project of this owner needs the role Admin in one of its projects.")
+    _check_key(key)
+    name = _checked(name)
+    runs = by.is_staff or Membership.objects.filter(user=by, project__owner=owner, execute=True).exists()
+    try:
+        with transaction.atomic():
+            project = Project.objects.create(owner=owner, key=key, name=name)
+            Membership.objects.create(project=project, user=by, roles=[Role.ADMIN], execute=runs)
+            _record("project.created", project, by)
+    except IntegrityError as taken:
+        raise Conflict(f"{owner.key} has a project “{key}” already.") from taken
+    return project
+
+
+def create_owner(key: str, name: str, *, by: User) -> Owner:
+    """A name space for projects, which administrators of the installation add. Raises Forbidden, Invalid, Conflict."""
+    if not by.is_staff:
+        raise Forbidden("An administrator of the installation adds owners.")
+    _check_key(key)
+    try:
+        with transaction.atomic():
+            owner = Owner.objects.create(key=key, name=_checked(name))
+            audit.record(
+                "owner.created", by=by, at=timezone.now(), about=f"owner:{owner.pk}", name=owner.name
+            )
+    except IntegrityError as taken:
+        raise Conflict(f"There is an owner “{key}” already.") from taken
+    return owner
+
+
+def rename(project: Project, name: str, *, by: User) -> None:
+    """Another name for people; the key, which addresses and task numbers hold, stays. Raises Forbidden, Invalid."""
+    access.require(by, "settings", project)
+    name = _checked(name)
+    with transaction.atomic():
+        stored = _locked(project)
+        if stored.name != name:
+            _record("project.renamed", stored, by, before={"name": stored.name}, after={"name": name})
+            stored.name = name
+            stored.save(update_fields=["name"])
+    project.name = name
+
+
+def archive(project: Project, *, by: User) -> None:
+    """From now on no line of it takes a task or is published. Tasks that run go on, and nothing is lost. Archiving
+    twice keeps the first time. Raises Forbidden."""
+    access.require(by, "settings", project)
+    with transaction.atomic():
+        # A task that is being started holds the key of its project: it is waited for, and counts as started before.
+        stored = _locked(project)
+        if stored.archived_at is None:
+            stored.archived_at = timezone.now()
+            stored.save(update_fields=["archived_at"])
+            _record("project.archived", stored, by)
+    project.archived_at = stored.archived_at
+
+
+def restore(project: Project, *, by: User) -> None:
+    """Raises Forbidden."""
+    access.require(by, "settings", project)
+    with transaction.atomic():
+        stored = _locked(project)
+        if stored.archived_at is not None:
+            stored.archived_at = None
+            stored.save(update_fields=["archived_at"])
+            _record("project.restored", stored, by)
+    project.archived_at = None
+
+
+def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
+    """Give the project to another owner: its addresses change, and what is stored for all projects of the owner is
+    from now on the new one's. Members, lines, tasks and the project's own secrets stay. Raises Forbidden, Invalid (path
+    `owner`: who asks may not create projects there), Conflict (the key is taken there)."""
+    access.require(by, "settings", project)
+    owner = access.owners_to_create_in(by).filter(key=owner_key).first()
+    if owner is None:
+        raise Invalid.at("owner", "is no owner in whose projects you have the role Admin")
+    try:
+        with transaction.atomic():
+            stored = _locked(project)
+            was, stored.owner = stored.owner.key, owner
+            stored.save(update_fields=["owner"])
+            if was != owner.key:
+                _record("project.transferred", stored, by, before={"name": was}, after={"name": owner.key})
+    except IntegrityError as taken:
+        raise Conflict(f"{owner.key} has a project “{project.key}” already.") from taken
+    project.owner = owner
+    return owner
+
+
+def _record(what: str, project: Project, by: User, **data: Any) -> None:
+    about = f"project:{project.pk}"
+    audit.record(what, by=by, at=timezone.now(), project=project, about=about, name=project.name, **data)
+
+
+def _locked(project: Project) -> Project:
+    return Project.objects.select_for_update(of=("self",)).select_related("owner").get(pk=project.pk)
+
+
+def _check_key(key: str) -> None:
+    try:
+        slug(key)
+    except ValidationError as fault:
+        raise Invalid.at("key", str(slug.message)) from fault
+
+
+def _checked(name: str) -> str:
+    """Without the blanks around it."""
+    if not 0 < len(name.strip()) <= LONGEST_NAME or "\x00" in name:
+        raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
+    return name.strip()

@@ -1,0 +1,123 @@
+"""A line as a whole: its name, its archive, a copy of it in another project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import access
+from pipelines.errors import Conflict, Invalid
+from pipelines.lines import settings as line_settings
+from pipelines.models import Line, Project, StoredValue, Task
+from pipelines.queries.named_values import references
+from pipelines.web.lines.lines import get
+from pipelines.web.shell.page import SignedIn, in_project, show_line
+
+
+class LineNameForm(forms.Form):
+    name = forms.CharField(max_length=line_settings.LONGEST_NAME)
+
+
+class SureForm(forms.Form):
+    """What the button of a dialog sends; an empty request archives nothing."""
+
+    sure = forms.BooleanField()
+
+
+class TargetProjectForm(forms.Form):
+    """`to`: owner/project."""
+
+    to = forms.ChoiceField()
+
+    def __init__(self, places: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        to = self.fields["to"]
+        assert isinstance(to, forms.ChoiceField)
+        to.choices = places
+
+
+@in_project("design")
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found, form = get(request, project, line), LineNameForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            line_settings.rename(found, form.cleaned_data["name"], by=request.user)
+        except Invalid as fault:
+            form.add_error("name", fault.message)
+        except Conflict as conflict:
+            form.add_error("name", conflict.detail)
+        else:
+            messages.success(request, _("Saved"))
+            return _back(found)
+    return _page(request, found, form, 422 if request.method == "POST" else 200)
+
+
+def _page(request: SignedIn, line: Line, form: forms.Form, status: int = 200) -> HttpResponse:
+    return show_line(
+        request,
+        "lines/settings.html",
+        line,
+        status=status,
+        form=form if isinstance(form, LineNameForm) else LineNameForm(),
+        to=form if isinstance(form, TargetProjectForm) else None,
+        places=_places(request),
+        running=Task.objects.filter(line=line, ended_at=None).count(),
+        named=sorted({name for _kind, name in references(line.draft)}),
+        own=StoredValue.objects.filter(line=line).order_by("name"),
+    )
+
+
+def _places(request: SignedIn) -> list[tuple[str, str]]:
+    """The projects in which the person may draw lines."""
+    found = access.projects_where(request.user, "design").filter(archived_at=None)
+    return [
+        (str(each), f"{each.owner.name} › {each.name}")
+        for each in found.select_related("owner").order_by("owner__key", "key").distinct()
+    ]
+
+
+def _back(line: Line) -> HttpResponse:
+    return redirect("line-settings", line.project.owner.key, line.project.key, line.key)
+
+
+@in_project("publish")
+@require_POST
+def archive(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found, form = get(request, project, line), SureForm(request.POST)
+    if not form.is_valid():
+        return _page(request, found, form, 422)
+    line_settings.archive(found, by=request.user)
+    messages.success(request, _("%(name)s is archived") % {"name": found.name})
+    return _back(found)
+
+
+@in_project("publish")
+@require_POST
+def restore(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found = get(request, project, line)
+    line_settings.restore(found, by=request.user)
+    messages.success(request, _("%(name)s is restored") % {"name": found.name})
+    return _back(found)
+
+
+@in_project("design")
+@require_POST
+def duplicate(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found, form = get(request, project, line), TargetProjectForm(_places(request), request.POST)
+    if not form.is_valid():
+        return _page(request, found, form, 422)
+    owner, _slash, key = form.cleaned_data["to"].partition("/")
+    try:
+        made = line_settings.duplicate(found, access.get_project(request.user, owner, key), by=request.user)
+    except Conflict as conflict:
+        form.add_error("to", conflict.detail)
+        return _page(request, found, form, 422)
+    messages.success(request, _("%(name)s is copied") % {"name": found.name})
+    return redirect("line-draw", owner, key, made.key)

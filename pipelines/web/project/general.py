@@ -1,0 +1,187 @@
+"""Projects as a whole: all of mine and a new one; name, archive and owner of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import F
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import access, projects
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import Owner, Project, StoredValue, Task
+from pipelines.models.people import slug
+from pipelines.queries.named_values import uses
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
+
+NEW_OWNER = "+"
+
+
+class NewProjectForm(forms.Form):
+    """`owner`: the key of one of `owners`, or `+` with a key of its own."""
+
+    name = forms.CharField(max_length=projects.LONGEST_NAME)
+    key = forms.CharField(max_length=64, validators=[slug])
+    owner = forms.ChoiceField()
+    new_owner = forms.CharField(max_length=64, validators=[slug], required=False)
+
+    def __init__(self, owners: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        owner = self.fields["owner"]
+        assert isinstance(owner, forms.ChoiceField)
+        owner.choices = owners
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if said.get("owner") == NEW_OWNER and not said.get("new_owner") and "new_owner" not in self.errors:
+            self.add_error("new_owner", _("Enter a key for the new owner."))
+        return said
+
+
+class ProjectNameForm(forms.Form):
+    name = forms.CharField(max_length=projects.LONGEST_NAME)
+
+
+class TypedKeyForm(forms.Form):
+    """The key of the project, typed by whoever wants it."""
+
+    confirm = forms.CharField()
+    wrong = gettext_lazy("Type %(key)s to confirm.")
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.key = project.key
+
+    def clean_confirm(self) -> str:
+        typed: str = self.cleaned_data["confirm"]
+        if typed != self.key:
+            raise forms.ValidationError(str(self.wrong) % {"key": self.key})
+        return typed
+
+
+class TransferForm(TypedKeyForm):
+    owner = forms.CharField(max_length=64)
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: SignedIn) -> HttpResponse:
+    owners = _owners(request)
+    form = NewProjectForm(owners, request.POST or None)
+    made = _made(request, form) if request.method == "POST" and form.is_valid() else None
+    if made is not None:
+        messages.success(request, _("%(name)s is created") % {"name": made.name})
+        return redirect("lines", made.owner.key, made.key)
+    found = access.visible_projects(request.user)
+    return show(
+        request,
+        "project/projects.html",
+        section="projects",
+        trail=crumbs(_("Projects")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        owners=owners,
+        listed=found.order_by(F("archived_at").asc(nulls_first=True), "name", "key"),
+    )
+
+
+def _owners(request: SignedIn) -> list[tuple[str, str]]:
+    owners = [(owner.key, owner.name) for owner in access.owners_to_create_in(request.user)]
+    return [*owners, (NEW_OWNER, _("A new owner"))] if request.user.is_staff else owners
+
+
+def _made(request: SignedIn, form: NewProjectForm) -> Project | None:
+    """None where it is refused; then the form says why."""
+    said, field = form.cleaned_data, "new_owner"
+    try:
+        if said["owner"] == NEW_OWNER:
+            owner = projects.create_owner(said["new_owner"], said["new_owner"], by=request.user)
+        else:
+            owner = Owner.objects.get(key=said["owner"])
+        field = "key"
+        return projects.create(owner, said["key"], said["name"], by=request.user)
+    except Invalid as fault:
+        form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+    except Conflict as conflict:
+        form.add_error(field, conflict.detail)
+    return None
+
+
+@in_project("settings")
+@require_http_methods(["GET", "HEAD", "POST"])
+def general(request: SignedIn, project: Project) -> HttpResponse:
+    form = ProjectNameForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        projects.rename(project, form.cleaned_data["name"], by=request.user)
+        messages.success(request, _("Saved"))
+        return _back(project)
+    return _page(request, project, form, 422 if request.method == "POST" else 200)
+
+
+def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 200) -> HttpResponse:
+    """The form that was sent stands in its place with what is wrong with it; the others are fresh."""
+    owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
+    of_owner = list(StoredValue.objects.filter(owner=project.owner_id))
+    named = uses(project, of_owner) if of_owner and owners else {}
+    return show(
+        request,
+        "project/general.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("General")),
+        status=status,
+        form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
+        confirmed=form if type(form) is TypedKeyForm else TypedKeyForm(project),
+        transferred=form if isinstance(form, TransferForm) else TransferForm(project),
+        owners=[(owner.key, owner.name) for owner in owners],
+        running=Task.objects.filter(project=project, ended_at=None).count(),
+        lost=[value.name for value in of_owner if named.get(value.pk)],
+    )
+
+
+def _back(project: Project) -> HttpResponse:
+    return redirect("project-general", project.owner.key, project.key)
+
+
+@in_project("settings")
+@require_POST
+def archive(request: SignedIn, project: Project) -> HttpResponse:
+    form = TypedKeyForm(project, request.POST)
+    if not form.is_valid():
+        return _page(request, project, form, 422)
+    projects.archive(project, by=request.user)
+    messages.success(request, _("%(name)s is archived") % {"name": project.name})
+    return _back(project)
+
+
+@in_project("settings")
+@require_POST
+def restore(request: SignedIn, project: Project) -> HttpResponse:
+    projects.restore(project, by=request.user)
+    messages.success(request, _("%(name)s is restored") % {"name": project.name})
+    return _back(project)
+
+
+@in_project("settings")
+@require_POST
+def transfer(request: SignedIn, project: Project) -> HttpResponse:
+    form = TransferForm(project, request.POST)
+    if form.is_valid():
+        try:
+            projects.transfer(project, form.cleaned_data["owner"], by=request.user)
+        except Invalid as fault:
+            form.add_error("owner", fault.message)
+        except Conflict as conflict:
+            form.add_error("owner", conflict.detail)
+        else:
+            messages.success(
+                request, _("The project belongs to %(owner)s now.") % {"owner": project.owner.name}
+            )
+            return _back(project)
+    return _page(request, project, form, 422)

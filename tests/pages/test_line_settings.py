@@ -1,0 +1,170 @@
+"""Lines as a whole: renamed, archived, restored, duplicated to another project."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from pipelines import engine
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.formats import native
+from pipelines.lines import publishing, settings
+from pipelines.models import Line, Scenario
+from pipelines.vault import store
+from tests.factories import World, document, make_project, station
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+TYPED = """\
+# Who keeps comments keeps them.
+gateline: 1
+key: typed
+name: Typed  # as we call it
+stations:
+  - key: a
+    name: "A name: of a station"
+"""
+
+
+def test_a_name_goes_into_the_draft_and_outlives_publishing(world: World) -> None:
+    line = world.line(document(["a"])).line
+    settings.rename(line, " Build & ship ", by=world.designer)
+    stored = Line.objects.get(pk=line.pk)
+    assert (stored.name, stored.draft["name"], stored.key) == ("Build & ship", "Build & ship", "line")
+    publishing.publish(stored, user=world.admin, based_on=stored.draft_number)
+    assert Line.objects.get(pk=line.pk).name == "Build & ship"
+
+
+def test_a_typed_draft_keeps_its_comments(world: World) -> None:
+    line = publishing.create_line(world.project, "typed", "Typed", TYPED, world.designer)
+    settings.rename(line, 'The "new": one', by=world.designer)
+    stored = Line.objects.get(pk=line.pk)
+    assert "# Who keeps comments keeps them." in stored.draft_text
+    assert native.loads(stored.draft_text) == stored.draft
+    assert stored.draft["name"] == 'The "new": one'
+    assert stored.draft["stations"][0]["name"] == "A name: of a station"
+
+
+def test_a_name_in_a_place_of_its_own_is_a_persons_to_change(world: World) -> None:
+    text = '{"gateline": 1, "key": "json", "name": "Json", "stations": []}'
+    line = publishing.create_line(world.project, "json", "Json", text, world.designer)
+    with pytest.raises(Conflict, match="text of the draft"):
+        settings.rename(line, "Other", by=world.designer)
+    assert Line.objects.get(pk=line.pk).name == "Json"
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 201, "two\nlines"])
+def test_a_line_has_a_name(world: World, name: str) -> None:
+    line = world.line(document(["a"])).line
+    with pytest.raises(Invalid):
+        settings.rename(line, name, by=world.designer)
+
+
+def test_an_archived_line_takes_no_task_and_loses_nothing(world: World) -> None:
+    version = world.line(document(["a"]))
+    line = version.line
+    running, ended = world.start(version), world.start(version)
+    world.report(ended)
+    settings.archive(line, by=world.designer)
+    with pytest.raises(Conflict, match="archived"):
+        world.start(version)
+    with pytest.raises(Conflict, match="archived"):
+        engine.retry_ended(ended.pk, station="", actor=engine.Actor.person(world.operator))
+    with pytest.raises(publishing.Archived):
+        publishing.publish(line, user=world.admin, based_on=line.draft_number)
+    world.report(running)
+    assert world.status(running) == "completed"
+    settings.restore(line, by=world.designer)
+    assert world.status(world.start(version)) == "queued"
+
+
+def test_a_refused_task_leaves_no_gap_behind(world: World) -> None:
+    version = world.line(document(["a"]))
+    settings.archive(version.line, by=world.designer)
+    with pytest.raises(Conflict):
+        world.start(version)
+    settings.restore(version.line, by=world.designer)
+    assert world.start(version).number == 1
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator", "reviewer"])
+def test_only_designers_change_a_line(world: World, role: str) -> None:
+    line, who = world.line(document(["a"])).line, getattr(world, role)
+    for act in (settings.archive, settings.restore):
+        with pytest.raises(Forbidden):
+            act(line, by=who)
+    with pytest.raises(Forbidden):
+        settings.rename(line, "x", by=who)
+
+
+def test_a_copy_has_the_draft_and_the_scenarios_and_nothing_else(world: World) -> None:
+    line = world.line(document([station("a")])).line
+    Scenario.objects.create(
+        line=line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
+    )
+    store.put(
+        store.Place(line), "API", "stays-where-it-is", kind="secret", by=world.admin, now=timezone.now()
+    )
+    there = make_project("there")
+    there.memberships.create(user=world.designer, roles=["designer"])
+    made = settings.duplicate(line, there, by=world.designer)
+    assert (made.key, made.name, made.live, made.draft) == (line.key, line.name, None, line.draft)
+    assert [each.key for each in made.scenarios.all()] == ["smoke"]
+    assert not made.stored_values.exists()
+    again = settings.duplicate(line, there, by=world.designer)
+    assert (again.key, again.draft["key"]) == (f"{line.key}-2", f"{line.key}-2")
+
+
+def test_a_copy_needs_a_designer_there(world: World) -> None:
+    line = world.line(document(["a"])).line
+    there = make_project("there")
+    with pytest.raises(Exception, match="Not found"):
+        settings.duplicate(line, there, by=world.designer)
+    there.memberships.create(user=world.designer, roles=["viewer"])
+    with pytest.raises(Forbidden):
+        settings.duplicate(line, there, by=world.designer)
+
+
+# Pages and API
+
+
+def test_the_pages_rename_archive_restore_and_duplicate(world: World, signed_in: As) -> None:
+    line = world.line(document(["a"])).line
+    client = signed_in(world.designer)
+    assert client.post(at(world, "line-settings", line.key), {"name": "Renamed"}).status_code == 302
+    assert client.post(at(world, "line-archive", line.key)).status_code == 422
+    assert client.post(at(world, "line-archive", line.key), {"sure": "yes"}).status_code == 302
+    listed = text(client.get(at(world, "lines")))
+    assert "Archived" in listed
+    assert at(world, "task-new", line.key) not in listed
+    refused = client.post(at(world, "task-new", line.key), {"title": "t"})
+    assert (refused.status_code, "archived" in text(refused)) == (422, True)
+    assert client.post(at(world, "line-unarchive", line.key)).status_code == 302
+    there = make_project("there")
+    assert client.post(at(world, "line-duplicate", line.key), {"to": str(there)}).status_code == 422
+    there.memberships.create(user=world.designer, roles=["designer"])
+    made = client.post(at(world, "line-duplicate", line.key), {"to": str(there)})
+    assert made.headers["Location"] == "/p/acme/there/lines/line/draw/"
+
+
+def test_the_api_does_the_same(world: World) -> None:
+    line = world.line(document(["a"])).line
+    headers = {"Authorization": f"Bearer {world.token_of(world.designer, 'design', 'read', 'submit')[1]}"}
+    client = Client(headers=headers)
+    address = f"/api/owners/acme/projects/{world.project.key}/lines/{line.key}"
+
+    def send(method: str, path: str = "", **body: Any) -> Any:
+        return client.generic(method, f"{address}{path}", json.dumps(body), "application/json")
+
+    assert send("PATCH", name="Renamed").json()["name"] == "Renamed"
+    assert send("PATCH", archived=True).json()["archived"] is True
+    tasks = f"/api/owners/acme/projects/{world.project.key}/stages/{line.key}/tasks"
+    assert client.post(tasks, {"title": "t"}, "application/json").status_code == 409
+    assert send("PATCH", archived=False).json()["archived"] is False
+    made = send("POST", "/duplicate", owner="acme", project=world.project.key)
+    assert (made.status_code, made.json()["key"]) == (201, "line-2")
+    assert send("POST", "/duplicate", owner="acme", project="none").status_code == 400
