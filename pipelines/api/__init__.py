@@ -1,7 +1,11 @@
 """The one JSON door, for programs and for the scripts of pages. `config/urls.py` hangs it under /api/; other apps add
 their routers there."""
 
+from functools import lru_cache
+
 from ninja import NinjaAPI
+from ninja.openapi import get_schema
+from ninja.openapi.schema import OpenAPISchema
 
 from pipelines.api import (
     analytics,
@@ -33,7 +37,22 @@ from pipelines.api import (
 )
 from pipelines.api.auth import Bearer, Session
 
-api = NinjaAPI(
+
+class Api(NinjaAPI):
+    """Describes itself once for each path prefix: that takes seconds of a core, and anybody may ask for it."""
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, object] | None = None
+    ) -> OpenAPISchema:
+        return _described(self.get_root_path(path_params or {}) if path_prefix is None else path_prefix)
+
+
+@lru_cache(maxsize=4)
+def _described(path_prefix: str) -> OpenAPISchema:
+    return get_schema(api=api, path_prefix=path_prefix)
+
+
+api = Api(
     title="Gateline",
     version="1",
     description="Start tasks, look at them, decide gates, change lines. Addresses are ALP's, errors RFC 9457 problems.",

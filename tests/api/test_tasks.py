@@ -8,6 +8,7 @@ import pytest
 
 from pipelines import engine
 from tests.api.conftest import Apis
+from tests.effort import calls
 from tests.factories import World, document
 from tests.reviews.conftest import gated
 
@@ -143,6 +144,13 @@ def test_the_description_of_the_api_is_open(api: Apis) -> None:
     described = api.with_secret(None).client.get("/api/openapi.json").json()
     assert described["openapi"].startswith("3.1")
     assert api.with_secret(None).client.get("/api/line-document.schema.json").json()["type"] == "object"
+
+
+def test_the_description_of_the_api_is_made_once_however_often_it_is_asked_for(api: Apis) -> None:
+    client = api.with_secret(None).client
+    client.get("/api/openapi.json")
+    # Millions of calls if it is made, which takes seconds of a core.
+    assert calls(lambda: client.get("/api/openapi.json")) < 100_000
 
 
 # Retrying what has ended
