@@ -1,5 +1,5 @@
 # make run [PORT=8123]   set up what is missing and start; the first start prints a sign-in link
-# make test [ARGS=…]     the whole suite (ARGS goes to pytest)
+# make test [ARGS=…]     the suite (ARGS goes to pytest)
 # make check             format, lint, types, import layers, unit tests, design tokens
 # make soak · make bench   kills, races and floods · the figures of docs/operating.md
 # make clean             removes what set-up, build and tests made; the state in .gateline stays

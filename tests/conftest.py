@@ -9,6 +9,7 @@ factories  `world`: a project, its people, and the verbs of engine tests (tests/
 drawn      the same examples in every run
 memory     what stays in memory is left alone by the garbage collector
 order      long files first
+smoke      some cases of a long table here, all of them in the soak
 skips      in CI no browser test and no isolation test may be skipped
 """
 
@@ -21,6 +22,7 @@ pytest_plugins = [
     "tests.fixtures.drawn",
     "tests.fixtures.memory",
     "tests.fixtures.order",
+    "tests.fixtures.smoke",
     "tests.fixtures.skips",
     "tests.factories",
 ]

@@ -243,6 +243,7 @@ def test_each_operation_answers_this_role_as_the_matrix_says(place: Place, role:
     assert found == {row: cells[role] for row, cells in API.items()}
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", [role for role in matrix.ROLES if role not in ("anonymous", "machine")])
 def test_each_operation_answers_the_page_of_this_role_the_same(place: Place, role: str) -> None:

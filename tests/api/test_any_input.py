@@ -20,7 +20,7 @@ from tests.factories import World
 from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db(transaction=True)
-EXAMPLES = int(os.environ.get("API_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("API_EXAMPLES", "3"))
 
 
 @pytest.fixture

@@ -86,6 +86,7 @@ PATHS = {
 }
 
 
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 @pytest.mark.parametrize("negated", [False, True], ids=["", "not"])
 def test_paths_made_to_explode_are_answered(world: World, api: Apis, path: str, negated: bool) -> None:

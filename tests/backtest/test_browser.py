@@ -56,6 +56,7 @@ def test_from_the_versions_to_the_task_that_would_go_elsewhere(
     expect(page).to_have_url(re.compile(re.escape(task.name)))
 
 
+@pytest.mark.wide
 def test_by_keyboard_another_version_is_chosen_and_tried(
     world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
@@ -74,6 +75,7 @@ def test_by_keyboard_another_version_is_chosen_and_tried(
     assert "to=1" in page.url
 
 
+@pytest.mark.wide
 def test_what_fails_is_said_and_can_be_tried_again(
     world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
@@ -88,6 +90,7 @@ def test_what_fails_is_said_and_can_be_tried_again(
     expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 task.")
 
 
+@pytest.mark.wide
 def test_an_answer_that_ends_early_is_no_result(
     world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
@@ -102,6 +105,7 @@ def test_an_answer_that_ends_early_is_no_result(
     expect(page.locator("[data-state]")).to_have_text("1 of 2 decisions")
 
 
+@pytest.mark.wide
 def test_a_draft_that_became_invalid_is_told_with_its_reason(
     world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_station_is_added_and_connected_by_keyboard_alone_and_saves_itself(
     assert [rule["to"] for rule in added["rules"]] == ["build"]
 
 
+@pytest.mark.wide
 def test_undo_and_redo_give_back_the_very_same_document(canvas: Page, line: Line) -> None:
     before = draft(line)
     canvas.locator('.react-flow__node[data-id="build"]').click()
@@ -72,6 +73,7 @@ def test_undo_and_redo_give_back_the_very_same_document(canvas: Page, line: Line
     assert draft(line)["stations"] == []
 
 
+@pytest.mark.wide
 def test_leaving_the_name_untouched_after_undo_and_redo_renames_nothing(canvas: Page, line: Line) -> None:
     name = canvas.locator("#ed-name")
     canvas.locator('.react-flow__node[data-id="build"]').click()
@@ -91,6 +93,7 @@ def test_leaving_the_name_untouched_after_undo_and_redo_renames_nothing(canvas: 
     assert draft(line) == DOCUMENT
 
 
+@pytest.mark.wide
 def test_a_dead_rule_says_so_and_is_alive_after_it_was_moved_up(canvas: Page, line: Line) -> None:
     canvas.locator('.react-flow__node[data-id="build"]').click()
     row = canvas.locator(".ed-rule").nth(1)
@@ -102,6 +105,7 @@ def test_a_dead_rule_says_so_and_is_alive_after_it_was_moved_up(canvas: Page, li
     expect(canvas.get_by_text("Never matches")).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_a_station_that_is_dragged_stays_where_it_was_let_go(canvas: Page, line: Line) -> None:
     box = canvas.locator('.react-flow__node[data-id="build"]').bounding_box()
     assert box
@@ -116,6 +120,7 @@ def test_a_station_that_is_dragged_stays_where_it_was_let_go(canvas: Page, line:
     assert draft(line)["extra"]["editor"]["positions"] == {"build": [x, y]}
 
 
+@pytest.mark.wide
 def test_what_was_changed_while_the_server_was_away_is_saved_when_it_is_back(
     canvas: Page, line: Line
 ) -> None:
@@ -168,6 +173,7 @@ def test_where_two_people_change_the_same_place_both_are_shown_and_one_is_chosen
     assert draft(line)["description"] == "Theirs."
 
 
+@pytest.mark.wide
 def test_a_viewer_sees_the_line_and_can_change_nothing(line: Line, world: World, enter_canvas: Enter) -> None:
     page = enter_canvas(line, world.viewer)
     expect(page.locator(".ed-palette")).to_have_count(0)

@@ -208,6 +208,7 @@ def faults(page: Page, address: str, states: dict[str, tuple[str, Open]]) -> dic
     return found
 
 
+@pytest.mark.wide
 def test_axe_finds_nothing_grave_in_any_state_of_the_editor(
     opened: Callable[..., Page], world: World, line: Line
 ) -> None:
@@ -229,6 +230,7 @@ def test_axe_finds_nothing_grave_where_there_is_nothing_or_nothing_may_be_change
     assert faults(opened(DESKTOP, world.viewer), at(world, "line-draw", "drawn"), looking) == {}
 
 
+@pytest.mark.wide
 def test_axe_finds_nothing_grave_where_two_drew_the_same(
     opened: Callable[..., Page], world: World, line: Line
 ) -> None:
@@ -246,6 +248,7 @@ def test_axe_finds_nothing_grave_where_two_drew_the_same(
     assert grave(page, ".ed-middle") == []
 
 
+@pytest.mark.wide
 def test_axe_finds_nothing_grave_on_what_is_about_to_be_published_and_what_was(
     opened: Callable[..., Page], world: World
 ) -> None:

@@ -106,6 +106,7 @@ def test_what_is_typed_is_drawn_and_what_is_drawn_is_written_and_no_comment_goes
     assert stored(line).draft == native.loads(TEXT)
 
 
+@pytest.mark.wide
 def test_a_comment_alone_is_saved_too(page_: Page, line: Line) -> None:
     typed(page_, "gateline: 1", "  # the law")
     expect(page_.locator(".ed-save")).not_to_have_attribute("data-state", "saved")
@@ -114,6 +115,7 @@ def test_a_comment_alone_is_saved_too(page_: Page, line: Line) -> None:
     assert line.draft == native.loads(TEXT)
 
 
+@pytest.mark.wide
 def test_a_text_that_cannot_be_read_yet_is_kept_and_the_canvas_says_so(page_: Page, line: Line) -> None:
     typed(page_, "name: Build", "\n    labels: [x")
     alert = page_.get_by_role("alert")
@@ -149,6 +151,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.wide
 def test_a_fault_in_the_text_points_at_its_own_line(page_: Page) -> None:
     alert = page_.get_by_role("alert")
     for old, new, at in FAULTS:
@@ -165,6 +168,7 @@ def test_a_fault_in_the_text_points_at_its_own_line(page_: Page) -> None:
     expect(page_.locator(".cm-activeLine")).to_contain_text("name: ship")
 
 
+@pytest.mark.wide
 def test_what_is_typed_while_the_server_is_away_outlives_a_reload(page_: Page, line: Line) -> None:
     page_.route(SAVING, lambda route: route.abort())
     typed(page_, "name: Build", " well  # and fast")
@@ -176,6 +180,7 @@ def test_what_is_typed_while_the_server_is_away_outlives_a_reload(page_: Page, l
     assert "name: Build well  # and fast\n" in stored(line).draft_text
 
 
+@pytest.mark.wide
 def test_what_is_chosen_on_one_side_is_marked_on_the_other(page_: Page) -> None:
     page_.locator('.react-flow__node[data-id="ship"]').click()
     expect(page_.locator(".ed-code-chosen").first).to_contain_text("key: ship")
@@ -202,6 +207,7 @@ def rest_on(found: Locator, shown: Locator) -> None:
     until(pointed, "the explanation")
 
 
+@pytest.mark.wide
 def test_the_schema_completes_and_explains_and_findings_stand_at_their_place(page_: Page) -> None:
     typed(page_, "name: Build", "")
     page_.keyboard.press("Enter")
@@ -287,6 +293,7 @@ def test_browser_and_server_read_the_same_from_every_text(page: Page, site: Site
     assert sum("message" in each for each in found) > len(BROKEN)
 
 
+@pytest.mark.wide
 def test_a_text_opened_offline_comes_when_the_server_is_there_again(line: Line, enter_canvas: Enter) -> None:
     page = enter_canvas(line)
     page.context.set_offline(True)
@@ -297,6 +304,7 @@ def test_a_text_opened_offline_comes_when_the_server_is_there_again(line: Line, 
     expect(page.locator(".cm-content")).to_contain_text("Why this line is here")
 
 
+@pytest.mark.wide
 def test_two_tabs_keep_their_unread_texts_apart_and_what_a_closed_one_left_is_found(
     line: Line, page_: Page, enter_canvas: Enter
 ) -> None:

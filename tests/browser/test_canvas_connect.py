@@ -23,6 +23,7 @@ def line(world: World) -> Line:
     return made(world, station("build"), station("lint"), station("test"))
 
 
+@pytest.mark.wide
 def test_a_fork_is_made_in_the_dialog_with_the_mouse(line: Line, enter_canvas: Enter) -> None:
     page = enter_canvas(line)
     node(page, "build").click()
@@ -43,6 +44,7 @@ def test_a_fork_is_made_in_the_dialog_with_the_mouse(line: Line, enter_canvas: E
     assert draft(line)["stations"][0]["rules"][-1]["to"] == ["lint", "test"]
 
 
+@pytest.mark.wide
 def test_an_empty_line_takes_what_is_dropped_on_its_own_words(world: World, enter_canvas: Enter) -> None:
     line = made(world)
     page = enter_canvas(line)
@@ -53,6 +55,7 @@ def test_an_empty_line_takes_what_is_dropped_on_its_own_words(world: World, ente
     assert [each["work"]["kind"] for each in draft(line)["stations"]] == ["noop"]
 
 
+@pytest.mark.wide
 def test_what_is_dropped_on_a_tool_over_the_canvas_stands_below_it(line: Line, enter_canvas: Enter) -> None:
     page = enter_canvas(line)
     page.get_by_role("button", name="No-op", exact=True).drag_to(page.get_by_role("group", name="Changes"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
@@ -27,6 +28,7 @@ def stored(line: Line) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.wide
 def test_E16_a_new_type_of_failure_stands_before_the_rule_for_every_failure_and_undo_takes_it_back(
     page: Page, site: Site, world: World, sign_in: Callable[[Page, User], None]
 ) -> None:

@@ -37,6 +37,7 @@ def edge(page: Page, rule: str, target: str) -> Locator:
     return page.locator(f'.react-flow__edge[data-id="{rule}>{target}"]')
 
 
+@pytest.mark.wide
 def test_a_rule_that_was_led_elsewhere_keeps_the_focus(page_: Page) -> None:
     edge(page_, "all", "ship").focus()
     page_.keyboard.press("l")
@@ -68,6 +69,7 @@ def test_a_fix_leaves_the_focus_in_the_list_of_problems(page_: Page) -> None:
         expect(page_.locator(".ed-problems :focus")).to_have_count(1)
 
 
+@pytest.mark.wide
 def test_a_fix_in_the_rules_leaves_the_focus_beside_its_rule(page_: Page) -> None:
     node(page_, "build").click()
     page_.get_by_role("tab", name="Rules").click()
@@ -78,6 +80,7 @@ def test_a_fix_in_the_rules_leaves_the_focus_beside_its_rule(page_: Page) -> Non
     expect(page_.locator(".ed-inspector :focus")).to_have_count(1)
 
 
+@pytest.mark.wide
 def test_undoing_to_an_empty_line_leads_to_what_begins_it(world: World, enter_canvas: Enter) -> None:
     line = create_line(world.project, "drawn", "Drawn", document([], key="drawn"), world.admin)
     page = enter_canvas(line)
@@ -93,6 +96,7 @@ def test_undoing_to_an_empty_line_leads_to_what_begins_it(world: World, enter_ca
     )
 
 
+@pytest.mark.wide
 def test_a_tool_that_can_do_no_more_hands_the_focus_on(page_: Page) -> None:
     node(page_, "build").focus()
     page_.keyboard.press("Control+d")
@@ -104,6 +108,7 @@ def test_a_tool_that_can_do_no_more_hands_the_focus_on(page_: Page) -> None:
     expect(page_.get_by_role("button", name="Redo", exact=True)).to_be_focused()
 
 
+@pytest.mark.wide
 def test_enter_opens_the_item_that_J_selected(
     page: Page, world: World, sign_in: Callable[[Page, User], None]
 ) -> None:

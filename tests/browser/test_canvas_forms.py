@@ -70,6 +70,7 @@ def unfold(form: Locator, title: str) -> None:
     form.locator("summary", has_text=title).click()
 
 
+@pytest.mark.wide
 def test_a_field_applies_when_it_is_left_and_undo_takes_exactly_that_back(canvas: Page, line: Line) -> None:
     form = configure(canvas, "build")
     form.get_by_label("Program and arguments", exact=True).fill("make 'all of it' {{ input.who }}")
@@ -107,6 +108,7 @@ def test_what_is_refused_says_so_at_its_field_and_keeps_nothing_else_back(canvas
     expect(expected).not_to_have_attribute("aria-invalid", "true")
 
 
+@pytest.mark.wide
 def test_a_new_key_is_followed_by_everything_that_names_the_station(canvas: Page, line: Line) -> None:
     form = configure(canvas, "build")
     form.get_by_label("Key", exact=True).fill("check")
@@ -130,6 +132,7 @@ def test_a_new_key_is_followed_by_everything_that_names_the_station(canvas: Page
     assert draft(line) == DOCUMENT
 
 
+@pytest.mark.wide
 def test_what_is_typed_while_the_server_is_away_is_applied_when_it_is_back(canvas: Page, line: Line) -> None:
     form = configure(canvas, "build")
     canvas.context.set_offline(True)
@@ -146,6 +149,7 @@ def test_what_is_typed_while_the_server_is_away_is_applied_when_it_is_back(canva
     assert draft(line)["stations"][0]["work"]["cwd"] == "src"
 
 
+@pytest.mark.wide
 def test_what_is_taken_back_while_the_server_is_away_is_waited_for_no_more(canvas: Page, line: Line) -> None:
     form, count = configure(canvas, "build"), canvas.locator("button.ed-count")
     folder = form.get_by_label("Folder", exact=True)
@@ -163,6 +167,7 @@ def test_what_is_taken_back_while_the_server_is_away_is_waited_for_no_more(canva
     assert draft(line) == DOCUMENT
 
 
+@pytest.mark.wide
 def test_an_answer_that_comes_late_takes_nothing_from_what_was_typed_since(canvas: Page, line: Line) -> None:
     form = configure(canvas, "build")
     held: list[Route] = []
@@ -188,6 +193,7 @@ def test_an_answer_that_comes_late_takes_nothing_from_what_was_typed_since(canva
     assert (work["cwd"], work["prompt"]) == ("lib", "half a sen")
 
 
+@pytest.mark.wide
 def test_the_start_opens_the_inputs_and_shows_the_form_that_they_make(canvas: Page, line: Line) -> None:
     canvas.locator('.react-flow__node[data-id="@start"]').click()
     expect(canvas.get_by_role("tab", name="Inputs")).to_have_attribute("aria-selected", "true")
@@ -212,6 +218,7 @@ def test_the_start_opens_the_inputs_and_shows_the_form_that_they_make(canvas: Pa
     assert draft(line)["stations"][0]["work"]["argv"] == ["make", "{{input.whom}}"]
 
 
+@pytest.mark.wide
 def test_a_gate_is_made_with_people_of_the_project_and_asked_by_nobody_once_deleted(
     canvas: Page, line: Line, world: World
 ) -> None:
@@ -235,6 +242,7 @@ def test_a_gate_is_made_with_people_of_the_project_and_asked_by_nobody_once_dele
     assert "gates" not in draft(line)["stations"][0]["rules"][0]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_form_is_accessible(canvas: Page, theme: Any) -> None:
     canvas.emulate_media(color_scheme=theme)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from pipelines.api.imports import FIRST
@@ -79,6 +80,7 @@ def test_a_document_is_looked_at_applied_as_one_change_and_undone_with_its_comme
     assert "Kept with the text" not in drawn.draft_text
 
 
+@pytest.mark.wide
 def test_an_empty_line_begins_with_a_template_by_one_change(
     page: Page, site: Site, world: World, drawn: Line, sign_in: Callable[[Page, User], None]
 ) -> None:

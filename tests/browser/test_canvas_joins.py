@@ -193,6 +193,7 @@ MET = document(
 )
 
 
+@pytest.mark.wide
 def test_branches_wait_for_both_and_rework_stands_above_its_stage_by_a_click(
     world: World, enter_canvas: Enter
 ) -> None:
@@ -212,6 +213,7 @@ def test_branches_wait_for_both_and_rework_stands_above_its_stage_by_a_click(
     assert line.draft["stations"][4]["join"] == {"wait_for": ["qa", "security"]}
 
 
+@pytest.mark.wide
 def test_a_join_that_waits_for_a_deleted_station_waits_for_both(world: World, enter_canvas: Enter) -> None:
     stations = [dict(each) for each in MET["stations"][:4]]
     stations[3]["join"] = {"wait_for": ["qa", "gone"], "aggregation": "any-pass"}

@@ -71,6 +71,7 @@ def press(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
+@pytest.mark.wide
 def test_the_arrows_walk_the_edges_and_the_focus_is_never_lost(enter: Enter) -> None:
     page = enter()
     node(page, "build").focus()
@@ -126,6 +127,7 @@ def test_an_empty_line_becomes_six_stations_by_keys_alone(enter: Enter, line: Li
     assert [rule["to"] for rule in first["rules"]] == ["no-op", "hand-over", ["no-op", "hand-over"]]
 
 
+@pytest.mark.wide
 def test_the_palette_knows_every_action_and_goes_to_every_place_by_name(enter: Enter) -> None:
     page = enter()
     press(page, "Control+k")
@@ -143,6 +145,7 @@ def test_the_palette_knows_every_action_and_goes_to_every_place_by_name(enter: E
     expect(sheet.get_by_role("row", name="Publish")).to_contain_text("Shift+P")
 
 
+@pytest.mark.wide
 def test_the_menu_of_a_station_opens_by_key_and_by_the_right_button(enter: Enter) -> None:
     page = enter()
     node(page, "check").focus()
@@ -156,6 +159,7 @@ def test_the_menu_of_a_station_opens_by_key_and_by_the_right_button(enter: Enter
     expect(page.locator(".ed-station")).to_have_count(3)
 
 
+@pytest.mark.wide
 def test_single_letters_are_silent_for_who_switched_them_off(enter: Enter, world: World) -> None:
     world.admin.letter_shortcuts = False
     world.admin.save(update_fields=["letter_shortcuts"])
@@ -168,6 +172,7 @@ def test_single_letters_are_silent_for_who_switched_them_off(enter: Enter, world
     expect(page.get_by_role("dialog", name="Connect Build to")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_publish_waits_for_a_difference_and_a_place_on_the_canvas_is_none(enter: Enter, line: Line) -> None:
     publishing.publish(line, user=line.draft_by, name="", based_on=1)
     page = enter()
@@ -184,6 +189,7 @@ def test_publish_waits_for_a_difference_and_a_place_on_the_canvas_is_none(enter:
     expect(publish).to_be_enabled()
 
 
+@pytest.mark.wide
 def test_the_sides_keep_the_size_and_the_fold_that_a_person_gave_them(enter: Enter) -> None:
     page = enter()
     inspector = page.locator(".ed-inspector")
@@ -197,6 +203,7 @@ def test_the_sides_keep_the_size_and_the_fold_that_a_person_gave_them(enter: Ent
     assert before and after and after["width"] == before["width"] + 32
 
 
+@pytest.mark.wide
 def test_who_may_only_look_is_told_why_and_no_key_changes_anything(
     enter: Enter, world: World, line: Line
 ) -> None:
@@ -209,6 +216,7 @@ def test_who_may_only_look_is_told_why_and_no_key_changes_anything(
     assert draft(line) == DOCUMENT
 
 
+@pytest.mark.wide
 def test_a_fault_of_the_drawing_shows_the_way_to_the_code(
     page: Page, world: World, line: Line, sign_in: Callable[[Page, User], None]
 ) -> None:

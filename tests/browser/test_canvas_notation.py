@@ -109,6 +109,7 @@ def drag(page: Page, begin: tuple[float, float], end: tuple[float, float]) -> No
     page.mouse.up()
 
 
+@pytest.mark.wide
 def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Draw) -> None:
     page, line = draw(SMALL)
     palette = page.locator(".ed-palette")
@@ -153,6 +154,7 @@ def test_a_rule_forks_by_dragging_its_number_and_loses_a_branch_by_dragging_it_o
     assert rule_of(line, "build", "good")["to"] == ["check", "ship"]
 
 
+@pytest.mark.wide
 def test_a_station_with_no_way_out_says_where_it_goes_and_leads_on_by_keyboard(draw: Draw) -> None:
     page, line = draw(SMALL)
     plus = node(page, "ship").get_by_role(
@@ -168,6 +170,7 @@ def test_a_station_with_no_way_out_says_where_it_goes_and_leads_on_by_keyboard(d
     expect(plus).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_a_loop_without_a_budget_says_so_and_a_station_how_often_it_is_entered(draw: Draw) -> None:
     page, _line = draw(SMALL)
     expect(page.locator('.ed-endless[data-rule="again"]')).to_have_text("No limit")
@@ -177,6 +180,7 @@ def test_a_loop_without_a_budget_says_so_and_a_station_how_often_it_is_entered(d
     expect(node(page, "ship").locator(".ed-visits")).to_be_hidden()
 
 
+@pytest.mark.wide
 def test_a_note_is_written_coloured_moved_copied_and_deleted(draw: Draw) -> None:
     page, line = draw(SMALL)
     page.locator(".ed-canvas").press("Shift+Alt+N")
@@ -238,6 +242,7 @@ def meet(a: Any, b: Any) -> bool:
     return across and a["y"] + slack < b["y"] + b["height"] and b["y"] + slack < a["y"] + a["height"]
 
 
+@pytest.mark.wide
 def test_three_hundred_stations_stand_in_rows_with_names_that_can_be_read(draw: Draw) -> None:
     page, _line = draw(line_of(300))
     names = page.locator(".ed-name")

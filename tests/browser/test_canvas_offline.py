@@ -73,6 +73,7 @@ def test_a_killed_server_loses_nothing_and_everything_is_saved_when_it_is_back(
     assert Comment.objects.count() == 1
 
 
+@pytest.mark.wide
 def test_a_page_that_was_closed_before_the_server_came_back_goes_on_where_it_was(
     world: World, drawn: Line, server: Mortal, open_canvas: Open
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_page_that_was_closed_before_the_server_came_back_goes_on_where_it_was
     expect(again.get_by_label("Instructions")).to_have_value("Half a sen")
 
 
+@pytest.mark.wide
 def test_a_template_changed_offline_is_saved_when_it_is_opened_again(
     world: World, new_context: Callable[..., BrowserContext], sign_in: Callable[..., None]
 ) -> None:
@@ -133,6 +135,7 @@ def test_a_template_changed_offline_is_saved_when_it_is_opened_again(
     assert [each for each in line.draft_text.splitlines() if each.lstrip().startswith("#")] == comments
 
 
+@pytest.mark.wide
 def test_a_second_tab_leaves_what_the_first_has_not_saved_to_the_first(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -152,6 +155,7 @@ def test_a_second_tab_leaves_what_the_first_has_not_saved_to_the_first(
     expect(node(second, "manual")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_who_was_signed_out_meanwhile_signs_in_again_and_loses_nothing(
     world: World,
     drawn: Line,
@@ -172,6 +176,7 @@ def test_who_was_signed_out_meanwhile_signs_in_again_and_loses_nothing(
     assert keys(drawn) == ["build", "ship", "manual"]
 
 
+@pytest.mark.wide
 def test_a_browser_without_room_says_so_and_asks_before_it_leaves(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:

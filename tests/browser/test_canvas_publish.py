@@ -77,6 +77,7 @@ def test_a_draft_is_looked_at_ticked_and_published_by_keyboard(
     assert line.live.number == 2
 
 
+@pytest.mark.wide
 def test_a_page_that_is_out_of_date_says_so_and_keeps_what_was_typed(
     enter: Enter, world: World, line: Line
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_page_that_is_out_of_date_says_so_and_keeps_what_was_typed(
     expect(page.get_by_role("checkbox", name=f"1 change of {world.admin}")).not_to_be_checked()
 
 
+@pytest.mark.wide
 def test_a_part_that_fails_says_so_and_comes_when_it_is_asked_again(
     enter: Enter, world: World, line: Line
 ) -> None:
@@ -114,6 +116,7 @@ def test_a_part_that_fails_says_so_and_comes_when_it_is_asked_again(
     expect(card).to_contain_text("from v1 to the draft")
 
 
+@pytest.mark.wide
 def test_a_change_in_the_list_leads_to_its_place_and_a_version_is_restored(
     enter: Enter, world: World, line: Line
 ) -> None:
@@ -134,6 +137,7 @@ def test_a_change_in_the_list_leads_to_its_place_and_a_version_is_restored(
     expect(page.get_by_role("navigation", name="Versions")).to_contain_text("Put aside")
 
 
+@pytest.mark.wide
 def test_an_error_leads_to_its_place_on_the_canvas(enter: Enter, world: World, line: Line) -> None:
     rules = [{"id": "all", "to": "ship"}, {"id": "late", "when": {"result": "failure"}, "to": "failed"}]
     given = document([station("build", *rules, name="Build"), "ship"], key="drawn")

@@ -100,6 +100,7 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
     assert stored(line) == DOCUMENT["stations"][0]["rules"]
 
 
+@pytest.mark.wide
 def test_until_the_answer_is_there_the_problems_are_being_checked(rules: Locator, page: Page) -> None:
     held: list[Route] = []
     count = page.locator(".ed-problems-head .count")
@@ -114,6 +115,7 @@ def test_until_the_answer_is_there_the_problems_are_being_checked(rules: Locator
     expect(page.get_by_role("button", name="No problems", exact=True)).to_be_visible()
 
 
+@pytest.mark.wide
 def test_routing_changes_go_with_a_station_that_they_tell_of(rules: Locator, page: Page) -> None:
     row(rules, "high").get_by_role("button", name="Move above 1").click()
     note = rules.get_by_role("status")
@@ -127,6 +129,7 @@ def test_routing_changes_go_with_a_station_that_they_tell_of(rules: Locator, pag
     expect(rules).not_to_contain_text("go to Fix")
 
 
+@pytest.mark.wide
 def test_what_no_rule_takes_is_shown_with_what_becomes_of_it_and_a_rule_is_made_for_it(
     rules: Locator, line: Line, page: Page
 ) -> None:
@@ -139,6 +142,7 @@ def test_what_no_rule_takes_is_shown_with_what_becomes_of_it_and_a_rule_is_made_
     assert stored(line)[-1]["to"] == "failed"
 
 
+@pytest.mark.wide
 def test_a_problem_names_its_page_leads_to_its_rule_and_is_put_right_from_the_drawer(
     rules: Locator, line: Line, page: Page
 ) -> None:
@@ -152,6 +156,7 @@ def test_a_problem_names_its_page_leads_to_its_rule_and_is_put_right_from_the_dr
     expect(problem).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_a_rule_is_dragged_by_its_handle_to_where_the_mark_shows(
     rules: Locator, line: Line, page: Page
 ) -> None:
@@ -212,6 +217,7 @@ def test_a_rule_is_moved_and_its_condition_built_with_the_keyboard_alone(
     assert stored(line)[1]["when"] == {"all": [low, {"result": "failure"}]}
 
 
+@pytest.mark.wide
 def test_a_condition_is_written_as_json_and_a_fault_in_it_is_told_with_its_place(
     rules: Locator, line: Line, page: Page
 ) -> None:
@@ -231,6 +237,7 @@ def test_a_condition_is_written_as_json_and_a_fault_in_it_is_told_with_its_place
     assert stored(line)[2]["when"] == right
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_form_of_a_rule_can_be_used_by_everybody(rules: Locator, page: Page, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)

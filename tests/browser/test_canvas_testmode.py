@@ -100,6 +100,7 @@ def test_a_walk_by_mouse_colours_the_way_is_rewound_and_kept_as_a_test(canvas: P
     }
 
 
+@pytest.mark.wide
 def test_the_whole_of_it_by_keyboard_alone(canvas: Page) -> None:
     canvas.keyboard.press("Shift+T")
     test = panel(canvas)
@@ -133,6 +134,7 @@ def choose(page: Page, choice: Locator) -> None:
     page.keyboard.press("Enter")
 
 
+@pytest.mark.wide
 def test_an_edit_under_way_says_where_the_walk_now_differs(canvas: Page) -> None:
     canvas.get_by_role("button", name="Simulate", exact=True).click()
     test = panel(canvas)
@@ -153,6 +155,7 @@ def test_an_edit_under_way_says_where_the_walk_now_differs(canvas: Page) -> None
     expect(said).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_one_is_made_for_each_rule_run_opened_and_shown_on_the_canvas(canvas: Page, line: Line) -> None:
     canvas.get_by_role("tab", name="Scenarios").click()
     tab = canvas.get_by_role("tabpanel")

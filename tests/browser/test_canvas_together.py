@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
@@ -70,6 +71,7 @@ def test_what_the_other_saves_appears_and_no_undo_takes_it_back(
     expect(node(one, "build")).to_contain_text("Build")
 
 
+@pytest.mark.wide
 def test_what_is_chosen_and_typed_stays_while_the_other_changes_the_same_station(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -99,6 +101,7 @@ def somebody_renames(line: Line, world: World, **renamed: str) -> None:
     save_draft(line, {**line.draft, "stations": stations}, world.designer, line.draft_number)
 
 
+@pytest.mark.wide
 def test_each_clash_is_chosen_by_itself_and_a_third_save_asks_only_for_what_is_new(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -132,6 +135,7 @@ def test_each_clash_is_chosen_by_itself_and_a_third_save_asks_only_for_what_is_n
     expect(clash).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_a_place_that_is_changed_again_is_asked_again_and_the_other_choice_stays(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -156,6 +160,7 @@ def test_a_place_that_is_changed_again_is_asked_again_and_the_other_choice_stays
     assert names(drawn) == ["Make", "Send"]
 
 
+@pytest.mark.wide
 def test_a_comment_appears_at_the_others_screen_and_is_answered_and_resolved(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -206,6 +211,7 @@ def somebody_writes(line: Line, world: World, old: str, new: str) -> None:
     save_draft(line, line.draft_text.replace(old, new), world.designer, line.draft_number)
 
 
+@pytest.mark.wide
 def test_a_text_repaired_after_the_other_saved_keeps_what_they_saved(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -230,6 +236,7 @@ def test_a_text_repaired_after_the_other_saved_keeps_what_they_saved(
     assert "name: Send  # by rail" in drawn.draft_text
 
 
+@pytest.mark.wide
 def test_what_is_typed_while_a_comment_is_on_its_way_stays(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -253,6 +260,7 @@ def test_what_is_typed_while_a_comment_is_on_its_way_stays(
     expect(page.get_by_label("Comment on Build")).to_have_value("The second.")
 
 
+@pytest.mark.wide
 def test_comments_that_both_wrote_at_once_are_in_every_text_after_it(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
@@ -276,6 +284,7 @@ def test_comments_that_both_wrote_at_once_are_in_every_text_after_it(
     assert "# by rail" in drawn.draft_text
 
 
+@pytest.mark.wide
 def test_a_comment_that_the_other_added_meanwhile_stays(world: World, drawn: Line, open_canvas: Open) -> None:
     save_draft(drawn, COMMENTED, world.admin, drawn.draft_number)
     page = open_canvas(world.admin)

@@ -56,6 +56,7 @@ def published(world: World) -> Line:
     return line
 
 
+@pytest.mark.wide
 def test_every_edit_of_every_page_leads_to_the_canvas(
     page: Page,
     world: World,
@@ -87,6 +88,7 @@ def test_every_edit_of_every_page_leads_to_the_canvas(
     expect(page.locator(".ed-canvas .ed-station")).to_have_count(1)
 
 
+@pytest.mark.wide
 def test_a_template_begins_on_the_canvas(
     page: Page, world: World, sign_in: Callable[[Page, User], None]
 ) -> None:

@@ -135,6 +135,7 @@ def runs(world: World, page: Page, other: Page, line: Line, press: Press) -> Non
     expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
 
 
+@pytest.mark.wide
 def test_by_keys_alone(enter: Enter, world: World, reviewer: User, hands: subprocess.Popen[bytes]) -> None:
     page = enter(world.admin)
     keys = page.keyboard

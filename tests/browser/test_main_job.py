@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import APIResponse, BrowserContext, Page, Route, expect
 
 from pipelines.models import Artifact, Task, User
@@ -61,6 +62,7 @@ def test_from_the_sign_in_link_to_the_delivered_archive(
     expect(page.get_by_role("link", name="Download").first).to_be_visible()
 
 
+@pytest.mark.wide
 def test_a_move_is_shown_although_the_answer_that_was_under_way_does_not_know_it(
     page: Page, site: Site, demo: World, sign_in: Callable[[Page, User], None]
 ) -> None:
@@ -124,6 +126,7 @@ def test_no_move_is_lost_while_the_network_is_gone(
     expect(page.locator("[data-column='ended']")).to_contain_text("Move me")
 
 
+@pytest.mark.wide
 def test_the_theme_is_changed_at_once_and_stays(
     page: Page, site: Site, demo: World, sign_in: Callable[[Page, User], None]
 ) -> None:
@@ -158,6 +161,7 @@ def test_the_board_shows_one_column_at_390_px(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.wide
 def test_a_problem_leads_to_its_line_in_the_text(
     page: Page, site: Site, demo: World, sign_in: Callable[[Page, User], None]
 ) -> None:

@@ -29,6 +29,7 @@ def asking(world: World, key: str) -> Task:
 
 
 @pytest.mark.parametrize("made", [by_hand, asking])
+@pytest.mark.wide
 def test_a_person_sees_that_a_task_waits_for_input(
     page: Page,
     site: Site,

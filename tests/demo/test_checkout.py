@@ -38,6 +38,7 @@ def test_it_writes_the_committed_files(either: Workspace, repository: Make) -> N
     assert done.output["bytes"] == sum(len(content) for content in GOOD.values())
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("revision", ["topic", "refs/heads/topic", "v1", "light", "full", "short"])
 def test_it_takes_a_branch_a_tag_or_a_number(either: Workspace, repository: Make, revision: str) -> None:
     made = repository({"a.txt": "main"})
@@ -102,6 +103,7 @@ def test_links_that_lead_outside_are_left_out_and_named(either: Workspace, repos
     assert sorted(str(p.relative_to(tree)) for p in tree.rglob("*")) == ["b", "b/f", "e", "gone", "ok"]
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("path", [".git/config", "a/.GIT/hooks/x", "git~1/config", "../out", "a/../../out"])
 def test_a_path_that_no_checkout_may_write_is_refused(either: Workspace, repository: Make, path: str) -> None:
     done = either.checkout(repository({path: "x"}))
@@ -121,6 +123,7 @@ def test_a_second_run_starts_clean(either: Workspace, repository: Make) -> None:
     assert not (either.folder / ".gateline-results" / "lint.json").exists()
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("what", ["object gone", "object cut", "name too long"])
 def test_a_damaged_repository_says_so(either: Workspace, repository: Make, what: str) -> None:
     made = repository(GOOD)

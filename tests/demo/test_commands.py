@@ -154,6 +154,7 @@ def test_a_folder_of_the_shell_becomes_absolute(
     assert Task.objects.get().inputs["repository"] == str(tmp_path / "it")
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("words", "options", "says"),
     [

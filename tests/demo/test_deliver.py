@@ -70,6 +70,7 @@ def test_the_artifacts_are_listed_with_their_checksums(workspace: Workspace, rep
         assert artifact["size"] == len(data)
 
 
+@pytest.mark.wide
 def test_the_same_commit_gives_the_same_archive(
     workspace: Workspace, repository: Make, tmp_path: Path
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_tree_that_changed_since_is_not_delivered(workspace: Workspace, reposi
     assert not list(workspace.folder.glob("delivery/*"))
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("station", ["checkout", "lint", "tests", "security"])
 def test_a_report_that_changed_since_is_not_delivered(
     workspace: Workspace, repository: Make, station: str

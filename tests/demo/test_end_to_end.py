@@ -102,6 +102,7 @@ def output_of(task: Task, station: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.wide
 def test_a_repository_is_checked_approved_and_delivered(
     admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_repository_is_checked_approved_and_delivered(
         assert {name.partition("/")[2] for name in packed.getnames()} == {*GOOD, "MANIFEST.sha256"}
 
 
+@pytest.mark.wide
 def test_findings_go_to_triage_and_back(
     admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +143,7 @@ def test_findings_go_to_triage_and_back(
     assert path_of(task)[7:] == ["checkout", "lint", "tests", "security"]
 
 
+@pytest.mark.wide
 def test_a_suite_without_its_dependencies_waits_for_an_answer(
     admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
 ) -> None:
@@ -152,6 +155,7 @@ def test_a_suite_without_its_dependencies_waits_for_an_answer(
     assert "nowhere_to_be_found" in Token.objects.get(task=task).wait["question"]
 
 
+@pytest.mark.wide
 def test_a_folder_that_is_no_repository_fails_at_once(
     admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
 ) -> None:
@@ -163,6 +167,7 @@ def test_a_folder_that_is_no_repository_fails_at_once(
     assert "not a git repository" in Job.objects.get(task=task).summary
 
 
+@pytest.mark.wide
 def test_the_agent_line_runs_a_program_and_says_when_there_is_none(
     admin: User, start_worker: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ def locked(name: str) -> set[str]:
     }
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this copy of the project was not cloned")
 def test_the_project_passes_its_own_check(workspace: Workspace) -> None:
     workspace.roots = ROOT
@@ -43,6 +44,7 @@ def test_the_project_passes_its_own_check(workspace: Workspace) -> None:
     assert workspace.deliver().code == 0
 
 
+@pytest.mark.wide
 def test_its_tests_need_only_what_a_plain_set_up_installs(declared: dict[str, list[str]]) -> None:
     absent = locked("requirements-dev.lock") - locked("requirements.lock")
     modules = [

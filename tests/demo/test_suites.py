@@ -73,6 +73,7 @@ def test_failures_that_triage_accepted_pass_once(tested: Tested) -> None:
     assert "Accepted in triage" in done.summary
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     "files",
     [
@@ -99,6 +100,7 @@ def test_a_missing_dependency_blocks_and_names_the_module(tested: Tested) -> Non
     assert "install" in question(done)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("files", "missing"),
     [
@@ -181,6 +183,7 @@ def test_a_suite_that_is_killed_keeps_its_signal(tested: Tested) -> None:
     assert done.document["verdict"] == "fail"
 
 
+@pytest.mark.wide
 def test_only_the_chosen_tests_run(tested: Tested) -> None:
     files = GOOD | {"tests/test_bad.py": FAILING}
     assert numbers(tested(files, "--tests=tests/test_sums.py"))[0] == 1
@@ -195,6 +198,7 @@ def test_a_repository_declares_which_tests_are_meant(tested: Tested) -> None:
     assert numbers(tested(files | {"pyproject.toml": own.replace('"adds"', '"nothing"')}))[0] == 0
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     "tests", ["--pdb", "/etc", "../..", "tests/../../..", "gone.py", "'open", "a\n--pdb"]
 )
@@ -234,6 +238,7 @@ def test_a_configuration_around_the_workspace_is_not_used(workspace: Workspace, 
     assert workspace.check("tests").code == 0
 
 
+@pytest.mark.wide
 def test_plugins_that_the_repository_does_not_name_are_left_out(tested: Tested) -> None:
     asks = (
         "def test_it(request):\n    assert request.config.pluginmanager.has_plugin('xdist') is {expected}\n"

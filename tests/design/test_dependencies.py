@@ -97,6 +97,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("folder", OURS)
 def test_what_is_imported_is_declared(folder: str) -> None:
     """Not only brought along by something that is; the product by what runs, not by what tests."""

@@ -110,6 +110,7 @@ def test_it_asks_for_its_project_and_fetches_only_once_it_is_subscribed(show: Sh
     assert heard(page)[:2] == ["live", "gl:resync"]
 
 
+@pytest.mark.wide
 def test_it_tells_news_and_ignores_what_is_older(show: Show, far: Far) -> None:
     page = opened(show, far)
     until(page, "gl:resync")
@@ -141,6 +142,7 @@ def test_many_hints_in_a_burst_cost_one_fetch(show: Show, far: Far) -> None:
 @pytest.mark.parametrize(
     "nonsense", ["", "{", "[]", "null", "7", '{"task": 1}', '{"hints": [{"task": "WI-app-1"}]}']
 )
+@pytest.mark.wide
 def test_nonsense_changes_nothing(show: Show, far: Far, nonsense: str) -> None:
     page = opened(show, far)
     until(page, "gl:resync")
@@ -150,6 +152,7 @@ def test_nonsense_changes_nothing(show: Show, far: Far, nonsense: str) -> None:
     assert [each for each in heard(page) if each.startswith("WI-")] == ["WI-app-9 1"]
 
 
+@pytest.mark.wide
 def test_a_resync_fetches_everything_and_forgets_the_versions(show: Show, far: Far) -> None:
     page = opened(show, far)
     until(page, "gl:resync")
@@ -193,6 +196,7 @@ def test_blocked_sockets_make_it_poll_every_five_seconds_and_say_so(show: Show, 
     expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "live")
 
 
+@pytest.mark.wide
 def test_a_socket_that_is_dropped_at_once_is_not_asked_again_and_again(show: Show, far: Far) -> None:
     far.refuse = True
     page = opened(show, far)
@@ -202,6 +206,7 @@ def test_a_socket_that_is_dropped_at_once_is_not_asked_again_and_again(show: Sho
     assert len(far.sockets) - tried <= 12
 
 
+@pytest.mark.wide
 def test_who_is_signed_out_is_told_and_not_reconnected(show: Show, far: Far) -> None:
     page = opened(show, far)
     until(page, "gl:resync")
@@ -212,6 +217,7 @@ def test_who_is_signed_out_is_told_and_not_reconnected(show: Show, far: Far) -> 
     assert len(far.sockets) == 1
 
 
+@pytest.mark.wide
 def test_a_network_that_is_gone_is_said_at_once(show: Show, far: Far) -> None:
     page = opened(show, far)
     until(page, "gl:resync")

@@ -22,6 +22,7 @@ def violations(page: Any) -> list[str]:
     return [f"{each['id']}: {node['html'][:160]}" for each in found for node in each["nodes"]]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("width", [390, 1440])
 def test_every_component_is_accessible_in_both_themes(show: Show, width: int) -> None:
     watched = show(width)
@@ -29,6 +30,7 @@ def test_every_component_is_accessible_in_both_themes(show: Show, width: int) ->
     assert watched.faults == []
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("width", "query"), [(1440, ""), (1440, "&rail=on&density=compact"), (390, "&theme=dark")]
 )
@@ -38,6 +40,7 @@ def test_the_shell_is_accessible(show: Show, width: int, query: str) -> None:
     assert watched.faults == []
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("path", ["/_design/", "/_design/?frame=shell", "/_design/?frame=shell&rail=on"])
 def test_no_page_scrolls_sideways(show: Show, path: str) -> None:
     page = show().open(path)
@@ -56,12 +59,14 @@ def test_every_error_page_has_a_way_on(show: Show) -> None:
     assert watched.faults == []
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("theme", "ground"), [("light", "rgb(249, 249, 251)"), ("dark", "rgb(17, 17, 19)")])
 def test_a_theme_of_a_person_wins_over_the_system(show: Show, theme: str, ground: str) -> None:
     page = show(theme="light" if theme == "dark" else "dark").open(f"/_design/?frame=shell&theme={theme}")
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == ground
 
 
+@pytest.mark.wide
 def test_rows_are_32_high_when_compact_and_44_for_fingers(show: Show) -> None:
     read = "getComputedStyle(document.documentElement).getPropertyValue('--row')"
     assert show().open("/_design/?frame=shell&density=comfortable").evaluate(read) == "2.5rem"
@@ -70,6 +75,7 @@ def test_rows_are_32_high_when_compact_and_44_for_fingers(show: Show) -> None:
     assert touch.evaluate(read) == "2.75rem"
 
 
+@pytest.mark.wide
 def test_what_a_finger_presses_on_the_shell_is_44_high(show: Show) -> None:
     page = show(390, has_touch=True, is_mobile=True).open("/_design/?frame=shell")
     small = page.evaluate(
@@ -91,6 +97,7 @@ def test_the_palette_opens_by_key_and_goes_where_enter_says(show: Show) -> None:
     page.wait_for_url("**/found/")
 
 
+@pytest.mark.wide
 def test_letters_open_the_sheet_unless_they_are_switched_off(show: Show) -> None:
     page = show().open("/_design/?frame=shell")
     page.keyboard.press("?")
@@ -104,6 +111,7 @@ def test_letters_open_the_sheet_unless_they_are_switched_off(show: Show) -> None
     expect(page.get_by_role("dialog", name="Help and shortcuts")).to_be_hidden()
 
 
+@pytest.mark.wide
 def test_a_menu_is_walked_by_arrows_and_returns_the_focus(show: Show) -> None:
     page = show().open("/_design/?only=dialog")
     opener = page.get_by_role("button", name="Open menu").first
@@ -128,6 +136,7 @@ def test_a_dialog_keeps_the_focus_and_escape_closes_it(show: Show) -> None:
     expect(page.get_by_role("button", name="Open dialog").first).to_be_focused()
 
 
+@pytest.mark.wide
 def test_the_rail_is_remembered_by_the_server(show: Show) -> None:
     watched = show()
     page = watched.open("/_design/?frame=shell")
@@ -136,6 +145,7 @@ def test_the_rail_is_remembered_by_the_server(show: Show) -> None:
     assert page.locator(".sidebar").bounding_box()["width"] == 64
 
 
+@pytest.mark.wide
 def test_the_count_of_what_needs_me_is_fetched(show: Show) -> None:
     page = show().open("/_design/?frame=shell")
     expect(page.locator("#needs-count")).to_have_text("7")
@@ -151,6 +161,7 @@ def test_a_failed_request_shows_a_remedy(show: Show) -> None:
     expect(page.get_by_role("alert")).to_contain_text("Check your connection")
 
 
+@pytest.mark.wide
 def test_a_key_only_arms_a_decision(show: Show) -> None:
     page = show().open("/_design/?only=decision")
     bar = page.locator("[data-decision]").first
@@ -161,6 +172,7 @@ def test_a_key_only_arms_a_decision(show: Show) -> None:
     assert page.url.endswith("only=decision")
 
 
+@pytest.mark.wide
 def test_a_combobox_filters_and_takes_the_value(show: Show) -> None:
     page = show().open("/_design/?only=combobox")
     field = page.get_by_role("combobox", name="Runner").first

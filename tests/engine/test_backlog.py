@@ -67,6 +67,7 @@ def test_a_backlog_is_no_deadlock(world: World, time: Clock) -> None:
     assert check() == []
 
 
+@pytest.mark.wide
 def test_200_tasks_of_one_agent_are_no_deadlock_but_a_circle_among_them_is(world: World, time: Clock) -> None:
     agent(world, capacity=1)
     version = line(world)

@@ -113,6 +113,7 @@ def comes_back(world: World, done: Any, before: dict[int, list[dict[str, Any]]])
         assert shape(task) == before[task.pk]
 
 
+@pytest.mark.wide
 @SLOW
 @given(data=st.data())
 def test_a_task_that_was_migrated_goes_on_whatever_happens(world: World, data: st.DataObject) -> None:

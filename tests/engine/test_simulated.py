@@ -136,6 +136,7 @@ HANDED = [{"result": "success", "exit_code": 0, "handoff": said} for said in ({}
 WAITS = ("gates", "to", "rule", "question", "evaluation", "missing", "trigger", "budget", "role", "values")
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", LINES)
 def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: int) -> None:

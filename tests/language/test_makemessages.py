@@ -13,6 +13,7 @@ from tests.language import messages
 from tests.language.messages import PYTHON, ROOT, SCRIPTS, TEMPLATES
 
 
+@pytest.mark.wide
 def test_a_catalogue_has_texts_of_python_templates_and_scripts() -> None:
     django = {text for text, _ in messages.python_and_templates()}
     assert {"Approve", "Sign in", ("%(n)s rule", "%(n)s rules")} & django
@@ -20,6 +21,7 @@ def test_a_catalogue_has_texts_of_python_templates_and_scripts() -> None:
     assert "Undo" in {text for text, _ in messages.scripts()}
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.skipif(shutil.which("xgettext") is None, reason="GNU gettext is not installed")
 @pytest.mark.parametrize(
     ("domain", "found"), [("django", messages.python_and_templates), ("djangojs", messages.scripts)]

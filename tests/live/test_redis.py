@@ -61,6 +61,7 @@ def redis(tmp_path: Path) -> Any:
     found.stop()
 
 
+@pytest.mark.smoke(1)
 @needs_redis
 @pytest.mark.parametrize("there", [True, False], ids=["there", "away"])
 def test_a_short_command_that_tells_the_bus_prints_no_traceback(redis: Redis, there: bool) -> None:

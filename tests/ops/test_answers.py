@@ -82,6 +82,7 @@ def _project(world: World) -> tuple[str, str]:
     return world.project.owner.key, world.project.key
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("address", [artifact, log, events, long_page])
 def test_nothing_comes_after_the_head_of_an_answer(
     world: World, site: Site, task: Task, address: Callable[[World, Task], str]

@@ -33,6 +33,7 @@ def status_of(url: str, *, data: str = "", method: str = "GET", **headers: str) 
         return refusal.code, dict(refusal.headers)
 
 
+@pytest.mark.wide
 @pytest.mark.django_db(transaction=True)
 def test_many_saves_of_one_person_leave_pages_of_others_free(world: World, tmp_path: Path) -> None:
     """The saves wait for a row that the test holds, so they are under way for as long as it wants, whatever the speed

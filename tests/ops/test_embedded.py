@@ -214,6 +214,7 @@ def test_root_has_it_run_by_another_user(home: Path) -> None:
     assert owner != 0
 
 
+@pytest.mark.wide
 @as_root
 def test_what_that_user_cannot_reach_is_copied_where_it_can(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

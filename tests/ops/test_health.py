@@ -90,6 +90,7 @@ def prefixed(transactional_db: None, tmp_path: Path) -> Iterator[Site]:
     stop(site.process)
 
 
+@pytest.mark.wide
 def test_a_prefix_works_whether_the_proxy_strips_it_or_not(prefixed: Site) -> None:
     for address in (f"{prefixed.url}/line/sign-in/", f"{prefixed.url}/sign-in/"):
         status, page = fetch(address)
@@ -100,6 +101,7 @@ def test_a_prefix_works_whether_the_proxy_strips_it_or_not(prefixed: Site) -> No
     assert fetch(f"{prefixed.url}/lines/")[0] == 404, "another path that begins alike is no part of it"
 
 
+@pytest.mark.wide
 def test_an_exhausted_pool_is_a_503_and_no_hang(prefixed: Site) -> None:
     url = database_url()
     with psycopg.connect(url) as holder, ThreadPoolExecutor(1) as pool:

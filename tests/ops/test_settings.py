@@ -29,6 +29,7 @@ def settings_of(tmp_path: Path, expression: str, **variables: str) -> subprocess
     )
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize(
     ("variables", "said"),
     [

@@ -138,6 +138,7 @@ def test_the_start_logs_no_error(up: Up) -> None:
     )
 
 
+@pytest.mark.wide
 def test_other_commands_name_the_port_at_which_it_runs(up: Up) -> None:
     """As in another shell: nothing in its environment says which port that is."""
     elsewhere = {name: value for name, value in up.environment.items() if name != "PORT"}
@@ -181,6 +182,7 @@ def test_looking_at_the_link_does_not_use_it_and_pressing_its_button_does_once(u
     assert late.press(link[0])[0] == 410 and not late.signed_in()
 
 
+@pytest.mark.wide
 def test_another_link_can_be_printed_here_but_not_with_a_database_of_ones_own(up: Up) -> None:
     printed = up.manage("sign_in_link", "--port", str(up.port))
     assert printed.returncode == 0 and LINK.fullmatch(printed.stdout.strip())
@@ -191,6 +193,7 @@ def test_another_link_can_be_printed_here_but_not_with_a_database_of_ones_own(up
     assert foreign.returncode != 0 and "DATABASE_URL" in foreign.stderr
 
 
+@pytest.mark.wide
 def test_a_link_is_refused_behind_a_proxy(up: Up) -> None:
     link = up.manage("sign_in_link", "--port", str(up.port)).stdout.strip()
     request = urllib.request.Request(link, headers={"X-Forwarded-For": "203.0.113.9"})
@@ -217,6 +220,7 @@ def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
     assert lines and lines[0] >= 2
 
 
+@pytest.mark.wide
 def test_a_second_start_on_the_same_port_says_so(up: Up) -> None:
     second = up.manage("up", "--port", str(up.port))
     assert second.returncode != 0 and f"Port {up.port} is in use" in second.stderr
@@ -255,6 +259,7 @@ def test_ctrl_c_leaves_no_process_and_a_later_start_keeps_everything(up: Up) -> 
     assert not _left(up)
 
 
+@pytest.mark.wide
 def test_after_the_kill_of_the_whole_tree_the_next_start_recovers(up: Up) -> None:
     doomed = Up(up.home, free_port())
     assert not LINK.search(doomed.line()), "who has a password needs no link"

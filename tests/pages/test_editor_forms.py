@@ -233,6 +233,7 @@ WHO = {"key": "look", "approval": {"who": [{"role": "reviewer"}]}}
 INPUT = {"inputs": [{"key": "who", "type": "choice", "choices": ["a"]}]}
 
 
+@pytest.mark.smoke(6)
 @pytest.mark.parametrize(
     ("what", "fragment", "field", "typed", "message"),
     [
@@ -412,6 +413,7 @@ def test_a_form_that_is_only_looked_at_changes_nothing_and_finds_nothing(world: 
             assert not {name: [str(p) for p in said] for name, said in found.problems.items()}
 
 
+@pytest.mark.wide
 def test_every_field_typed_again_as_it_is_shown_means_the_same_line(world: World) -> None:
     """So that nothing is lost between what stands in the document and what the control can hold."""
     seen = 0
@@ -476,6 +478,7 @@ ODD = [
 ]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("what", sorted(FORMS))
 def test_a_fragment_of_any_shape_is_shown(ask: Ask, what: str) -> None:
     keys = {

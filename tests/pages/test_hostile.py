@@ -72,6 +72,7 @@ def some(of: Sequence[str], turn: int, most: int) -> Iterator[str]:
 PAGES = sorted(set(ROUTES) - {"healthz", "admin:index", "sign-out"})
 
 
+@pytest.mark.wide
 def test_no_query_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     faults = [
         (name, strange)
@@ -95,6 +96,7 @@ def test_no_part_of_an_address_is_a_fault_of_the_server(place: Place, client: Cl
     assert faults == []
 
 
+@pytest.mark.wide
 def test_no_method_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     faults = [
         (name, method)

@@ -153,6 +153,7 @@ FOREIGN = [
 ]
 
 
+@pytest.mark.smoke(9)
 @pytest.mark.parametrize(("system", "given"), FOREIGN, ids=lambda each: each if type(each) is str else "")
 @pytest.mark.parametrize("written", [json.dumps, native.dumps], ids=["json", "yaml"])
 def test_a_document_of_another_system_is_called_by_its_name(

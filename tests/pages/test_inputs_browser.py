@@ -205,6 +205,7 @@ def test_a_task_starts_with_the_name_of_a_stored_secret(world: World, signed_in:
 # Repositories
 
 
+@pytest.mark.smoke(4)
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("repository", "allowed"),

@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
 
 
+@pytest.mark.wide
 def test_what_a_role_includes_is_ticked_with_it_and_says_so(
     page: Page, sign_in: SignIn, world: World
 ) -> None:
@@ -42,6 +43,7 @@ def test_what_a_role_includes_is_ticked_with_it_and_says_so(
     assert member.roles == ["reviewer"]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 def test_an_admin_ticks_two_roles(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, viewport: dict[str, int]

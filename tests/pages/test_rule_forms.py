@@ -385,6 +385,7 @@ def test_the_form_is_drawn_with_words_fields_and_json(world: World, signed_in: A
     assert "Condition as JSON" in html
 
 
+@pytest.mark.wide
 @pytest.mark.django_db
 def test_every_condition_can_be_drawn(world: World, signed_in: As, line: Line) -> None:
     client = signed_in(world.designer)

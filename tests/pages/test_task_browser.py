@@ -38,6 +38,7 @@ def at_the_manual_station(world: World) -> Task:
     return task
 
 
+@pytest.mark.wide
 def test_times_of_a_drawing_and_a_board_go_on(page: Page, sign_in: SignIn, world: World) -> None:
     task = at_the_manual_station(world)
     sign_in(page, world.operator)
@@ -53,6 +54,7 @@ def test_times_of_a_drawing_and_a_board_go_on(page: Page, sign_in: SignIn, world
         assert re.search(r"\b[2-9]\smin\b", place.text_content() or ""), (before, place.text_content())
 
 
+@pytest.mark.wide
 def test_the_log_tab_opens_the_run_that_writes_one(page: Page, sign_in: SignIn, world: World) -> None:
     task = at_the_manual_station(world)
     sign_in(page, world.operator)
@@ -60,6 +62,7 @@ def test_the_log_tab_opens_the_run_that_writes_one(page: Page, sign_in: SignIn, 
     expect(page.get_by_label("Station and run").locator("option:checked")).to_have_text("Build")
 
 
+@pytest.mark.wide
 def test_what_stands_over_a_log_and_on_the_tabs_goes_on(page: Page, sign_in: SignIn, world: World) -> None:
     task = world.start(world.line(LINE), inputs={"goal": "better"}, title="Build it")
     world.started(task)
@@ -75,6 +78,7 @@ def test_what_stands_over_a_log_and_on_the_tabs_goes_on(page: Page, sign_in: Sig
     expect(page.locator("#log-meta")).to_contain_text("failed")
 
 
+@pytest.mark.wide
 def test_news_that_comes_while_an_answer_settles_is_shown(page: Page, sign_in: SignIn, world: World) -> None:
     """A part that was just put into the page hears nothing yet."""
     task = at_the_manual_station(world)
@@ -94,6 +98,7 @@ def test_news_that_comes_while_an_answer_settles_is_shown(page: Page, sign_in: S
     expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
 
 
+@pytest.mark.wide
 def test_a_filter_that_is_chosen_while_the_page_still_loads_counts(
     page: Page, sign_in: SignIn, world: World
 ) -> None:
@@ -121,6 +126,7 @@ def test_a_filter_that_is_chosen_while_the_page_still_loads_counts(
     expect(rows.last).to_contain_text(task.name)
 
 
+@pytest.mark.wide
 def test_a_filter_is_not_pushed_aside_by_what_the_list_fetches_by_itself(
     page: Page, sign_in: SignIn, world: World
 ) -> None:
@@ -143,6 +149,7 @@ def test_a_filter_is_not_pushed_aside_by_what_the_list_fetches_by_itself(
     expect(page.get_by_role("region", name="Tasks").get_by_role("row")).to_have_count(2)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("viewport", [None, PHONE])
 def test_an_ended_task_is_retried_from_a_station_that_it_visited(
     new_context: Callable[..., BrowserContext],
@@ -174,6 +181,7 @@ def test_an_ended_task_is_retried_from_a_station_that_it_visited(
     expect(page.get_by_role("link", name=new.name)).to_be_visible()
 
 
+@pytest.mark.wide
 def test_who_only_looks_is_offered_no_retry(page: Page, sign_in: SignIn, world: World) -> None:
     task = at_the_manual_station(world)
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Wrong.")
@@ -183,6 +191,7 @@ def test_who_only_looks_is_offered_no_retry(page: Page, sign_in: SignIn, world: 
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_rejection_is_explained_and_the_end_is_connected(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, scheme: str
@@ -203,6 +212,7 @@ def test_a_rejection_is_explained_and_the_end_is_connected(
     assert not _unconnected(world, task)
 
 
+@pytest.mark.wide
 def test_every_end_of_a_task_is_connected_on_its_map(world: World) -> None:
     """Ended by a gate, by the policy of the line, and by hand."""
     version = world.line(stations=[station("build", {"id": "on", "to": "ship"}), "ship"])
@@ -224,6 +234,7 @@ def _unconnected(world: World, task: Task) -> set[str]:
     return set(drawing.nodes) - {edge.target for edge in drawing.edges} - {"start"}
 
 
+@pytest.mark.wide
 def test_a_failed_template_says_what_was_missing(page: Page, sign_in: SignIn, world: World) -> None:
     """The message that is stored with the run stands on the page of the task."""
     task = world.start(world.line(stations=["build", "ship"]))

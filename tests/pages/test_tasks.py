@@ -103,6 +103,7 @@ def test_a_form_with_faults_comes_back_with_them_and_with_what_was_typed(world: 
     assert not Task.objects.exists()
 
 
+@pytest.mark.smoke(5)
 @pytest.mark.parametrize(
     "given",
     [

@@ -21,6 +21,7 @@ def scripts(key: str) -> tuple[Script, ...]:
     return load_scripts((example.SCRIPTS / f"{key}.yaml").read_bytes())
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.django_db
 @pytest.mark.parametrize("key", LINES)
 def test_each_script_meets_what_it_expects_and_leaves_nothing(key: str) -> None:

@@ -47,6 +47,7 @@ def faults(told: list[Rehearsed]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("key", [key for key in FILES if key != LONG])
 def test_every_line_that_is_shipped_is_rehearsed_by_what_is_generated_for_it(key: str) -> None:
     told = played(FILES[key])
@@ -54,6 +55,7 @@ def test_every_line_that_is_shipped_is_rehearsed_by_what_is_generated_for_it(key
     assert len(told) >= 2
 
 
+@pytest.mark.wide
 def test_the_longest_of_a_line_with_handoffs_and_metadata_is_rehearsed() -> None:
     (told,) = played(FILES[LONG], bound=3_000, longest=True)
     assert faults([told]) == {}

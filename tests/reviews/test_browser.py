@@ -89,6 +89,7 @@ def test_a_key_only_arms_and_escape_never_decides(dossier: Page, world: World, w
     assert world.at(waiting) == ["ship"]
 
 
+@pytest.mark.wide
 def test_the_keyboard_alone_sends_back_with_a_reason(dossier: Page, world: World, waiting: Task) -> None:
     dossier.keyboard.press("r")
     dossier.keyboard.type("Please try again.")
@@ -120,6 +121,7 @@ def test_when_somebody_is_faster_the_buttons_go_and_the_text_stays(
     expect(dossier.get_by_text("A long thought.")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_who_sends_a_word_too_late_finds_no_field_to_decide_with(
     dossier: Page, world: World, waiting: Task
 ) -> None:
@@ -151,6 +153,7 @@ CONTRAST = """(element) => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.wide
 def test_armed_buttons_can_be_read_and_keep_their_size(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, waiting: Task, scheme: str
 ) -> None:
@@ -170,6 +173,7 @@ def test_armed_buttons_can_be_read_and_keep_their_size(
         assert [each.bounding_box() for each in buttons] == before, key
 
 
+@pytest.mark.wide
 def test_the_reason_says_where_it_goes(dossier: Page) -> None:
     kept = dossier.locator("#reason-help").get_by_text("Kept with the task and in its history.")
     feedback = dossier.get_by_text("Goes to build as feedback, and is kept in the history.")
@@ -201,6 +205,7 @@ def test_the_dossier_has_no_serious_accessibility_problem(
     assert overflow <= 0
 
 
+@pytest.mark.wide
 def test_a_question_is_answered_in_place_by_keys_alone_and_the_page_is_clean(
     page: Page, sign_in: SignIn, world: World
 ) -> None:

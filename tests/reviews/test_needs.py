@@ -143,6 +143,7 @@ def act(user: User, one: OfferedItem, verb: str, *, htmx: bool = True, **said: A
     return as_(user).post(reverse("need-act", args=[one.need.kind, one.need.key]), body, headers=headers)
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("kind", SAYS)
 def test_each_kind_says_what_is_asked_and_offers_its_verbs(world: World, kind: str) -> None:
     make, sentence, verbs = SAYS[kind]

@@ -32,6 +32,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_ends_quietly_when_nobody_reads_on(command: str) -> None:
     arguments, given = COMMANDS[command]

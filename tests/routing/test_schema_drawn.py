@@ -82,6 +82,7 @@ def drawn(chance: random.Random) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_readers_and_schema_agree_on_drawn_documents(seed: int) -> None:
     chance = random.Random(seed)

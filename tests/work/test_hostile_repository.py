@@ -160,6 +160,7 @@ async def test_without_the_network_no_nameless_socket_is_reached(
     assert "refused" in got(inside)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6, 16, 17, 40])
 async def test_behind_landlock_no_kind_of_network_socket_can_be_made(
@@ -293,6 +294,7 @@ def test_a_sign_in_link_is_written_to_no_file_but_a_pipe(places: Places) -> None
 SMALL = Resources(cpu_seconds=60, memory_mb=300, processes=48, disk_mb=24)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", [*ISOLATED, "none"])
 @pytest.mark.parametrize(
@@ -317,6 +319,7 @@ async def test_a_repository_that_takes_too_much_is_stopped_with_its_reason(
     assert any(words in note for note in sink.notes)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", [*ISOLATED, "none"])
 @pytest.mark.parametrize("attack", ["spin", "spin_in_children"])

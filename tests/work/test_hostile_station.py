@@ -32,6 +32,7 @@ def isolated_worker(site: Site, tmp_path: Path) -> Iterator[subprocess.Popen[byt
     stop(process)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize(("network", "refusal"), [("open", "401"), ("none", "Connection refused")])
 def test_a_station_cannot_steal_or_approve_its_own_gate(
@@ -92,6 +93,7 @@ def open_workers() -> list[str]:
     return unprotected(timezone.now()).isolation
 
 
+@pytest.mark.wide
 def test_pages_are_told_when_nothing_isolates(world: World, site: Site, tmp_path: Path) -> None:
     assert open_workers() == [world.worker.name]
     Worker.objects.update(isolation="landlock")

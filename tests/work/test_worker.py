@@ -53,6 +53,7 @@ def test_it_runs_a_line_to_the_end_and_shows_itself(world: World, start: Start) 
     assert worker.isolation in ("bubblewrap", "landlock", "none")
 
 
+@pytest.mark.wide
 def test_a_planned_stop_queues_again_counts_nothing_and_leaves_nothing(
     world: World, start: Start, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_another_worker_goes_on_where_a_killed_one_was(world: World, start: Star
     assert world.kinds(task).count("job.lost") == 1
 
 
+@pytest.mark.wide
 def test_a_time_that_passed_while_no_worker_ran_is_kept_by_the_next(world: World, start: Start) -> None:
     gate = {"key": "review", "due": {"after": "1h", "then": "reject"}}
     on = {"id": "on", "to": "b", "gates": ["review"]}
@@ -104,6 +106,7 @@ def test_a_time_that_passed_while_no_worker_ran_is_kept_by_the_next(world: World
     assert world.kinds(task).count("gate.decided") == 1
 
 
+@pytest.mark.wide
 def test_a_worker_sits_out_that_its_connections_are_cut(world: World, start: Start, tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     process = start(GATELINE_ISOLATION="none")
@@ -121,6 +124,7 @@ def test_a_worker_sits_out_that_its_connections_are_cut(world: World, start: Sta
     assert (world.job(long).attempt, alive(int(mark.read_text()))) == (1, True)
 
 
+@pytest.mark.wide
 def test_a_ticket_that_died_with_its_worker_is_given_to_another(world: World, start: Start) -> None:
     task = world.start(world.line(stations=["a"]))
     with connection.cursor() as cursor:
@@ -147,6 +151,7 @@ def test_a_folder_of_programs_brings_its_libraries_but_not_a_home(folder: str, b
     assert is_installation(Path(folder).expanduser()) is brings
 
 
+@pytest.mark.wide
 def test_an_isolation_that_does_not_work_stops_the_start(start: Start, tmp_path: Path) -> None:
     process = start(GATELINE_ISOLATION="env -i")
     assert process.wait(LONG) == 1

@@ -32,6 +32,7 @@ def walk(world: World) -> Iterator[Walk]:
         yield Walk(scene)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("one_in", [ONE_IN, pytest.param(1, marks=pytest.mark.soak)], ids=["some", "all"])
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_every_command_does_what_the_table_says(walk: Walk, group: int, one_in: int) -> None:

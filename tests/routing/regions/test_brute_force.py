@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def nothing_is_unknown(analysis: Analysis) -> None:
         assert rest is None or rest.witness is not None, rest
 
 
+@pytest.mark.wide
 @settings(max_examples=60, deadline=None, database=None)
 @given(drawn=any_stations(), seed=seeds)
 def test_what_is_claimed_of_any_station_holds_against_trying(drawn: dict[str, Any], seed: int) -> None:
@@ -61,6 +63,7 @@ def test_a_rule_that_is_reached_when_the_gates_of_two_others_demanded_rework_is_
     assert [each.status == DEAD for each in Analysis(of, of.station("a")).standings] == [False] * 3
 
 
+@pytest.mark.wide
 def test_the_attacks_hit_what_can_be_hit() -> None:
     """Attacks that never hit anything would prove nothing: nine in ten of the rules that live are taken."""
     hits: list[bool] = []

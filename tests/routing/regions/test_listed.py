@@ -61,6 +61,7 @@ def test_what_is_listed_is_decided_by_itself(name: str, when: When) -> None:
     assert unknown(analysed(both(when, without(when)), **FLAGS)) == []
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", ALWAYS)
 def test_what_is_listed_is_decided_with_everything_else_that_is(name: str) -> None:
     pairs = [(a, b) for (first, a), (second, b) in combinations(EVERY, 2) if name in (first, second)]

@@ -73,6 +73,7 @@ def fifty(seed: int) -> dict[str, Any]:
     return {"gateline": 1, "key": "fifty", "stations": stations, **more}
 
 
+@pytest.mark.wide
 def test_every_live_rule_of_fifty_stations_is_covered() -> None:
     generated = covered(read_line(fifty(4)))
     assert len(generated.scenarios) == 250
