@@ -22,7 +22,7 @@ from tests.soak.lines import whole_law
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
-FEW = 2
+FEW = 1
 MANY = int(os.environ.get("GATELINE_SOAK_RACES", "200"))
 
 
@@ -271,7 +271,6 @@ def run(world: World, races: tuple[Callable[[World, LineVersion], None], ...], t
     assert check() == []
 
 
-@pytest.mark.wide
 def test_one_of_two_counts(world: World) -> None:
     run(world, RACES, FEW)
 
