@@ -29,7 +29,14 @@ OPTIONS = {
     "log_timezone": "UTC",
     "log_checkpoints": "off",
 }
-THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "4GB"}
+THROWAWAY = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_wal_size": "4GB",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+}
 
 
 def pid_of(place: Layout) -> int | None:
