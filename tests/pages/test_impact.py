@@ -92,3 +92,13 @@ def test_a_line_that_was_never_published_shows_its_draft(world: World) -> None:
     assert "No running task would change" in text(client.get(page(world), {"to": "draft"}))
     assert client.get(page(world), {"to": "99"}).status_code == 404
     assert version.number == 1
+
+
+def test_a_status_that_a_task_gets_has_its_name(world: World) -> None:
+    build = station("build", {"id": "on", "when": {"result": "success"}, "to": "ship", "gates": ["look"]})
+    gates = [{"key": "look", "mode": "manual"}]
+    task = world.start(world.line(stations=[build, "ship"], gates=gates))
+    world.report(task, {"result": "success"})
+    failing = station("build", {"id": "on", "when": {"result": "failure"}, "to": "ship"})
+    world.line(stations=[failing, "ship"], policy={"no_match": "stuck"})
+    assert "Its status becomes Stuck." in text(client_of(world.designer).get(page(world), {"to": "2"}))

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from pipelines.engine.core import payload
 from pipelines.engine.migration.snapshot import MigrationSnapshot, Planned
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
+from pipelines.models import ENDED, Line, LineVersion, Status, Task, Token, VersionStation
 from pipelines.queries import versions
 from pipelines.routing.analysis.impact import EFFECTS, MigrationEffect
 from pipelines.routing.document.line import REVISION, DocumentError, Problem, digest, read_line
@@ -206,4 +206,5 @@ def _words(
     ground: MigrationSnapshot, token: Token, effect: MigrationEffect, to: LineVersion, parsed: Parsed
 ) -> str:
     judge = versions.by_id(ground.judge_of(token))
-    return impacts.sentence(effect, token, judge, parsed, to.number or 0)
+    status = str(dict(Status.choices).get(effect.status, effect.status))
+    return impacts.sentence(effect, token, judge, parsed, to.number or 0, status)

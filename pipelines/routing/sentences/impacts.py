@@ -55,13 +55,15 @@ def label(effect: str) -> str:
     return LABELS[effect]()
 
 
-def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: int) -> str:
-    """`judge`: the version that judges it until now; `line`: the new one, with its number, 0 for a draft."""
+def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: int, status: str) -> str:
+    """`judge`: the version that judges it until now; `line`: the new one, with its number, 0 for a draft. `status`: the
+    name of the one that it gets."""
     words = {
         "station": station_name(judge, token.station),
         "new": station_name(line, effect.station),
         "version": f"v{number}" if number else _("the draft"),
         "gates": ", ".join(gate_name(line, key) for key in effect.gates),
+        "status": status,
     }
     match effect.how:
         case "refuse":
@@ -110,4 +112,4 @@ def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
         return _("Decided again, it waits as before. %(why)s") % {"why": why}
     if effect.status == "held" and effect.gates:
         return _("It is held: people rejected just this at %(gates)s.") % words
-    return _("It would be %(status)s. %(why)s") % {"status": effect.status, "why": why}
+    return _("Its status becomes %(status)s. %(why)s") % {**words, "why": why}
