@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from pipelines.live.healing import healer
 from pipelines.live.hints import Row, group_of, room_of
 from pipelines.live.presence import Presence
-from pipelines.live.seats import Seat, seat_for
+from pipelines.live.subscriptions import Subscription, subscription_for
 
 TRY_AGAIN = 1013  # closing code of RFC 6455: the client comes back
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     `{"here": {"socket", "gone"}}` of the others who have it open. Whoever may not see the project is refused before the
     socket is accepted (403)."""
 
-    seat: Seat  # unset until the socket is accepted
+    subscription: Subscription  # unset until the socket is accepted
     presence: Presence | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -37,28 +37,28 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await super().__call__(scope, receive, send)
         except (RedisError, OSError) as error:
             log.warning("live: a socket ends, the bus is away: %s", str(error).strip())
-            if hasattr(self, "seat"):
+            if hasattr(self, "subscription"):
                 healer.leave(self)
             await send({"type": "websocket.close", "code": TRY_AGAIN})
 
     async def connect(self) -> None:
-        seat = await database_sync_to_async(seat_for)(
+        subscription = await database_sync_to_async(subscription_for)(
             self.scope["user"], self.scope["session"], self.scope["query_string"]
         )
-        if seat is None:
+        if subscription is None:
             await self.close()
             return
-        self.seat = seat
+        self.subscription = subscription
         # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
-        await self.channel_layer.group_add(group_of(seat.project_id), self.channel_name)
-        if seat.draws and seat.line_id is not None:
-            self.presence = Presence(seat.user_id, self._tell_room)
-            await self.channel_layer.group_add(room_of(seat.line_id), self.channel_name)
+        await self.channel_layer.group_add(group_of(subscription.project_id), self.channel_name)
+        if subscription.draws and subscription.line_id is not None:
+            self.presence = Presence(subscription.user_id, self._tell_room)
+            await self.channel_layer.group_add(room_of(subscription.line_id), self.channel_name)
         await self.accept()
         healer.join(self)
 
     async def disconnect(self, code: int) -> None:
-        if hasattr(self, "seat"):
+        if hasattr(self, "subscription"):
             await self._leave()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -86,8 +86,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.resync()
 
     async def live_line(self, message: dict[str, Any]) -> None:
-        if self.seat.line_id is not None:
-            healer.note_line(self.seat.line_id, message["what"], message["number"])
+        if self.subscription.line_id is not None:
+            healer.note_line(self.subscription.line_id, message["what"], message["number"])
         await self.tell_line(message["what"], message["number"])
 
     async def live_who(self, message: dict[str, Any]) -> None:
@@ -118,17 +118,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _leave(self) -> None:
         healer.leave(self)
-        await self.channel_layer.group_discard(group_of(self.seat.project_id), self.channel_name)
-        if self.presence is not None and self.seat.line_id is not None:
-            await self.channel_layer.group_discard(room_of(self.seat.line_id), self.channel_name)
+        await self.channel_layer.group_discard(group_of(self.subscription.project_id), self.channel_name)
+        if self.presence is not None and self.subscription.line_id is not None:
+            await self.channel_layer.group_discard(room_of(self.subscription.line_id), self.channel_name)
             await self.presence.leave()
 
     async def _tell_room(self, message: dict[str, Any]) -> None:
-        if self.seat.line_id is not None:
-            await self.channel_layer.group_send(room_of(self.seat.line_id), message)
+        if self.subscription.line_id is not None:
+            await self.channel_layer.group_send(room_of(self.subscription.line_id), message)
 
     def _concerns(self, line_id: int, name: str) -> bool:
-        return self.seat.line_id in (None, line_id) and self.seat.task in (None, name)
+        return self.subscription.line_id in (None, line_id) and self.subscription.task in (None, name)
 
 
 TOLD = {

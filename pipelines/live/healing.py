@@ -18,7 +18,7 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError, connection
 
 from pipelines.live.hints import Row
-from pipelines.live.seats import Seat, entitled
+from pipelines.live.subscriptions import Subscription, entitled
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ MOST = 2_000  # rows; beyond, the sockets are told to take a new snapshot
 
 
 class Socket(Protocol):
-    seat: Seat
+    subscription: Subscription
 
     async def tell(self, rows: list[Row]) -> None: ...
     async def tell_line(self, what: str, number: int) -> None: ...
@@ -130,7 +130,7 @@ class Healer:
                 await self.heal()
                 await self.heal_rooms()
                 if tick % SEATS_EVERY == 0:
-                    await self.check_seats()
+                    await self.check_subscriptions()
             except (DatabaseError, OSError) as error:
                 log.warning("live: healing waits: %s", str(error).strip())
             tick += 1
@@ -138,7 +138,7 @@ class Healer:
 
     async def heal(self) -> None:
         """One query for all sockets of the process."""
-        projects = {socket.seat.project_id for socket in self._sockets}
+        projects = {socket.subscription.project_id for socket in self._sockets}
         since = self._since - OVERLAP if self._since else None
         now, changed = await database_sync_to_async(changed_since)(projects, since)
         self._since = now
@@ -150,12 +150,16 @@ class Healer:
         for project_id in {one.project_id for one in news}:
             rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
             await asyncio.gather(
-                *(s.tell(rows) for s in list(self._sockets) if s.seat.project_id == project_id)
+                *(s.tell(rows) for s in list(self._sockets) if s.subscription.project_id == project_id)
             )
 
     async def heal_rooms(self) -> None:
         """One query more while a canvas is open. A number that is told twice is no news to a page."""
-        watched = {s.seat.line_id for s in self._sockets if s.seat.draws and s.seat.line_id is not None}
+        watched = {
+            s.subscription.line_id
+            for s in self._sockets
+            if s.subscription.draws and s.subscription.line_id is not None
+        }
         if not watched:
             self._rooms = {}
             return
@@ -167,7 +171,7 @@ class Healer:
                 *(
                     s.tell_line(what, now[line_id, what])
                     for s in list(self._sockets)
-                    if s.seat.draws and s.seat.line_id == line_id
+                    if s.subscription.draws and s.subscription.line_id == line_id
                 )
             )
 
@@ -182,11 +186,11 @@ class Healer:
             known = self._told.get(one.name, (0, None))[0]
             self._told[one.name] = (max(known, one.seq), now)
 
-    async def check_seats(self) -> None:
+    async def check_subscriptions(self) -> None:
         """Dismiss the sockets of people who signed out, lost their membership or changed their password."""
         sockets = list(self._sockets)
-        kept = await database_sync_to_async(entitled)({socket.seat for socket in sockets})
-        await asyncio.gather(*(socket.dismiss() for socket in sockets if socket.seat not in kept))
+        kept = await database_sync_to_async(entitled)({socket.subscription for socket in sockets})
+        await asyncio.gather(*(socket.dismiss() for socket in sockets if socket.subscription not in kept))
 
 
 healer = Healer()

@@ -1,4 +1,4 @@
-"""Who may sit at a socket: signed in, a member of the project, and still so later on."""
+"""The subscription of a socket to the hints of a project: signed in, a member of it, and still so later on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipelines.models import User
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class Subscription:
     """One socket's right to hints of one project."""
 
     user_id: int
@@ -42,7 +42,7 @@ def parse(query: bytes) -> dict[str, str] | None:
     return words
 
 
-def seat_for(user: Any, session: Any, query: bytes) -> Seat | None:
+def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | None:
     """None for whoever is signed out, not a member, or asks for what is not there."""
     words = parse(query)
     if words is None or not user.is_authenticated:
@@ -54,7 +54,7 @@ def seat_for(user: Any, session: Any, query: bytes) -> Seat | None:
         task = access.find_task(user, owner, key, words["task"]) if "task" in words else None
     except NotFound:
         return None
-    return Seat(
+    return Subscription(
         user.pk,
         project.pk,
         session.session_key or "",
@@ -65,20 +65,26 @@ def seat_for(user: Any, session: Any, query: bytes) -> Seat | None:
     )
 
 
-def entitled(seats: Collection[Seat]) -> set[Seat]:
+def entitled(subscriptions: Collection[Subscription]) -> set[Subscription]:
     """Those that still hold, in three queries however many there are."""
-    people = User.objects.filter(id__in={seat.user_id for seat in seats}, is_active=True)
+    people = User.objects.filter(
+        id__in={subscription.user_id for subscription in subscriptions}, is_active=True
+    )
     hashes = {user.pk: user.get_session_auth_hash() for user in people}
-    members = access.members({seat.user_id for seat in seats}, {seat.project_id for seat in seats})
+    members = access.members(
+        {subscription.user_id for subscription in subscriptions},
+        {subscription.project_id for subscription in subscriptions},
+    )
     sessions = set(
         Session.objects.filter(
-            session_key__in={seat.session_key for seat in seats}, expire_date__gt=Now()
+            session_key__in={subscription.session_key for subscription in subscriptions},
+            expire_date__gt=Now(),
         ).values_list("session_key", flat=True)
     )
     return {
-        seat
-        for seat in seats
-        if (seat.user_id, seat.project_id) in members
-        and seat.session_key in sessions
-        and constant_time_compare(hashes.get(seat.user_id, ""), seat.session_hash)
+        subscription
+        for subscription in subscriptions
+        if (subscription.user_id, subscription.project_id) in members
+        and subscription.session_key in sessions
+        and constant_time_compare(hashes.get(subscription.user_id, ""), subscription.session_hash)
     }

@@ -140,14 +140,14 @@ async def test_healing_asks_once_for_all_sockets_of_the_process(
     await sync_to_async(world.start)(version)
     viewers = [await sync_to_async(lambda: world.viewer)(), await sync_to_async(lambda: world.operator)()]
     sockets = [await enter(world.project, viewer) for viewer in viewers * 3]
-    seats = {socket.seat for socket in healing.healer._sockets}
+    subscriptions = {socket.subscription for socket in healing.healer._sockets}
     now, _ = await sync_to_async(healing.changed_since)({world.project.pk}, None)
 
     def look() -> None:
         with django_assert_num_queries(1):  # type: ignore[attr-defined]
             healing.changed_since({world.project.pk}, now - healing.OVERLAP)
         with django_assert_num_queries(3):  # type: ignore[attr-defined]
-            healing.entitled(seats)
+            healing.entitled(subscriptions)
 
     await sync_to_async(look)()
     for socket in sockets:
