@@ -1,4 +1,4 @@
-"""Which way each edge takes, once layers, lanes and rows are known and before the columns get their room."""
+"""The course that each edge takes, once layers, lanes and rows are known and before the columns get their room."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def choose(drawing: Drawing) -> None:
     for edge in drawing.edges:
         source, target = drawing.nodes[edge.source], drawing.nodes[edge.target]
         if source is target:
-            edge.way = Course.LOOP
+            edge.course = Course.LOOP
         elif target.rank <= source.rank:
-            edge.way = Course.BACK_LEFT if _below(drawing, target) else Course.BACK_UP
+            edge.course = Course.BACK_LEFT if _below(drawing, target) else Course.BACK_UP
         elif target.rank == source.rank + 1:
-            edge.way = Course.STRAIGHT if source.port(edge.port) == target.middle else Course.STEP
+            edge.course = Course.STRAIGHT if source.port(edge.port) == target.middle else Course.STEP
         elif _free(standing, lanes[target.lane], source, target):
             lanes[target.lane].append((source.rank, target.rank, target.id))
-            edge.way = Course.STRAIGHT if source.port(edge.port) == target.middle else Course.LANE
+            edge.course = Course.STRAIGHT if source.port(edge.port) == target.middle else Course.LANE
         else:
-            edge.way = Course.TRACK
+            edge.course = Course.TRACK
 
 
 def _below(drawing: Drawing, target: Node) -> bool:

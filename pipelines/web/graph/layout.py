@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pipelines.web.graph import ways
+from pipelines.web.graph import courses
 from pipelines.web.graph.shapes import CHARACTER, GATE_NAME, OVER, Course, Drawing, Edge, Node, NodeKind
 
 MARGIN = 24
@@ -24,7 +24,7 @@ def place(drawing: Drawing) -> Drawing:
     ranks_of(drawing, forward)
     _lanes(drawing, forward)
     _rows(drawing)
-    ways.choose(drawing)
+    courses.choose(drawing)
     _columns(drawing)
     return drawing
 
@@ -160,10 +160,10 @@ def runs_in(drawing: Drawing, rank: int) -> list[tuple[str, str]]:
     for edge in drawing.edges:
         source, target = drawing.nodes[edge.source], drawing.nodes[edge.target]
         start = source.port(edge.port)
-        if source.rank == rank and edge.way not in (Course.STRAIGHT, Course.LOOP):
-            falls = edge.way not in (Course.STEP, Course.LANE) or target.middle > start
+        if source.rank == rank and edge.course not in (Course.STRAIGHT, Course.LOOP):
+            falls = edge.course not in (Course.STEP, Course.LANE) or target.middle > start
             (down if falls else up)[run_of(edge)] = start
-        if target.rank == rank + 1 and edge.way in (Course.TRACK, Course.BACK_LEFT):
+        if target.rank == rank + 1 and edge.course in (Course.TRACK, Course.BACK_LEFT):
             into[edge.target] = None
     falling = sorted(down, key=lambda run: -down[run])
     rising = sorted((run for run in up if run not in down), key=lambda run: up[run])

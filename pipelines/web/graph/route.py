@@ -53,7 +53,7 @@ def _track_places(drawing: Drawing, runs: dict[tuple[str, str], float]) -> dict[
     """y of the track that leads to each target; edges to one target share it, and short ones lie on top."""
     spans: dict[str, tuple[float, float]] = {}
     for edge in drawing.edges:
-        if edge.way in ON_TRACK:
+        if edge.course in ON_TRACK:
             xs = (runs["out", run_of(edge)], _landing(drawing, edge, runs))
             low, high = spans.get(edge.target, xs)
             spans[edge.target] = (min(low, *xs), max(high, *xs))
@@ -76,7 +76,7 @@ def _apart(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 def _landing(drawing: Drawing, edge: Edge, runs: dict[tuple[str, str], float]) -> float:
     """Where an edge leaves its track."""
-    if edge.way is Course.BACK_UP:
+    if edge.course is Course.BACK_UP:
         target = drawing.nodes[edge.target]
         return target.x + target.width / 2
     return runs["in", edge.target]
@@ -88,17 +88,17 @@ def _points(
     source, target = drawing.nodes[edge.source], drawing.nodes[edge.target]
     start = (source.x + source.width, source.port(edge.port))
     entry = (target.x - (JOIN_ROOM if target.join else 0), target.middle)
-    if edge.way is Course.STRAIGHT:
+    if edge.course is Course.STRAIGHT:
         return [start, entry]
-    if edge.way is Course.LOOP:
+    if edge.course is Course.LOOP:
         return _loop(source, start)
     run = runs["out", run_of(edge)]
-    if edge.way in (Course.STEP, Course.LANE):
+    if edge.course in (Course.STEP, Course.LANE):
         return [start, (run, start[1]), (run, entry[1]), entry]
     track, landing = tracks[edge.target], _landing(drawing, edge, runs)
-    if edge.way is Course.BACK_UP:
+    if edge.course is Course.BACK_UP:
         return [start, (run, start[1]), (run, track), (landing, track), (landing, target.y + target.height)]
-    if edge.way is Course.BACK_LEFT:
+    if edge.course is Course.BACK_LEFT:
         entry = (entry[0], min(entry[1] + 14, target.y + target.height - 8))
     return [start, (run, start[1]), (run, track), (landing, track), (landing, entry[1]), entry]
 

@@ -133,7 +133,7 @@ class Edge:
     fork: bool = False
     stopped: bool = False  # where a task ended that no rule of its line leads to an end
     arrow: bool = True
-    way: Course = Course.STRAIGHT
+    course: Course = Course.STRAIGHT
     points: list[tuple[float, float]] = field(default_factory=list)
     label_x: float = 0
     label_y: float = 0
