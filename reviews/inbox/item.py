@@ -98,7 +98,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Act:
-    """A verb that is done in place: the fields of `form`, drawn by `templates/reviews/needs/<fields>.html`. `act` goes
+    """A verb that is done in place: the fields of `form`, drawn by `templates/reviews/inbox/<fields>.html`. `act` goes
     through the engine and says what was done; it raises what the engine raises."""
 
     key: str
@@ -111,7 +111,7 @@ class Act:
 
     @property
     def template(self) -> str:
-        return f"reviews/needs/{self.fields}.html"
+        return f"reviews/inbox/{self.fields}.html"
 
 
 Verb = Link | Act

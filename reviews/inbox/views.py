@@ -81,12 +81,12 @@ def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None)
         "running": _running(mine),
     }
     if fragment(request, "first"):
-        return render(request, "reviews/needs/first.html", {**context, "rows": context["rows"][:FIRST]})
+        return render(request, "reviews/inbox/first.html", {**context, "rows": context["rows"][:FIRST]})
     if fragment(request, "list"):
-        return at_address(render(request, "reviews/needs/list.html", context), request, query)
+        return at_address(render(request, "reviews/inbox/list.html", context), request, query)
     return show(
         request,
-        "reviews/needs/page.html",
+        "reviews/inbox/page.html",
         project=chosen,
         section="needs",
         trail=crumbs(_("Inbox")),
@@ -170,7 +170,7 @@ def _done(request: SignedIn, found: OfferedItem, verb: Act, words: str) -> HttpR
     if not _in_place(request):
         messages.success(request, f"{words}: {found.need.task.name}")
         return redirect(_back(request))
-    response = render(request, "reviews/needs/done.html", {"need": found.need, "words": words})
+    response = render(request, "reviews/inbox/done.html", {"need": found.need, "words": words})
     response["HX-Trigger"] = "gl:inbox"
     return response
 
@@ -179,7 +179,7 @@ def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
     if not _in_place(request):
         return _page(request, status, row)
     context = {"row": row, "query": request.GET.urlencode()}
-    response = render(request, "reviews/needs/row.html", context, status=status)
+    response = render(request, "reviews/inbox/row.html", context, status=status)
     response["HX-Retarget"] = f"#need-{row.found.need.id}"
     return response
 
@@ -204,7 +204,7 @@ def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpR
         messages.warning(request, f"{task.name}: {words} {typed}".strip())
         return redirect(_back(request))
     context = {"task": task, "id": f"{kind.key}-{key}", "words": words, "typed": typed}
-    response = render(request, "reviews/needs/gone.html", context, status=409)
+    response = render(request, "reviews/inbox/gone.html", context, status=409)
     response["HX-Retarget"] = f"#need-{kind.key}-{key}"
     return response
 
