@@ -1,4 +1,4 @@
-"""Each way out of a station, and who leads there: a rule, an exhausted one, the policy or a gate."""
+"""Each transition out of a station, and who leads there: a rule, an exhausted one, the policy or a gate."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.analysis.lint.standings import standings
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.analysis.lint.visits import bound, components
-from pipelines.routing.analysis.lint.ways import ANYWHERE
 from pipelines.routing.document.line import Line
 from tests.routing.support import line, ruled
 
@@ -22,7 +22,7 @@ FAILURE = {"when": {"result": "failure"}}
 
 def ways(of: Line) -> list[Told]:
     """Source, target, who leads there, and the rule whose budgets bind; what a reviewer may choose aside."""
-    found = [way for way in LintSubject(of).ways if way.source != ANYWHERE]
+    found = [way for way in LintSubject(of).transitions if way.source != ANYWHERE]
     told = [(way.source, way.target, way.by, way.rule.id if way.rule else None) for way in found]
     return sorted(told, key=str)
 
@@ -113,7 +113,7 @@ def test_the_ways_out_of_a_station(of: Line, expected: list[Told]) -> None:
 
 
 def test_a_reviewer_who_chooses_may_choose_each_station_and_nothing_else() -> None:
-    chosen = [way for way in LintSubject(line({}, {})).ways if way.source == ANYWHERE]
+    chosen = [way for way in LintSubject(line({}, {})).transitions if way.source == ANYWHERE]
     assert [(way.target, way.by, way.rule) for way in chosen] == [("a", "gate", None), ("b", "gate", None)]
 
 
@@ -134,13 +134,13 @@ def test_a_way_is_gone_as_often_as_its_budgets_allow(
     rule: dict[str, object], target: dict[str, object], expected: int | None
 ) -> None:
     of = line({"rules": [{"id": "r1", "to": "b", **rule}]}, target)
-    [way] = [way for way in LintSubject(of).ways if way.rule]
+    [way] = [way for way in LintSubject(of).transitions if way.rule]
     assert bound(of, way) == expected
 
 
 def test_an_end_is_reached_once() -> None:
     of = ruled(TO_END)
-    [way] = [way for way in LintSubject(of).ways if way.rule]
+    [way] = [way for way in LintSubject(of).transitions if way.rule]
     assert bound(of, way) == 1
 
 

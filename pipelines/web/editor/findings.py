@@ -19,8 +19,8 @@ from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.analysis.lint.standings import Untaken
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
+from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.analysis.lint.visits import endless
-from pipelines.routing.analysis.lint.ways import onward
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.basics.wording import as_sentence, words

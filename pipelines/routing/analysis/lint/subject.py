@@ -1,4 +1,4 @@
-"""What checks look at: a line, the analysis of its stations, and the ways between them; each computed once."""
+"""What checks look at: a line, the analysis of its stations, and the transitions between them; each computed once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.station_analysis import StationAnalysis, study
-from pipelines.routing.analysis.lint.ways import CyclePath, ways
+from pipelines.routing.analysis.lint.transitions import CyclePath, transitions
 from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.algebra import All, Always, Condition, EdgeTaken, leaves
@@ -47,9 +47,9 @@ class LintSubject:
         return frozenset(s.rule.id for _, _, s in self.standings() if s.status == DEAD)
 
     @cached_property
-    def ways(self) -> tuple[CyclePath, ...]:
-        """All ways from station to station and to ends, those of dead rules left out."""
-        return tuple(ways(self.line, self.dead, self.unmatched))
+    def transitions(self) -> tuple[CyclePath, ...]:
+        """All transitions from station to station and to ends, those of dead rules left out."""
+        return tuple(transitions(self.line, self.dead, self.unmatched))
 
     @cached_property
     def unmatched(self) -> frozenset[tuple[str, str]]:
@@ -68,8 +68,10 @@ class LintSubject:
 
     @cached_property
     def reached(self) -> frozenset[str]:
-        """Stations and ends to which ways lead from the start."""
-        return spread({self.line.start}, [(way.source, way.target) for way in self.ways])
+        """Stations and ends to which transitions lead from the start."""
+        return spread(
+            {self.line.start}, [(transition.source, transition.target) for transition in self.transitions]
+        )
 
     def path(self, station: Station, index: int | None = None) -> str:
         place = join("stations", self.line.position(station.key))

@@ -1,4 +1,4 @@
-"""The ways on which a token can leave a station: by rules, by the policy, by people's words.
+"""The transitions by which a token can leave a station: by rules, by the policy, by people's words.
 
 Left out: jumps of a signal (`already_complete`), which may lead anywhere, and moves by hand.
 """
@@ -28,7 +28,9 @@ class CyclePath:
     rule: Rule | None = None
 
 
-def ways(line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]) -> Iterator[CyclePath]:
+def transitions(
+    line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]
+) -> Iterator[CyclePath]:
     """`unmatched`: (station, passed or failed) for which an outcome may be taken by no rule."""
     origins = _origins(line, dead)
     for station in line.stations:

@@ -6,7 +6,7 @@ Bounds of entries by rules and policy; a person's words, jumps and moves by hand
 from __future__ import annotations
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.ways import CyclePath
+from pipelines.routing.analysis.lint.transitions import CyclePath
 from pipelines.routing.decide.budget_usage import MoveTarget, spends
 from pipelines.routing.document.algebra import All, Condition, FailureTypeIs
 from pipelines.routing.document.budgets import Budget
@@ -16,25 +16,27 @@ PATIENCE = 150
 """Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
 
 
-def bound(line: Line, way: CyclePath) -> int | None:
-    """How often the way can be gone, by its own budgets and those of its target; None: only the cap binds."""
-    bounds = [_entries(line, way)]
-    if way.rule is not None:
-        bounds += [way.rule.max_retries, way.rule.max_visits]
-        free = way.rule.max_retries is None and way.rule.max_visits is None
-        if free and way.source == way.target:
+def bound(line: Line, transition: CyclePath) -> int | None:
+    """How often the transition can be taken, by its own budgets and those of its target; None: only the cap binds."""
+    bounds = [_entries(line, transition)]
+    if transition.rule is not None:
+        bounds += [transition.rule.max_retries, transition.rule.max_visits]
+        free = transition.rule.max_retries is None and transition.rule.max_visits is None
+        if free and transition.source == transition.target:
             bounds.append(line.policy.self_loop_limit)
-    bounds += [budget.most for budget in line.limits if _binds(line, budget, way)]
+    bounds += [budget.most for budget in line.limits if _binds(line, budget, transition)]
     given = [each for each in bounds if each is not None]
     return min(given) if given else None
 
 
-def _binds(line: Line, budget: Budget, way: CyclePath) -> bool:
-    """Whether each going of the way spends of the named budget, whatever the outcome."""
-    rule = way.rule
+def _binds(line: Line, budget: Budget, transition: CyclePath) -> bool:
+    """Whether each taking of the transition spends of the named budget, whatever the outcome."""
+    rule = transition.rule
     kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
     taken = rule.id if rule is not None else None
-    return all(spends(line, budget, MoveTarget(way.source, way.target, taken, kind)) for kind in kinds)
+    return all(
+        spends(line, budget, MoveTarget(transition.source, transition.target, taken, kind)) for kind in kinds
+    )
 
 
 def _failure_types(condition: Condition) -> tuple[str, ...]:
@@ -46,13 +48,13 @@ def _failure_types(condition: Condition) -> tuple[str, ...]:
     return ()
 
 
-def _entries(line: Line, way: CyclePath) -> int | None:
+def _entries(line: Line, transition: CyclePath) -> int | None:
     """What the target and the revisit policy allow."""
-    if way.target not in line.stations_by_key:
+    if transition.target not in line.stations_by_key:
         return 1
-    bounds = [line.station(way.target).limits.max_visits]
-    if way.rule is not None and way.rule.allow_revisit is not True:
-        if way.rule.allow_revisit is False or line.policy.forbids_revisits:
+    bounds = [line.station(transition.target).limits.max_visits]
+    if transition.rule is not None and transition.rule.allow_revisit is not True:
+        if transition.rule.allow_revisit is False or line.policy.forbids_revisits:
             bounds.append(1)
         elif line.policy.revisit_limit is not None:
             bounds.append(line.policy.revisit_limit + 1)
@@ -82,9 +84,9 @@ def _within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
 def _unbounded(subject: LintSubject) -> dict[str, set[str]]:
     """Where each station leads without a budget."""
     after: dict[str, set[str]] = {}
-    for way in _moves(subject):
-        if bound(subject.line, way) is None:
-            after.setdefault(way.source, set()).add(way.target)
+    for transition in _moves(subject):
+        if bound(subject.line, transition) is None:
+            after.setdefault(transition.source, set()).add(transition.target)
     return after
 
 
@@ -97,19 +99,21 @@ def endless(subject: LintSubject) -> dict[str, tuple[str, ...]]:
     """Of rules that lie in such a cycle, by their id: the targets that go on round it."""
     group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
     found: dict[str, tuple[str, ...]] = {}
-    for way in _moves(subject):
-        inside = way.source in group and group[way.source] == group.get(way.target)
-        if inside and way.rule is not None and bound(subject.line, way) is None:
-            found[way.rule.id] = (*found.get(way.rule.id, ()), way.target)
+    for transition in _moves(subject):
+        inside = transition.source in group and group[transition.source] == group.get(transition.target)
+        if inside and transition.rule is not None and bound(subject.line, transition) is None:
+            found[transition.rule.id] = (*found.get(transition.rule.id, ()), transition.target)
     return found
 
 
 def _moves(subject: LintSubject) -> list[CyclePath]:
     """Between stations, by rules and policy."""
     return [
-        way
-        for way in subject.ways
-        if way.by != "gate" and way.source in subject.reached and way.target in subject.line.stations_by_key
+        transition
+        for transition in subject.transitions
+        if transition.by != "gate"
+        and transition.source in subject.reached
+        and transition.target in subject.line.stations_by_key
     ]
 
 
@@ -118,9 +122,9 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
     line = subject.line
     into: dict[str, list[tuple[str, int | None]]] = {}
     after: dict[str, set[str]] = {}
-    for way in _moves(subject):
-        into.setdefault(way.target, []).append((way.source, bound(line, way)))
-        after.setdefault(way.source, set()).add(way.target)
+    for transition in _moves(subject):
+        into.setdefault(transition.target, []).append((transition.source, bound(line, transition)))
+        after.setdefault(transition.source, set()).add(transition.target)
     most = {station.key: 0 for station in line.stations if station.key in subject.reached}
     after |= {key: set() for key in most if key not in after}
     for group in reversed(components(after)):

@@ -32,7 +32,9 @@ def unjoined(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 def unfillable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """A join waits for what never comes: for those instead that do."""
     station = of.line.station(finding.station or "")
-    delivering = {way.source for way in of.subject.ways if way.target == station.key and way.by == "rule"}
+    delivering = {
+        way.source for way in of.subject.transitions if way.target == station.key and way.by == "rule"
+    }
     yield from _waiting(
         of, station, sorted(delivering & of.line.stations_by_key.keys(), key=of.line.position)
     )
@@ -77,4 +79,4 @@ def _above(line: Line, key: str, stage: str) -> Line:
 
 
 def _ways(subject: LintSubject) -> set[tuple[str, str, str]]:
-    return {(way.source, way.target, way.by) for way in subject.ways}
+    return {(way.source, way.target, way.by) for way in subject.transitions}

@@ -86,7 +86,7 @@ class Trials:
 
     @cached_property
     def _pairs(self) -> frozenset[tuple[str, str]]:
-        return frozenset((way.source, way.target) for way in self.subject.ways)
+        return frozenset((way.source, way.target) for way in self.subject.transitions)
 
     def _reach(self, target: str) -> frozenset[str]:
         if target not in self._reached:

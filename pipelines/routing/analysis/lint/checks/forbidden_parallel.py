@@ -80,12 +80,12 @@ def _reach(subject: LintSubject, begin: str) -> frozenset[str]:
     waits at for others."""
     line, passed = subject.line, {begin}
     while True:
-        ways = [
-            (way.source, way.target)
-            for way in subject.ways
-            if way.target in passed or not line.waits_at(way.target, way.source)
+        transitions = [
+            (transition.source, transition.target)
+            for transition in subject.transitions
+            if transition.target in passed or not line.waits_at(transition.target, transition.source)
         ]
-        found = spread({begin}, ways)
+        found = spread({begin}, transitions)
         filled = {s.key for s in line.stations if s.join and set(s.join.wait_for) <= found}
         if filled <= passed:
             return found

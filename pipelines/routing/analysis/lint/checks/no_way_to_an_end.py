@@ -14,7 +14,7 @@ ID = "no-way-to-an-end"
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     ends = set(subject.line.ends_by_key)
-    back = spread(ends, [(way.target, way.source) for way in subject.ways])
+    back = spread(ends, [(transition.target, transition.source) for transition in subject.transitions])
     for station in subject.line.stations:
         if station.key in subject.reached and station.key not in back:
             yield Finding(

@@ -41,7 +41,7 @@ def _faults(
             _("wait for the stations before it"),
         )
         return
-    delivering = {way.source for way in subject.ways if way.target == here}
+    delivering = {transition.source for transition in subject.transitions if transition.target == here}
     silent = [key for key in wait_for if key not in delivering]
     for key in silent:
         words["key"] = named.station(line, key)
@@ -89,7 +89,11 @@ def _forks(subject: LintSubject) -> Iterator[Rule]:
 
 def _branches(subject: LintSubject, rule: Rule, here: str) -> list[frozenset[str]]:
     """Where each branch may get to before the join."""
-    before = [(way.source, way.target) for way in subject.ways if way.target != here]
+    before = [
+        (transition.source, transition.target)
+        for transition in subject.transitions
+        if transition.target != here
+    ]
     return [spread({target}, before) for target in rule.to if target != here]
 
 

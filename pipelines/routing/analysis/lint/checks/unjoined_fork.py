@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
-from pipelines.routing.analysis.lint.ways import CyclePath
+from pipelines.routing.analysis.lint.transitions import CyclePath
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeIs, ResultIs, VerdictIs
 from pipelines.routing.document.rules import Rule
@@ -45,12 +45,12 @@ def meetings(subject: LintSubject, station: Station, rule: Rule) -> Iterator[tup
     """Where branches come together for the first time, each by a station that is in its branch alone; with these
     stations. What failed may end up at one place from everywhere, and so may what goes back."""
     line = subject.line
-    drawn = [way for way in subject.ways if _goes_on(subject, way)]
-    pairs = [(way.source, way.target) for way in drawn]
+    drawn = [transition for transition in subject.transitions if _goes_on(subject, transition)]
+    pairs = [(transition.source, transition.target) for transition in drawn]
     targets = [target for target in rule.to if target in line.stations_by_key]
     branches = [spread({target}, pairs) - {station.key} for target in targets]
     for place in line.stations:
-        sources = {way.source for way in drawn if way.target == place.key}
+        sources = {transition.source for transition in drawn if transition.target == place.key}
         if place.join is not None or place.stage or place.key in targets:
             continue
         own = [[key for key in branch if key in sources and _alone(key, branches)] for branch in branches]
@@ -63,17 +63,17 @@ def _alone(key: str, branches: list[frozenset[str]]) -> bool:
     return sum(key in branch for branch in branches) == 1
 
 
-def _goes_on(subject: LintSubject, way: CyclePath) -> bool:
+def _goes_on(subject: LintSubject, transition: CyclePath) -> bool:
     """Drawn, forward, and not for what failed alone."""
     line = subject.line
-    if way.target not in line.stations_by_key or way.source not in line.stations_by_key:
+    if transition.target not in line.stations_by_key or transition.source not in line.stations_by_key:
         return False
-    if line.position(way.target) <= line.position(way.source):
+    if line.position(transition.target) <= line.position(transition.source):
         return False
-    if way.by == "policy":
-        after = line.next_station(way.source)
-        return after is not None and after.key == way.target
-    return way.by == "rule" and way.rule is not None and not _only_failed(way.rule.when)
+    if transition.by == "policy":
+        after = line.next_station(transition.source)
+        return after is not None and after.key == transition.target
+    return transition.by == "rule" and transition.rule is not None and not _only_failed(transition.rule.when)
 
 
 def _only_failed(condition: Condition) -> bool:

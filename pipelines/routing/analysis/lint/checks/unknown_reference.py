@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
-from pipelines.routing.analysis.lint.ways import ANYWHERE
+from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
@@ -19,7 +19,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _rules(subject: LintSubject) -> Iterator[Finding]:
-    taken = {(way.source, way.target) for way in subject.ways}
+    taken = {(transition.source, transition.target) for transition in subject.transitions}
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
             place = subject.path(station, index)

@@ -13,7 +13,7 @@ ID = "unreachable-station"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    """Jumps of a signal and moves by hand lead anywhere and are no ways here."""
+    """Jumps of a signal and moves by hand lead anywhere and are no transitions here."""
     for station in subject.line.stations:
         if station.key not in subject.reached:
             yield Finding(
