@@ -14,7 +14,7 @@ from pipelines.routing.sentences.escalations import trigger_words
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, first_free, values_at
-from pipelines.web.editor.forms.needs import knob, roles
+from pipelines.web.editor.forms.limits import knob, roles
 from pipelines.web.editor.forms.places import Place
 
 TRIGGERS = (

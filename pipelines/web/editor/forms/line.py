@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
-from pipelines.web.editor.forms import escalations, needs
+from pipelines.web.editor.forms import escalations, limits
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
-from pipelines.web.editor.forms.needs import knob
+from pipelines.web.editor.forms.limits import knob
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.editor.forms.words import routes
 
@@ -52,7 +52,7 @@ class LineForm:
             Section(title=_("Policy: what happens otherwise"), fields=_policy(usual, setting), open=True),
             Section(title=_("Policy: circles and limits"), fields=_limits(usual)),
             Section(title=_("Policy: data"), fields=_data(usual)),
-            *needs.of_line(usual, setting),
+            *limits.of_line(usual, setting),
             escalations.of_line(usual, str(preset), setting),
             Section(title=_("Side by side"), fields=[_never(setting)]),
         ]

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.stations import JOIN, LIMITS, STATION
-from pipelines.web.editor.forms import inputs, needs, places, work
+from pipelines.web.editor.forms import inputs, limits, places, work
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import (
@@ -49,7 +49,7 @@ class StationForm:
             _result(kind),
             _limits(),
             _gate_and_join(fragment, setting),
-            needs.of_station(setting),
+            limits.of_station(setting),
         ]
         known = KINDS.get(kind)
         if known and known.executes:
