@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from pipelines.models import Line
 from tests.factories import World
-from tests.language.scene import DATA, OF_PAGE, Scene, make_scene
+from tests.language.scene import DATA, LINE, OF_PAGE, Scene, make_scene
 from tests.language.visible import left_over, untranslated
 from tests.pages.conftest import client_of
 
@@ -76,6 +78,29 @@ def test_no_page_shows_untranslated_text(world: World, request: pytest.FixtureRe
             for text in untranslated(answer.content.decode(), [*DATA, *OF_PAGE.get(name, ())])
         ]
     assert not left, "\n".join(left)
+
+
+@pytest.mark.django_db
+def test_what_is_wrong_with_a_document_is_told_in_the_language(world: World, in_brackets: None) -> None:
+    scene = make_scene(world)
+    address = reverse("line-edit", args=scene.line())
+    one, two = LINE["stations"]
+    rules = [{**one["rules"][0], "to": "xnowhere", "when": {"result": "xfine"}}, {"id": "x r", "more": 1}]
+    faulty = {
+        "gateline": 1,
+        **LINE,
+        "stations": [{**one, "rules": rules, "limits": {"expected": "soon"}}, two, two],
+    }
+    based_on = Line.objects.get(key="xlin").draft_number
+    saved = {"text": json.dumps(faulty), "based_on": based_on}
+    page = client_of(world.admin).post(address, saved, follow=True).content.decode()
+    assert "⟦the line has no station or end" in page
+    # The check by its id, the place by its keys.
+    known = [
+        "not-publishable rules when result limits expected stations key xnowhere xfine",
+        json.dumps(faulty),
+    ]
+    assert untranslated(page, [*DATA, *known]) == []
 
 
 @pytest.mark.django_db

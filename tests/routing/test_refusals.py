@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.line import DocumentError, read_line
-from tests.routing.support import document
+from tests.routing.support import document, untranslatable
 
 
 def rule(**members: Any) -> dict[str, Any]:
@@ -716,3 +716,4 @@ def test_a_fault_is_told_with_its_place_and_its_remedy(faulty: Any, told: str) -
     with pytest.raises(DocumentError) as caught:
         read_line(faulty)
     assert str(caught.value) == told
+    assert untranslatable(caught.value) == []

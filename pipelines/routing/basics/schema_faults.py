@@ -8,6 +8,8 @@ from typing import Any, Final, Protocol
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.values import named
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import joined
 
 LONGEST = 300
 """Characters of a message that nobody here has written."""
@@ -30,7 +32,7 @@ def problem(path: str, fault: SchemaFault) -> Problem:
     for step in fault.absolute_path:
         path = join(path, step)
     if fault.validator == "required":
-        return Problem(join(path, _missing(fault)), "is missing")
+        return Problem(join(path, _missing(fault)), _("is missing"))
     say = _WORDS.get(str(fault.validator))
     return Problem(path, say(fault) if say else fault.message[:LONGEST])
 
@@ -44,29 +46,31 @@ def _missing(fault: SchemaFault) -> str:
 def _type(fault: SchemaFault) -> str:
     types = fault.validator_value
     wanted = [_TYPES.get(each, each) for each in ([types] if isinstance(types, str) else types)]
-    return f"has to be {' or '.join(wanted)}, not {named(fault.instance)}"
+    return _(
+        "has to be %(words)s, not %(value)s", words=joined(wanted, _(" or ")), value=named(fault.instance)
+    )
 
 
 def _one_of(fault: SchemaFault) -> str:
     values = [value if isinstance(value, str) else jsontext.dumps(value) for value in fault.validator_value]
-    return f"has to be one of {', '.join(values)}"[:LONGEST]
+    return _("has to be one of %(known)s", known=", ".join(values)[:LONGEST])
 
 
 _TYPES: Final = {
-    "string": "a text",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "object": "an object",
-    "array": "a list",
-    "null": "null",
+    "string": _("a text"),
+    "number": _("a number"),
+    "integer": _("a whole number"),
+    "boolean": _("true or false"),
+    "object": _("an object"),
+    "array": _("a list"),
+    "null": _("null"),
 }
 
 _WORDS: Final[Mapping[str, Callable[[SchemaFault], Any]]] = {
     "type": _type,
     "enum": _one_of,
-    "anyOf": lambda fault: "fits none of the forms that it may have",
-    "oneOf": lambda fault: "fits none, or more than one, of the forms that it may have",
-    "minLength": lambda fault: f"has to have at least {fault.validator_value} characters",
-    "minItems": lambda fault: f"has to have at least {fault.validator_value} members",
+    "anyOf": lambda fault: _("fits none of the forms that it may have"),
+    "oneOf": lambda fault: _("fits none, or more than one, of the forms that it may have"),
+    "minLength": lambda fault: _("has to have at least %(least)s characters", least=fault.validator_value),
+    "minItems": lambda fault: _("has to have at least %(least)s members", least=fault.validator_value),
 }

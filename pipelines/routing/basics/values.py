@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.wording import Wording as _
 
 MAX_DEPTH = 100
 """Deepest nesting of lists and objects in one value (law §2)."""
@@ -54,10 +55,20 @@ def kind(value: Any) -> str:
     return KINDS[type(value)]
 
 
+NAMED: Final = {
+    "null": _("null"),
+    "boolean": _("a boolean"),
+    "number": _("a number"),
+    "string": _("a string"),
+    "array": _("an array"),
+    "object": _("an object"),
+}
+
+
 def named(value: Any) -> str:
     """Its kind in a sentence: a number, an object, null."""
-    kind = KINDS.get(type(value), type(value).__name__)
-    return "null" if kind == "null" else f"{'an' if kind[0] in 'ao' else 'a'} {kind}"
+    kind = KINDS.get(type(value))
+    return NAMED[kind] if kind else f"a {type(value).__name__}"
 
 
 def exact(value: Any) -> int | Decimal:
@@ -135,7 +146,7 @@ def is_larger(value: Any, most: int) -> bool:
 def check_document(value: Any) -> None:
     """Refuse what no store can hold and what is too large to be a document. Raises Malformed with the place."""
     if is_larger(value, MAX_VALUES):
-        raise Malformed("", f"the document holds more than {MAX_VALUES} values")
+        raise Malformed("", _("the document holds more than %(most)s values", most=MAX_VALUES))
     check(value, "")
 
 
@@ -153,7 +164,7 @@ def _is_sound(value: Any) -> bool:
     """Whether nothing is wrong: level by level, which is several times quicker than `_fault`, which says what is. What
     is nested very deeply is left to that."""
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _level in range(MAX_DEPTH):
         below: list[Any] = []
         for each in level:
             is_a = type(each)
@@ -183,8 +194,9 @@ def fault_in_text(text: str) -> str:
     found = _UNSTORABLE.search(text)
     if not found:
         return ""
-    what = "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
-    return f"the text holds {what} at position {found.start()}"
+    if found.group() == "\x00":
+        return _("the text holds a NUL character at position %(position)s", position=found.start())
+    return _("the text holds half of a surrogate pair at position %(position)s", position=found.start())
 
 
 def _fault(value: Any, trail: list[str | int]) -> str:
@@ -195,7 +207,7 @@ def _fault(value: Any, trail: list[str | int]) -> str:
     if is_a is not dict and is_a is not list:
         return _fault_in_leaf(value)
     if len(trail) >= MAX_DEPTH:
-        return f"nested deeper than {MAX_DEPTH}"
+        return _("nested deeper than %(most)s", most=MAX_DEPTH)
     members = value.items() if is_a is dict else enumerate(value)
     for step, member in members:
         message = (_fault_in_key(step) if is_a is dict else "") or _deeper(step, member, trail)
@@ -214,10 +226,14 @@ def _deeper(step: str | int, member: Any, trail: list[str | int]) -> str:
 
 def _fault_in_leaf(value: Any) -> str:
     if type(value) not in KINDS:
-        return f"not a JSON value: {type(value).__name__}"
+        return _("not a JSON value: %(kind)s", kind=type(value).__name__)
     finite = value.is_finite() if type(value) is Decimal else type(value) is not float or isfinite(value)
-    return "" if finite else "not a number that JSON knows (NaN or Infinity)"
+    return "" if finite else _("not a number that JSON knows (NaN or Infinity)")
 
 
 def _fault_in_key(step: Any) -> str:
-    return fault_in_text(step) if type(step) is str else f"keys are text, not {type(step).__name__}"
+    return (
+        fault_in_text(step)
+        if type(step) is str
+        else _("keys are text, not %(kind)s", kind=type(step).__name__)
+    )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.exhausted import Exhausted
 from pipelines.routing.document.fields.field import Around, Written, declared
 from pipelines.routing.document.fields.plain import Choice, Count, Key, Text, Texts, extra
@@ -80,13 +80,13 @@ class Counted(Texts):
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         if self.needed(reader, key):
-            reader.note(key, f"a budget of kind {reader.values['kind']} names some")
+            reader.note(key, _("a budget of kind %(kind)s names some", kind=reader.values["kind"]))
         return ()
 
     def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
         known = getattr(around.names, self.part) if self.part else (member,)
         if member not in known:
-            message = f"the line has no {self.what} {quote(member)}"
+            message = _("the line has no %(what)s %(member)s", what=self.what, member=quote(member))
             reader.problems.note(join(reader.at(key), index), message, expected(member, known))
 
 
@@ -98,12 +98,14 @@ class Edges(Counted):
         names, path = around.names, join(reader.at(key), index)
         source, arrow, target = member.partition("->")
         if not arrow:
-            reader.problems.note(path, f"{quote(member)} is no edge", "write it as from->to")
+            reader.problems.note(
+                path, _("%(member)s is no edge", member=quote(member)), _("write it as from->to")
+            )
         elif source not in names.stations:
-            message = f"the line has no station {quote(source)}"
+            message = _("the line has no station %(source)s", source=quote(source))
             reader.problems.note(path, message, expected(source, names.stations))
         elif target not in names.places:
-            message = f"the line has no station or end {quote(target)}"
+            message = _("the line has no station or end %(target)s", target=quote(target))
             reader.problems.note(path, message, expected(target, names.places))
 
     def schema(self) -> Schema:
@@ -115,7 +117,7 @@ class Most(Count):
     """A whole number, or `none`, which switches a standard budget off."""
 
     required: bool = True
-    remedy: str = "a whole number, or none"
+    remedy: str = _("a whole number, or none")
     written: Written = Written.ALWAYS
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
@@ -151,15 +153,15 @@ class Budget:
             WORDS,
             required=True,
             default="rules",
-            remedy=f"known: {', '.join(KINDS)}",
+            remedy=_("known: %(words)s", words=", ".join(KINDS)),
             label=_("What is counted"),
         ),
         given=True,
     )
-    rules: tuple[str, ...] = declared(Counted(part="rules", what="rule", label=_("Rules, by their ids")))
+    rules: tuple[str, ...] = declared(Counted(part="rules", what=_("rule"), label=_("Rules, by their ids")))
     edges: tuple[str, ...] = declared(Edges(label=_("Paths, each as from->to")))
     stations: tuple[str, ...] = declared(
-        Counted(part="stations", what="station", label=_("Stations, by their keys"))
+        Counted(part="stations", what=_("station"), label=_("Stations, by their keys"))
     )
     failure_types: tuple[str, ...] = declared(Counted(label=_("Types of failure")))
     most: int | None = declared(

@@ -10,8 +10,8 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema, where
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.basics.values import MISSING, equal, is_number, named, number_in
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
 from pipelines.routing.document.fields.field import NOWHERE, Around, Field, Written, declared
 from pipelines.routing.document.fields.plain import Choice, Text
@@ -86,7 +86,7 @@ class Operand(Field):
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         operator = reader.values["operator"]
         if operator != "exists":
-            reader.note(key, "is missing")
+            reader.note(key, _("is missing"))
         return operator, None, None
 
     def write(self, value: Any) -> Any:
@@ -170,14 +170,16 @@ class Checks(Field):
 
 def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckGroup | None:
     if type(value) is not dict or len(value) != 1 or next(iter(value)) not in ("all", "any"):
-        problems.note(path, "a group of checks is {all: […]} or {any: […]}")
+        problems.note(path, _("a group of checks is {all: […]} or {any: […]}"))
         return None
     if depth > MAX_NESTING:
-        problems.note(path, f"groups of checks nest at most {MAX_NESTING} deep")
+        problems.note(path, _("groups of checks nest at most %(most)s deep", most=MAX_NESTING))
         return None
     [(kind, members)] = value.items()
     if type(members) is not list:
-        problems.note(join(path, kind), f"has to be a list of checks, not {named(members)}")
+        problems.note(
+            join(path, kind), _("has to be a list of checks, not %(members)s", members=named(members))
+        )
         return None
     read = [_read_member(m, join(join(path, kind), i), problems, depth) for i, m in enumerate(members)]
     return CheckGroup(kind, tuple(member for member in read if member is not None))

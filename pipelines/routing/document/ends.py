@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, declared
 from pipelines.routing.document.fields.plain import Choice, Key, Text, extra
 from pipelines.routing.document.fields.record import Record
@@ -34,7 +34,14 @@ class End:
 def _check(reader: Reader, around: Around) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
     if reader.has("kind") and BUILT_IN_ENDS.get(key, kind) != kind:
-        reader.note("kind", f"the end {quote(key)} exists always and is {BUILT_IN_ENDS[key]}")
+        reader.note(
+            "kind",
+            _(
+                "the end %(key)s exists always and is %(kind)s",
+                key=quote(key),
+                kind=BUILT_IN_ENDS[key],
+            ),
+        )
 
 
 END: Final = Record.of(End, name="end", check=_check)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, declared
 from pipelines.routing.document.fields.plain import Duration, Several, Text, Texts
 from pipelines.routing.document.fields.record import Record
@@ -66,7 +66,7 @@ class EscalationRule:
         given=True,
     )
     sla: float | None = declared(Duration(label=_("Time to answer"), help=_("Leave empty for no limit.")))
-    on_breach: tuple[str, ...] = declared(Several(ACTIONS, "the action", label=_("When it has passed")))
+    on_breach: tuple[str, ...] = declared(Several(ACTIONS, _("the action"), label=_("When it has passed")))
     notify: tuple[str, ...] = declared(
         Texts(
             between=",",
@@ -75,13 +75,13 @@ class EscalationRule:
         )
     )
     at_once: tuple[str, ...] = declared(
-        Several(ACTIONS, "the action", label=_("At once, when it is escalated"))
+        Several(ACTIONS, _("the action"), label=_("At once, when it is escalated"))
     )
 
 
 def _check(reader: Reader, around: Around) -> None:
     if reader.values["on_breach"] and reader.values["sla"] is None:
-        reader.note("on_breach", "is never done without a time to answer", "say sla, such as 4h")
+        reader.note("on_breach", _("is never done without a time to answer"), _("say sla, such as 4h"))
 
 
 ESCALATION: Final = Record.of(EscalationRule, check=_check)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema, record, words
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.reading.names import Names
 from pipelines.routing.document.reading.reader import Reader, expected, quote
@@ -24,7 +25,7 @@ class Exhausted(Field):
         if type(value) is dict:
             return None, _target(Reader(value, reader.at(key), reader.problems), around.names)
         if type(value) is not str or value not in EXHAUSTED:
-            reader.note(key, f"has to be {', '.join(EXHAUSTED)} or {{to: station or end}}")
+            reader.note(key, _("has to be %(known)s or {to: station or end}", known=", ".join(EXHAUSTED)))
             return None, None
         return value, None
 
@@ -42,7 +43,7 @@ class Exhausted(Field):
 def _target(reader: Reader, names: Names) -> str | None:
     target = reader.text("to", required=True)
     if target and target not in names.places:
-        message = f"the line has no station or end {quote(target)}"
+        message = _("the line has no station or end %(target)s", target=quote(target))
         reader.note("to", message, expected(target, names.places))
     reader.done()
     return target or None

@@ -14,8 +14,8 @@ from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.shapes import whole
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Answered, Condition, EdgeTaken, View, holds, leaves
 from pipelines.routing.document.evaluations import UNANSWERED, Evaluation
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
@@ -69,7 +69,7 @@ class Environment(Object):
         found = reader.object(key)
         for name, value in found.items():
             if type(value) is not str:
-                reader.problems.note(join(reader.at(key), name), "has to be a text")
+                reader.problems.note(join(reader.at(key), name), _("has to be a text"))
         return found
 
     def schema(self) -> Schema:
@@ -86,11 +86,11 @@ class ExitCodes(Field):
         for value, path in reader.members(key):
             code = whole(value)
             if code is None or not 0 <= code <= 255:
-                reader.problems.note(path, "has to be an exit code, 0 to 255")
+                reader.problems.note(path, _("has to be an exit code, 0 to 255"))
             else:
                 codes.append(code)
         if reader.given[key] == []:
-            reader.note(key, "names no exit code", "leave the key out for 0")
+            reader.note(key, _("names no exit code"), _("leave the key out for 0"))
         return tuple(codes) or self.default
 
     def write(self, value: Any) -> Any:
@@ -111,7 +111,7 @@ class Judgement(Field):
         value = reader.raw(key)
         condition = read_condition(value, reader.at(key), reader.problems, ())
         if any(isinstance(leaf, (Answered, EdgeTaken)) for leaf in leaves(condition)):
-            reader.note(key, "reads the tool's own output; it cannot ask anybody or count edges")
+            reader.note(key, _("reads the tool's own output; it cannot ask anybody or count edges"))
         return condition, value
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import CheckGroup, Checks
 from pipelines.routing.document.fields.field import Around, Written, declared
 from pipelines.routing.document.fields.nested import Each, One
@@ -72,13 +72,14 @@ class RequirementRecord(Record[Requirement]):
     def read(self, reader: Reader, around: Around) -> Requirement:
         kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
         if len(kinds) != 1:
-            reader.problems.note(reader.path, "has to name one of role, group, user")
+            reader.problems.note(reader.path, _("has to name one of role, group, user"))
             return Requirement("role", "")
         [kind] = kinds
         name = self.fields[kind].read(reader, kind, around)
         count = reader.count("count", 1, least=1) or 1
         if count > (1 if kind == "user" else MAX_VOTES):
-            reader.note("count", f"is at most {'1 for a user' if kind == 'user' else MAX_VOTES}")
+            most = _("1 for a user") if kind == "user" else MAX_VOTES
+            reader.note("count", _("is at most %(most)s", most=most))
         reader.done()
         return Requirement(kind, name, count)
 
@@ -106,7 +107,7 @@ class Approvers(Each):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         if reader.given[key] == []:
-            reader.note(key, "names nobody", "leave the key out for one reviewer")
+            reader.note(key, _("names nobody"), _("leave the key out for one reviewer"))
         return super().read(reader, key, around) or self.default
 
 
@@ -196,10 +197,10 @@ class Offers(Texts):
         for index, word in enumerate(found):
             if word not in WORDS:
                 path = join(reader.at(key), index)
-                reader.problems.note(path, f"has to be one of {', '.join(WORDS)}")
-        note_twins(reader, key, found, "the word")
+                reader.problems.note(path, _("has to be one of %(known)s", known=", ".join(WORDS)))
+        note_twins(reader, key, found, _("the word"))
         if reader.given[key] == []:
-            reader.note(key, "a gate offers at least one word", "leave the key out for the usual ones")
+            reader.note(key, _("a gate offers at least one word"), _("leave the key out for the usual ones"))
         return found or self.absent(reader, key, around)
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:

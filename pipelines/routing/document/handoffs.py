@@ -17,6 +17,7 @@ from referencing.exceptions import Unresolvable
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_faults import problem
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.operators import OperandError, compile_pattern
 
 LARGEST = 256 * 1024
@@ -66,7 +67,7 @@ def faults(document: Any, schema: Mapping[str, Any] | None = None) -> tuple[Prob
     """What is wrong with a handoff document, each with its place in it; nothing where it is valid. None: no document
     was handed over. `schema`: of the line or the station, by default that of AEEF."""
     if document is None:
-        return (Problem("handoff", "is missing"),)
+        return (Problem("handoff", _("is missing")),)
     return held_against(document, DEFAULT if schema is None else schema, "handoff")
 
 
@@ -74,12 +75,12 @@ def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Pro
     """What is wrong with it; the places begin with `at`. The schema is one that can be used, see `schema_faults`."""
     text = jsontext.dumps(document)
     if len(text) > LARGEST:
-        return (Problem(at, f"is longer than {LARGEST} characters"),)
+        return (Problem(at, _("is longer than %(most)s characters", most=LARGEST)),)
     validator = _validator(jsontext.dumps(schema))
     try:
         found = [problem(at, error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
     except RecursionError:
-        return (Problem(at, "its schema refers to itself without end"),)
+        return (Problem(at, _("its schema refers to itself without end")),)
     return tuple(sorted(found, key=lambda fault: fault.path))
 
 
@@ -93,9 +94,9 @@ def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
         except SchemaError as error:
             found.append(problem("", error))
         except RecursionError:
-            found.append(Problem("", "refers to itself without end"))
+            found.append(Problem("", _("refers to itself without end")))
         except Unresolvable as error:
-            found.append(Problem("", f"refers to nothing: {error.ref}"))
+            found.append(Problem("", _("refers to nothing: %(ref)s", ref=error.ref)))
     return tuple(found)
 
 
@@ -109,9 +110,9 @@ def _unsupported(schema: Any, path: str) -> Iterator[Problem]:
     for key, member in schema.items():
         where = join(path, key)
         if key == "$ref" and not str(member).startswith("#"):
-            yield Problem(where, "refers to another document", "write it out under $defs")
+            yield Problem(where, _("refers to another document"), _("write it out under $defs"))
         elif key in ("patternProperties", "$dynamicRef"):
-            yield Problem(where, "is not supported here")
+            yield Problem(where, _("is not supported here"))
         elif key == "pattern" and isinstance(member, str):
             yield from _pattern_fault(member, where)
         yield from _unsupported(member, where)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import NOWHERE, Around, Written, declared
 from pipelines.routing.document.fields.plain import Anything, Choice, Flag, Key, Text, Texts, extra
 from pipelines.routing.document.fields.record import Record
@@ -42,7 +42,7 @@ class Input:
 
 def _check(reader: Reader, around: Around) -> None:
     if (reader.values["type"] == "choice") != bool(reader.values["choices"]):
-        reader.note("choices", "a choice lists its choices, no other type does")
+        reader.note("choices", _("a choice lists its choices, no other type does"))
 
 
 INPUT: Final = Record.of(Input, name="input", check=_check)

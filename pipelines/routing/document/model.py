@@ -11,7 +11,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.shapes import whole
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import BUDGET, Budget, standard
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
 from pipelines.routing.document.escalations import ESCALATION, EscalationRule, rule_for
@@ -45,7 +45,7 @@ class Law(Field):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         if whole(reader.raw(key)) != LAW:
-            reader.note(key, f"this product knows the semantics number {LAW} only")
+            reader.note(key, _("this product knows the semantics number %(law)s only", law=LAW))
         return LAW
 
     def schema(self) -> Schema:
@@ -64,7 +64,7 @@ class Stations(Each):
         return found if found or reader.given[key] else self.absent(reader, key, around)
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        reader.note(key, "a line has at least one station")
+        reader.note(key, _("a line has at least one station"))
         return ()
 
 
@@ -94,11 +94,13 @@ class Pairs(Field):
         pairs = []
         for member, path in reader.members(key):
             if type(member) is not list or len(member) != 2 or not all(type(each) is str for each in member):
-                reader.problems.note(path, "has to be a pair of stations")
+                reader.problems.note(path, _("has to be a pair of stations"))
                 continue
             for index, station in enumerate(member):
                 if station not in around.names.stations:
-                    reader.problems.note(join(path, index), f"the line has no station {quote(station)}")
+                    reader.problems.note(
+                        join(path, index), _("the line has no station %(station)s", station=quote(station))
+                    )
             pairs.append((member[0], member[1]))
         return tuple(pairs)
 
@@ -149,12 +151,14 @@ class Line:
         Start("stations", "station", written=Written.ALWAYS, blank=True, label=_("A task starts at")),
         given=True,
     )
-    inputs: tuple[Input, ...] = declared(Each(INPUT, unique="key", what="the input", written=Written.ALWAYS))
-    stations: tuple[Station, ...] = declared(
-        Stations(STATION, unique="key", what="the station", written=Written.ALWAYS)
+    inputs: tuple[Input, ...] = declared(
+        Each(INPUT, unique="key", what=_("the input"), written=Written.ALWAYS)
     )
-    gates: tuple[Gate, ...] = declared(Each(GATE, unique="key", what="the gate", written=Written.ALWAYS))
-    ends: tuple[End, ...] = declared(Each(END, unique="key", what="the end", written=Written.ALWAYS))
+    stations: tuple[Station, ...] = declared(
+        Stations(STATION, unique="key", what=_("the station"), written=Written.ALWAYS)
+    )
+    gates: tuple[Gate, ...] = declared(Each(GATE, unique="key", what=_("the gate"), written=Written.ALWAYS))
+    ends: tuple[End, ...] = declared(Each(END, unique="key", what=_("the end"), written=Written.ALWAYS))
     forbidden_parallel: tuple[tuple[str, str], ...] = declared(
         Pairs(
             label=_("Stations that never run in parallel"),
@@ -165,7 +169,7 @@ class Line:
         Each(
             BUDGET,
             unique="key",
-            what="the budget",
+            what=_("the budget"),
             label=_("Named limits"),
             help=_("Moves beyond the limit are refused. If several apply, the strictest counts."),
         )
@@ -174,7 +178,7 @@ class Line:
         Each(
             ESCALATION,
             unique="trigger",
-            what="the trigger",
+            what=_("the trigger"),
             label=_("Who is told"),
             help=_("What no rule names goes as the preset says, else to the administrators of the project."),
         )
@@ -290,7 +294,9 @@ def _check(reader: Reader, around: Around) -> None:
     ends = {end.key for end in reader.values["ends"]} | set(BUILT_IN_ENDS)
     for index, station in enumerate(stations):
         if station.key in ends:
-            message = f"{quote(station.key)} is an end, and stations and ends share one name space"
+            message = _(
+                "%(key)s is an end, and stations and ends share one name space", key=quote(station.key)
+            )
             reader.problems.note(f"stations[{index}].key", message)
     _check_rule_ids(reader, stations)
 
@@ -301,7 +307,7 @@ def _check_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
         for r, rule in enumerate(station.rules):
             if rule.id and rule.id in seen:
                 path = f"stations[{s}].rules[{r}].id"
-                reader.problems.note(path, f"the id {quote(rule.id)} appears twice in the line")
+                reader.problems.note(path, _("the id %(id)s appears twice in the line", id=quote(rule.id)))
             seen.add(rule.id)
 
 

@@ -14,8 +14,8 @@ import re2
 
 from pipelines.routing.basics.bounds import MAX_PATTERN
 from pipelines.routing.basics.schema_parts import TEXT, Schema, words
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.basics.values import TYPES, contains, equal, kind, less, number_in
+from pipelines.routing.basics.wording import Wording as _
 
 Test = Callable[[Any, Any], bool]
 Takes = Literal["anything", "text", "number", "pattern", "list", "type"]
@@ -31,23 +31,23 @@ class OperandError(ValueError):
 def compile_pattern(pattern: str) -> Any:
     """RE2, the dialect of engine and analysis. Raises OperandError."""
     if len(pattern) > MAX_PATTERN:
-        raise OperandError(f"the pattern is longer than {MAX_PATTERN} characters")
+        raise OperandError(_("the pattern is longer than %(most)s characters", most=MAX_PATTERN))
     options = re2.Options()
     options.log_errors = False
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error
-        raise OperandError(f"not an RE2 pattern: {reason}") from None
+        raise OperandError(_("not an RE2 pattern: %(reason)s", reason=reason)) from None
 
 
 def parse_range(text: Any) -> tuple[Any, Any]:
     """`"min,max"`, inclusive, spaces allowed. Raises OperandError if malformed or min > max."""
     bounds = [number_in(part) for part in text.split(",")] if type(text) is str else []
     if len(bounds) != 2 or None in bounds:
-        raise OperandError('a range is two numbers in one text, like "200,299"')
+        raise OperandError(_('a range is two numbers in one text, like "200,299"'))
     if less(bounds[1], bounds[0]):
-        raise OperandError("the range ends before it begins")
+        raise OperandError(_("the range ends before it begins"))
     return bounds[0], bounds[1]
 
 
@@ -140,19 +140,19 @@ def takes(operator: Any) -> str:
 
 def _pattern(value: Any) -> Any:
     if type(value) is not str:
-        raise OperandError("a pattern is a text")
+        raise OperandError(_("a pattern is a text"))
     return compile_pattern(value)
 
 
 def _list(value: Any) -> Any:
     if type(value) is not list:
-        raise OperandError("wants a list")
+        raise OperandError(_("wants a list"))
     return value
 
 
 def _type(value: Any) -> Any:
     if type(value) is not str or value not in TYPES:
-        raise OperandError(f"is one of {', '.join(TYPES)}")
+        raise OperandError(_("is one of %(known)s", known=", ".join(TYPES)))
     return value
 
 

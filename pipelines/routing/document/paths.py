@@ -16,6 +16,7 @@ from typing import Any
 from pipelines.routing.basics import jsonpath
 from pipelines.routing.basics.bounds import MAX_PATH, Steps
 from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.wording import Wording as _
 
 Nodes = list[Any]
 _FIRST = re.compile(r"""\$(?:\.([^\s.\[\]*'"]+)|\['([^'\\]*)'\]|\["([^"\\]*)"\])""")
@@ -53,9 +54,9 @@ class OutputPath:
 def compile_path(text: str) -> OutputPath:
     """Raises PathError."""
     if not text:
-        raise PathError("the path is empty")
+        raise PathError(_("the path is empty"))
     if len(text) > MAX_PATH:
-        raise PathError(f"the path is longer than {MAX_PATH} characters")
+        raise PathError(_("the path is longer than %(most)s characters", most=MAX_PATH))
     return OutputPath(text, _jsonpath(text) if text.startswith("$") else _key(text))
 
 
@@ -84,7 +85,7 @@ def _jsonpath(text: str) -> Callable[[Any, Steps], Nodes]:
     try:
         query = jsonpath.parse(text)
     except jsonpath.SYNTAX_ERRORS as error:
-        raise PathError(f"not a JSONPath (RFC 9535): {error}") from None
+        raise PathError(_("not a JSONPath (RFC 9535): %(error)s", error=str(error))) from None
     except RecursionError:
-        raise PathError("the JSONPath is nested too deeply") from None
+        raise PathError(_("the JSONPath is nested too deeply")) from None
     return jsonpath.evaluator(query)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema, words
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Written, declared
 from pipelines.routing.document.fields.plain import Choice, Count
 from pipelines.routing.document.fields.record import Record
@@ -52,7 +52,7 @@ class YesNo(Knob):
         if type(value) is bool:
             return value
         if value not in ("yes", "no"):
-            reader.note(key, "has to be yes or no")
+            reader.note(key, _("has to be yes or no"))
         return bool(value != "no")
 
     def write(self, value: Any) -> Any:
@@ -86,7 +86,7 @@ class Revisit(Knob):
         usual = _usual(key, around)
         value = reader.text(key, usual)
         if value not in self.choices and not _LIMIT.match(value):
-            reader.note(key, f"{quote(value)} is not known", "allow, forbid or limit:<n>")
+            reader.note(key, _("%(value)s is not known", value=quote(value)), _("allow, forbid or limit:<n>"))
             return usual
         return value
 

@@ -8,8 +8,8 @@ from typing import Any
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.basics.values import named
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field, Written
 from pipelines.routing.document.handoffs import schema_faults
 from pipelines.routing.document.reading.reader import Reader, expected, quote
@@ -38,16 +38,16 @@ class Preconditions(Field):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         value = reader.raw(key)
         if type(value) is not list:
-            reader.note(key, f"has to be a list of texts, not {named(value)}")
+            reader.note(key, _("has to be a list of texts, not %(value)s", value=named(value)))
             return None
         found = []
         for index, member in enumerate(value):
             path = join(reader.at(key), index)
             if type(member) is not str:
-                reader.problems.note(path, f"has to be a text, not {named(member)}")
+                reader.problems.note(path, _("has to be a text, not %(member)s", member=named(member)))
             elif member not in STANDARD_REQUIREMENTS and not _names_metadata(member):
                 hint = expected(member, (*STANDARD_REQUIREMENTS, f"{METADATA}<name>"))
-                reader.problems.note(path, f"{quote(member)} is not known", hint)
+                reader.problems.note(path, _("%(member)s is not known", member=quote(member)), hint)
             else:
                 found.append(member)
         return tuple(dict.fromkeys(found))

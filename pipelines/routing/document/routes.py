@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema, words
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.reading.names import refers
 from pipelines.routing.document.reading.reader import Reader, expected, quote
@@ -32,14 +32,14 @@ class Route(Field):
         start, colon, station = value.partition(":")
         if start == self.prefix and colon:
             if not station:
-                reader.note(key, f"{self.prefix}: names no station")
-            refers(reader, key, station, around.names.stations, "station")
+                reader.note(key, _("%(prefix)s: names no station", prefix=self.prefix))
+            refers(reader, key, station, around.names.stations, _("station"))
             return value
         if value in self.choices:
             return value
         if type(reader.given[key]) is str:
             known = (*self.choices, f"{self.prefix}:<station>")
-            reader.note(key, f"{quote(value)} is not known", expected(value, known))
+            reader.note(key, _("%(value)s is not known", value=quote(value)), expected(value, known))
         return self.absent(reader, key, around)
 
     def schema(self) -> Schema:

@@ -10,8 +10,8 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.basics.values import named
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.exhausted import Exhausted
@@ -41,7 +41,7 @@ class Variable(Text):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         var = super().read(reader, key, around)
         if var.strip() and (set(var) & set("{}") or any(c.isspace() for c in var)):
-            reader.note(key, "the name of a variable has no spaces and no braces")
+            reader.note(key, _("the name of a variable has no spaces and no braces"))
         return var
 
 
@@ -74,7 +74,7 @@ class Compose:
 
 def _check_compose(reader: Reader, around: Around) -> None:
     if not reader.has("path") and not reader.has("strategy"):
-        reader.note("path", "is missing")
+        reader.note("path", _("is missing"))
 
 
 COMPOSE: Final = Record.of(
@@ -120,11 +120,11 @@ class Targets(Late):
             return _one_target(value, path, around, own)
         if type(value) is list:
             return _targets(value, path, around, own)
-        own.note(path, f"has to be a key or a list of keys, not {named(value)}")
+        own.note(path, _("has to be a key or a list of keys, not %(value)s", value=named(value)))
         return ()
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        reader.values["fault"].note(reader.at(key), "is missing")
+        reader.values["fault"].note(reader.at(key), _("is missing"))
         return self.default
 
     def schema(self) -> Schema:
@@ -135,19 +135,23 @@ class Targets(Late):
 def _one_target(value: str, path: str, around: Around, own: Problems) -> tuple[str, ...]:
     known = (*around.names.places, ORIGIN, BLOCKED)
     if value not in known:
-        own.note(path, f"the line has no station or end {quote(value)}", expected(value, known))
+        own.note(
+            path, _("the line has no station or end %(value)s", value=quote(value)), expected(value, known)
+        )
     return (value,)
 
 
 def _targets(values: list[Any], path: str, around: Around, own: Problems) -> tuple[str, ...]:
     if not values or len(values) > MAX_TARGETS:
-        own.note(path, f"a fork has between 1 and {MAX_TARGETS} targets")
+        own.note(path, _("a fork has between 1 and %(most)s targets", most=MAX_TARGETS))
     for index, value in enumerate(values):
         if type(value) is not str or value not in around.names.stations:
             shown = quote(value) if type(value) is str else named(value)
-            own.note(join(path, index), f"a fork leads to stations of the line, not to {shown}")
+            own.note(
+                join(path, index), _("a fork leads to stations of the line, not to %(shown)s", shown=shown)
+            )
         elif value in values[:index]:
-            own.note(join(path, index), f"the fork leads to {quote(value)} twice")
+            own.note(join(path, index), _("the fork leads to %(value)s twice", value=quote(value)))
     return tuple(map(str, values))
 
 
@@ -159,13 +163,13 @@ class Asked(Late):
 
     def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
         if type(value) is not list:
-            own.note(path, f"has to be a list of gates, not {named(value)}")
+            own.note(path, _("has to be a list of gates, not %(value)s", value=named(value)))
             return ()
         for index, gate in enumerate(value):
             if type(gate) is not str or gate not in around.names.gates:
                 shown = quote(gate) if type(gate) is str else named(gate)
                 hint = expected(str(gate), around.names.gates)
-                own.note(join(path, index), f"the line has no gate {shown}", hint)
+                own.note(join(path, index), _("the line has no gate %(shown)s", shown=shown), hint)
         return tuple(dict.fromkeys(map(str, value)))
 
     def schema(self) -> Schema:
@@ -245,7 +249,8 @@ def _together(own: Problems) -> Problem | None:
     if not own.found:
         return None
     first, others = own.found[0], len(own.found) - 1
-    return Problem(first.path, first.message + (f" (and {others} more)" if others else ""), first.hint)
+    more = _("%(first)s (and %(others)s more)", first=first.message, others=others)
+    return Problem(first.path, more if others else first.message, first.hint)
 
 
 RULE: Final = RuleRecord.of(Rule, name="rule", first=("id", *LATE, "on_exhausted"))

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
 from pipelines.routing.document.fields.nested import Each, One
 from pipelines.routing.document.fields.plain import (
@@ -89,16 +89,16 @@ class Branches(Texts):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = reader.texts(key)
         if not reader.given[key]:
-            reader.note(key, "names no station")
+            reader.note(key, _("names no station"))
         for index, station in enumerate(found):
             if station not in around.names.stations:
                 path = join(reader.at(key), index)
-                reader.problems.note(path, f"the line has no station {quote(station)}")
-        note_twins(reader, key, found, "the station")
+                reader.problems.note(path, _("the line has no station %(station)s", station=quote(station)))
+        note_twins(reader, key, found, _("the station"))
         return found
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        reader.note(key, "names no station")
+        reader.note(key, _("names no station"))
         return ()
 
     def schema(self) -> Schema:
@@ -195,7 +195,7 @@ class Station:
     gate: str | None = declared(
         Reference(
             "gates",
-            "gate",
+            _("gate"),
             label=_("Gate of the station"),
             help=_("Asked before the rules, whatever the outcome."),
         )
@@ -204,7 +204,7 @@ class Station:
     stage: str = declared(
         Reference(
             "stations",
-            "station",
+            _("station"),
             default="",
             blank=True,
             label=_("Does the rework of"),

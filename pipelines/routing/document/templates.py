@@ -3,7 +3,7 @@
 `{{task.x}}`, `{{input.x}}`, `{{context.x}}`, `{{variables.x}}`, and `{{.x}}`, which tries variables, inputs, context,
 task, then what stations said: `{{.previous_output}}`, `{{.last_error}}`, `{{.<station>}}`, `{{.<station>_error}}`.
 `{{"…"}}` is a text as it stands, for braces that are meant. A name is looked up flat first, then dotted through
-objects. Text is written as it is, every other value as JSON. The macros of the dialects are in `macros`.
+objects. Text is written as it is, every other value as JSON. The macros of the dialects are in `template_variables`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document import macros
-from pipelines.routing.document.macros import TemplateError, UndefinedVariable
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document import template_variables
 from pipelines.routing.document.paths import look_up
+from pipelines.routing.document.template_variables import TemplateError, UndefinedVariable
 
 __all__ = ["TemplateError", "UndefinedVariable", "asked", "edges", "names", "render", "texts", "wanted"]
 
@@ -31,7 +32,7 @@ _NAME = re.compile(r"(task|input|context|variables)?\.([^\s{}|()\"']+)\Z")
 
 def render(text: str, scope: Mapping[str, Any]) -> str:
     """`scope` has a mapping each for task, input, context, variables, `said` (by stations) and `macros` (absent =
-    empty; see `macros.write`).
+    empty; see `template_variables.write`).
 
     Raises UndefinedVariable, or TemplateError for braces that hold no look-up.
     """
@@ -41,7 +42,7 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
         parts += [text[end : found.start()], _inserted(found, text, scope)]
         length += len(parts[-2]) + len(parts[-1])
         if length > MAX_RENDERED:
-            raise TemplateError(f"the rendered text is longer than {MAX_RENDERED} characters")
+            raise TemplateError(_("the rendered text is longer than %(most)s characters", most=MAX_RENDERED))
         end = found.end()
     return "".join([*parts, text[end:]])
 
@@ -81,9 +82,9 @@ def asked(text: str) -> tuple[tuple[str, str], ...]:
     found = []
     for place in _PLACE.finditer(text):
         inner = place[1].strip()
-        macro = macros.read(inner)
+        macro = template_variables.read(inner)
         if macro is not None:
-            found += [("variables", name) for name in macros.needs(macro)]
+            found += [("variables", name) for name in template_variables.needs(macro)]
         elif _literal(place) is None:
             family, _, name = _parsed(place, text)
             found.append((family, name))
@@ -92,14 +93,14 @@ def asked(text: str) -> tuple[tuple[str, str], ...]:
 
 def edges(text: str) -> tuple[tuple[str, str], ...]:
     """The edges that a template counts, each once, in order."""
-    found = (macros.read(place[1].strip()) for place in _PLACE.finditer(text))
-    named = (macros.edge(macro) for macro in found if macro is not None)
+    found = (template_variables.read(place[1].strip()) for place in _PLACE.finditer(text))
+    named = (template_variables.edge(macro) for macro in found if macro is not None)
     return tuple(dict.fromkeys(edge for edge in named if edge is not None))
 
 
 def _names(text: str) -> Iterator[str]:
     for found in _PLACE.finditer(text):
-        macro = macros.read(found[1].strip())
+        macro = template_variables.read(found[1].strip())
         if macro is not None:
             yield macro.text
         elif _literal(found) is None:
@@ -107,9 +108,9 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _inserted(found: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
-    macro = macros.read(found[1].strip())
+    macro = template_variables.read(found[1].strip())
     if macro is not None:
-        return macros.write(macro, scope)
+        return template_variables.write(macro, scope)
     literal = _literal(found)
     if literal is not None:
         return literal
@@ -127,7 +128,14 @@ def _parsed(found: re.Match[str], text: str) -> tuple[str, str, str]:
     if name is None:
         line = text.count("\n", 0, found.start()) + 1
         known = ", ".join(f"{{{{{family}.…}}}}" for family in FAMILIES)
-        raise TemplateError(f"line {line}: {found[0][:60]} is no look-up; there are {known} and {{{{.…}}}}")
+        raise TemplateError(
+            _(
+                "line %(line)s: %(found)s is no look-up; there are %(known)s and {{.…}}",
+                line=line,
+                found=found[0][:60],
+                known=known,
+            )
+        )
     return name[1] or "", ".", name[2]
 
 
@@ -138,4 +146,4 @@ def _literal(found: re.Match[str]) -> str | None:
     try:
         return str(jsontext.loads(inner))
     except jsontext.JsonTextError as error:
-        raise TemplateError(f"{found[0][:60]}: {error}") from None
+        raise TemplateError(_("%(found)s: %(error)s", found=found[0][:60], error=str(error))) from None

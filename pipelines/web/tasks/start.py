@@ -21,6 +21,7 @@ from pipelines.engine.commands.inputs import known_secrets
 from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
 from pipelines.queries import versions
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Input, Problem
 from pipelines.vault.finding import Reach
 from pipelines.web.lines import lines
@@ -107,7 +108,7 @@ def fields_of(
 
 def _sentence(problem: Problem, label: str) -> str:
     """“is required” of a field as “Repository is required.”; what is a sentence already stays one."""
-    said = problem.message
+    said = words(problem.message)
     return f"{label} {said}." if said[:1].islower() else said
 
 

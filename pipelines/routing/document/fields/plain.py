@@ -10,6 +10,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field, Written
 from pipelines.routing.document.reading.names import MAX_ID, note_twins, read_id, read_key, refers
 from pipelines.routing.document.reading.reader import Reader, expected, quote
@@ -101,7 +102,7 @@ class Count(Field):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         number = reader.count(key, self.default, least=self.least)
         if number is not None and self.most is not None and number > self.most:
-            reader.note(key, f"is at most {self.most}")
+            reader.note(key, _("is at most %(most)s", most=self.most))
         return number
 
     def schema(self) -> Schema:
@@ -167,7 +168,9 @@ class Several(Texts):
         for index, word in enumerate(given):
             if word not in self.choices:
                 hint = expected(word, self.choices)
-                reader.problems.note(join(reader.at(key), index), f"{quote(word)} is not known", hint)
+                reader.problems.note(
+                    join(reader.at(key), index), _("%(word)s is not known", word=quote(word)), hint
+                )
         note_twins(reader, key, given, self.what)
         return tuple(word for word in given if word in self.choices)
 
@@ -189,7 +192,7 @@ class Reference(Field):
         value = reader.text(key)
         refers(reader, key, value, getattr(around.names, self.part), self.what)
         if not self.blank and reader.given[key] == "":
-            reader.note(key, "is empty")
+            reader.note(key, _("is empty"))
         return value
 
     def schema(self) -> Schema:

@@ -17,7 +17,7 @@ KIND = Kind(
     keys={
         **asking(
             _("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
-            "say what the model is asked",
+            _("say what the model is asked"),
             spared=lambda work: bool(work.get("history")),
         ),
         "stream": FlagKey(label=_("Show the answer in the log while it comes"), default=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.keys import PROMPT, TextKey, Work
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
@@ -20,7 +20,7 @@ KIND = Kind(
     docs="workers.md#what-a-command-gets",
     title=_("Command"),
     keys={
-        "argv": argv("a command needs a program, like [ruff, check]"),
+        "argv": argv(_("a command needs a program, like [ruff, check]")),
         "env": ENVIRONMENT,
         "prompt": TextKey(
             label=_("Standard input"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.keys import TextKey
 from pipelines.routing.document.work.kind import Kind
 
@@ -17,7 +17,7 @@ KIND = Kind(
         "message": TextKey(
             label=_("Message"),
             help=_("A template."),
-            asked="say what went wrong",
+            asked=_("say what went wrong"),
             longest=10_000,
             template=True,
             rows=2,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
 
@@ -15,7 +15,7 @@ KIND = Kind(
     title=_("Hook"),
     help=_("It gets the task as JSON on standard input. Exit code 0 is ok, any other failed."),
     keys={
-        "argv": argv("a hook needs a program, like [ruff, check]"),
+        "argv": argv(_("a hook needs a program, like [ruff, check]")),
         "env": ENVIRONMENT,
         "cwd": FOLDER,
     },

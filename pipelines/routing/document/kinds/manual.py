@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.nested import Each
 from pipelines.routing.document.inputs import INPUT, Input, read_inputs
 from pipelines.routing.document.stations import Station
@@ -42,7 +42,7 @@ KIND = Kind(
         "form": FormKey(
             INPUT,
             unique="key",
-            what="the field",
+            what=_("the field"),
             label=_("Form"),
             add=_("Add a field"),
             empty=_("Whoever does the work says only how it went. Add what else is wanted."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, EvalTest
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import Line
@@ -38,9 +38,9 @@ def _by_person(work: Work) -> bool:
 
 def _no_labels(line: Line, station: Station, path: str) -> Iterator[Problem]:
     if not labels(station):
-        message = "there is nothing to choose: no rule asks for an eval by equals"
+        message = _("there is nothing to choose: no rule asks for an eval by equals")
         rules = f"{path.removesuffix('.work')}.rules"
-        yield Problem(rules, message, "add a rule for each label, like when: {eval: {op: equals, …}}")
+        yield Problem(rules, message, _("add a rule for each label, like when: {eval: {op: equals, …}}"))
 
 
 def _form(station: Station) -> tuple[Input, ...]:
@@ -64,7 +64,7 @@ KIND = Kind(
         ),
         **asking(
             _("By what is chosen. The labels are those that the rules ask for: eval equals …"),
-            "say by what the model chooses",
+            _("say by what the model chooses"),
             spared=_by_person,
             hidden=_by_person,
         ),

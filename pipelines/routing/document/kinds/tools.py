@@ -16,7 +16,7 @@ from pipelines.routing.basics.schema_parts import (
     record,
     words,
 )
-from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Around
@@ -52,7 +52,11 @@ class ToolName(plain.Text):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         name = reader.text(key, required=True)
         if name.strip() and not _NAME.match(name):
-            reader.note(key, f"{quote(name)} is no name of a tool", "letters, digits, _ and -, at most 64")
+            reader.note(
+                key,
+                _("%(name)s is no name of a tool", name=quote(name)),
+                _("letters, digits, _ and -, at most 64"),
+            )
         return name
 
     def schema(self) -> Schema:
@@ -62,12 +66,12 @@ class ToolName(plain.Text):
 def _call_of_a_tool(reader: Reader, around: Around) -> None:
     ONE_BODY.check(reader, around)
     if not reader.given.get("url"):
-        reader.note("url", "is missing")
+        reader.note("url", _("is missing"))
 
 
 def _one_of_both(reader: Reader, around: Around) -> None:
     if reader.is_object and reader.has("argv") == reader.has("http"):
-        reader.note("argv", "a tool has a program (argv) or a call (http), and one of them")
+        reader.note("argv", _("a tool has a program (argv) or a call (http), and one of them"))
 
 
 HTTP: Record[dict[str, Any]] = Record(
@@ -105,7 +109,7 @@ class Tools(WorkKey):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = reader.each(key, lambda tool: TOOL.read(tool, around))
-        note_twins(reader, key, [tool["name"] for tool in found], "the tool")
+        note_twins(reader, key, [tool["name"] for tool in found], _("the tool"))
         return found
 
     def schema(self) -> Schema:
@@ -150,7 +154,7 @@ def _schema(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
 def _known(reader: Reader, names: tuple[str, ...]) -> None:
     name = reader.text("tool", required=True)
     if name.strip() and name not in names:
-        reader.note("tool", f"this station declares no tool {quote(name)}")
+        reader.note("tool", _("this station declares no tool %(name)s", name=quote(name)))
 
 
 def _names(reader: Reader) -> tuple[str, ...]:
@@ -203,7 +207,7 @@ class CallPolicy(WorkKey):
 
 def _policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
-        reader.note("default", "is missing", "allow, approve or deny what no rule names")
+        reader.note("default", _("is missing"), _("allow, approve or deny what no rule names"))
     reader.choice("default", ACTIONS, "deny")
     reader.each("rules", lambda each: _policy_rule(each, names))
     reader.done()
@@ -215,7 +219,7 @@ def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
     else:
         _known(reader, names)
     if not reader.has("action"):
-        reader.note("action", "is missing", "allow, approve or deny")
+        reader.note("action", _("is missing"), _("allow, approve or deny"))
     reader.choice("action", ACTIONS, "deny")
     reader.each("when", _policy_test)
     reader.done()
@@ -231,9 +235,9 @@ def _policy_test(reader: Reader) -> None:
     value = reader.raw("value")
     if op in operators.ALONE:
         if reader.has("value"):
-            reader.note("value", f"{op} takes no value")
+            reader.note("value", _("%(op)s takes no value", op=op))
     elif not reader.has("value"):
-        reader.note("value", "is missing")
+        reader.note("value", _("is missing"))
     else:
         try:
             operators.prepare(op, value)
@@ -254,7 +258,7 @@ KIND = Kind(
     docs="kinds.md#tools",
     title=_("Tools"),
     keys={
-        "tools": Tools(label=_("Tools"), asked="declare the tools that may be called"),
+        "tools": Tools(label=_("Tools"), asked=_("declare the tools that may be called")),
         "calls": Calls(
             rows=2,
             label=_("Fixed calls"),

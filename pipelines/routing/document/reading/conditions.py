@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.values import named
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import algebra, operators
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.evaluations import EVALUATORS, PERSON, WORDS, Evaluation
@@ -27,13 +28,17 @@ Read = Callable[[Any, str, Problems, Collection[str]], Condition]
 def read_condition(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     """The condition that `value` says; faults are noted in `problems`. `places`: the keys of its stations and ends."""
     if type(value) is not dict:
-        problems.note(path, f"a condition is an object, not {named(value)}", "for example {result: success}")
+        problems.note(
+            path,
+            _("a condition is an object, not %(value)s", value=named(value)),
+            _("for example {result: success}"),
+        )
         return FALLBACK
     forms = [key for key in value if key in KNOWN]
     if len(forms) != 1:
-        message = "a condition has exactly one form" if forms else "no known form of a condition"
+        message = _("a condition has exactly one form") if forms else _("no known form of a condition")
         problems.note(
-            path, message, expected(str(next(iter(value), "")), KNOWN) if not forms else "use all: […]"
+            path, message, expected(str(next(iter(value), "")), KNOWN) if not forms else _("use all: […]")
         )
         return FALLBACK
     form = forms[0]
@@ -47,13 +52,15 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
 def _refuse_others(value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems) -> None:
     for key in value:
         if key not in known:
-            problems.note(join(path, str(key)), "unknown key in a condition", expected(str(key), known))
+            problems.note(join(path, str(key)), _("unknown key in a condition"), expected(str(key), known))
 
 
 def _always(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     if value is not True:
         problems.note(
-            path, f"has to be true, not {named(value)}", "leave the rule out, or use not: {always: true}"
+            path,
+            _("has to be true, not %(value)s", value=named(value)),
+            _("leave the rule out, or use not: {always: true}"),
         )
     return algebra.Always()
 
@@ -63,7 +70,7 @@ def _words(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
     if type(value) is str:
         return (value,)
     if type(value) is not list or not all(type(word) is str for word in value):
-        problems.note(path, f"has to be a text or a list of texts, not {named(value)}")
+        problems.note(path, _("has to be a text or a list of texts, not %(value)s", value=named(value)))
         return ()
     return tuple(value)
 
@@ -72,7 +79,7 @@ def _known_words(value: Any, path: str, problems: Problems, known: tuple[str, ..
     words = _words(value, path, problems)
     for word in words:
         if word != "any" and word not in known:
-            problems.note(path, f"{quote(word)} is not known", expected(word, (*known, "any")))
+            problems.note(path, _("%(word)s is not known", word=quote(word)), expected(word, (*known, "any")))
     return words
 
 
@@ -100,9 +107,9 @@ def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     operand = reader.raw("value")
     reader.done()
     if "op" in reader.given and op != "range" and op not in operators.COMMON:
-        reader.note("op", f"{quote(op)} is not known", expected(op, (*operators.COMMON, "range")))
+        reader.note("op", _("%(op)s is not known", op=quote(op)), expected(op, (*operators.COMMON, "range")))
     elif not reader.has("value"):
-        reader.note("value", "is missing")
+        reader.note("value", _("is missing"))
     elif op == "range":
         return algebra.EvalTest(op, operand, _range(operand, reader))
     return algebra.EvalTest(op, operand)
@@ -145,10 +152,10 @@ def _operand(op: str, operand: Any, reader: Reader) -> Any:
         return None
     if op not in operators.OUTPUT:
         known = (*operators.OUTPUT, *operators.ALONE)
-        reader.note("op", f"{quote(op)} is not known", expected(op, known))
+        reader.note("op", _("%(op)s is not known", op=quote(op)), expected(op, known))
         return None
     if not reader.has("value"):
-        reader.note("value", "is missing")
+        reader.note("value", _("is missing"))
         return None
     try:
         return operators.prepare(op, operand)
@@ -162,17 +169,19 @@ def _edge(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     source, target = reader.text("from", required=True), reader.text("to", required=True)
     at_least = reader.count("at_least")
     if not reader.has("at_least"):
-        reader.note("at_least", "is missing")
+        reader.note("at_least", _("is missing"))
     reader.done()
     for key, place in (("from", source), ("to", target)):
         if place and place not in places:
-            reader.note(key, f"the line has no station {quote(place)}", expected(place, places))
+            reader.note(
+                key, _("the line has no station %(place)s", place=quote(place)), expected(place, places)
+            )
     return algebra.EdgeTaken(source, target, at_least or 0)
 
 
 def _list(value: Any, path: str, problems: Problems, places: Collection[str]) -> tuple[Condition, ...]:
     if type(value) is not list:
-        problems.note(path, f"has to be a list of conditions, not {named(value)}")
+        problems.note(path, _("has to be a list of conditions, not %(value)s", value=named(value)))
         return ()
     return tuple(read_condition(each, join(path, i), problems, places) for i, each in enumerate(value))
 
@@ -201,7 +210,7 @@ def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -
     reader.done()
     answer = value.get("answer")
     if type(answer) is not str or answer not in WORDS[form]:
-        problems.note(join(path, "answer"), f"has to be {' or '.join(WORDS[form])}")
+        problems.note(join(path, "answer"), _("has to be %(known)s", known=" or ".join(WORDS[form])))
         return FALLBACK
     return algebra.Answered(Evaluation.of(form, reader.given), answer)
 
@@ -209,11 +218,11 @@ def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -
 def read_argv(reader: Reader) -> tuple[str, ...]:
     argv = reader.texts("argv")
     if not reader.has("argv"):
-        reader.note("argv", "is missing")
+        reader.note("argv", _("is missing"))
     elif not argv and type(reader.given["argv"]) is list:
-        reader.note("argv", "names no program")
+        reader.note("argv", _("names no program"))
     elif len(argv) > MAX_ARGUMENTS:
-        reader.note("argv", f"has more than {MAX_ARGUMENTS} arguments")
+        reader.note("argv", _("has more than %(most)s arguments", most=MAX_ARGUMENTS))
     return argv
 
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.reader import Reader, expected, quote
 
 KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
-KEY_WORDS = "small letters, digits, _ . and -, beginning with a letter or digit, at most 64 characters"
+KEY_WORDS = _("small letters, digits, _ . and -, beginning with a letter or digit, at most 64 characters")
 MAX_ID = 128
 
 
@@ -31,7 +32,7 @@ class Names:
 def read_key(reader: Reader, name: str = "key") -> str:
     key = reader.text(name, required=True)
     if key.strip() and not KEY.match(key):
-        reader.note(name, f"{quote(key)} is not a key", KEY_WORDS)
+        reader.note(name, _("%(key)s is not a key", key=quote(key)), KEY_WORDS)
     return key
 
 
@@ -39,14 +40,18 @@ def read_id(reader: Reader, name: str = "id") -> str:
     """Of a rule: any printable text without spaces, since dialects bring their own."""
     found = reader.text(name, required=True, longest=MAX_ID)
     if found.strip() and (not found.isprintable() or any(c.isspace() for c in found)):
-        reader.note(name, "an id has no spaces and only printable characters")
+        reader.note(name, _("an id has no spaces and only printable characters"))
     return found
 
 
 def refers(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
     """Note a reference to something that the line does not have."""
     if value and value not in known:
-        reader.note(key, f"the line has no {what} {quote(value)}", expected(value, known))
+        reader.note(
+            key,
+            _("the line has no %(what)s %(value)s", what=what, value=quote(value)),
+            expected(value, known),
+        )
 
 
 def note_twins(reader: Reader, key: str, values: Collection[str], what: str) -> None:
@@ -54,5 +59,8 @@ def note_twins(reader: Reader, key: str, values: Collection[str], what: str) -> 
     seen: set[str] = set()
     for index, value in enumerate(values):
         if value and value in seen:
-            reader.problems.note(f"{reader.at(key)}[{index}]", f"{what} {quote(value)} appears twice")
+            reader.problems.note(
+                f"{reader.at(key)}[{index}]",
+                _("%(what)s %(value)s appears twice", what=what, value=quote(value)),
+            )
         seen.add(value)

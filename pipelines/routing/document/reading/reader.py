@@ -11,6 +11,7 @@ from pipelines.routing.basics.durations import DurationError, seconds
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.shapes import whole
 from pipelines.routing.basics.values import named
+from pipelines.routing.basics.wording import Wording as _
 
 T = TypeVar("T")
 
@@ -42,7 +43,11 @@ class Problems:
     def all(self) -> list[Problem]:
         """Those that are told, and how many are not."""
         more = self._count - len(self.found)
-        return [*self.found, Problem("", f"there are {more} more problems")] if more else self.found
+        return (
+            [*self.found, Problem("", _("there are %(more)s more problems", more=more))]
+            if more
+            else self.found
+        )
 
     def __len__(self) -> int:
         return self._count
@@ -60,7 +65,7 @@ class Reader:
         """What its declared keys say, as far as they are read (`fields.record`)."""
         self.is_object = type(value) is dict
         if not self.is_object:
-            problems.note(path, f"has to be an object, not {named(value)}")
+            problems.note(path, _("has to be an object, not %(value)s", value=named(value)))
 
     def at(self, key: str) -> str:
         return join(self.path, key)
@@ -80,22 +85,22 @@ class Reader:
     def _typed(self, key: str, default: T, wanted: type, words: str) -> T:
         value = self.raw(key, default)
         if key in self.given and type(value) is not wanted:
-            self.note(key, f"has to be {words}, not {named(value)}")
+            self.note(key, _("has to be %(words)s, not %(value)s", words=words, value=named(value)))
             return default
         return value
 
     def text(self, key: str, default: str = "", *, required: bool = False, longest: int = 100_000) -> str:
-        value = self._typed(key, default, str, "a text")
+        value = self._typed(key, default, str, _("a text"))
         if required and key not in self.given:
-            self.note(key, "is missing")
+            self.note(key, _("is missing"))
         elif required and not value.strip() and type(self.given[key]) is str:
-            self.note(key, "is empty")
+            self.note(key, _("is empty"))
         elif len(value) > longest:
-            self.note(key, f"is longer than {longest} characters")
+            self.note(key, _("is longer than %(most)s characters", most=longest))
         return value
 
     def flag(self, key: str, default: bool = False) -> bool:
-        return self._typed(key, default, bool, "true or false")
+        return self._typed(key, default, bool, _("true or false"))
 
     def count(self, key: str, default: int | None = None, *, least: int = 0) -> int | None:
         value = self.raw(key, default)
@@ -103,7 +108,7 @@ class Reader:
             return default
         number = whole(value)
         if number is None or number < least:
-            self.note(key, f"has to be a whole number, {least} or more")
+            self.note(key, _("has to be a whole number, %(least)s or more", least=least))
             return default
         return number
 
@@ -118,29 +123,33 @@ class Reader:
             return None
 
     def choice(self, key: str, choices: Collection[str], default: str) -> str:
-        value = self._typed(key, default, str, "a text")
+        value = self._typed(key, default, str, _("a text"))
         if value not in choices and key in self.given:
-            self.note(key, f"{quote(value)} is not known", expected(value, choices))
+            self.note(key, _("%(value)s is not known", value=quote(value)), expected(value, choices))
             return default
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         found: list[str] = []
-        members: list[Any] = self._typed(key, [], list, "a list of texts")
+        members: list[Any] = self._typed(key, [], list, _("a list of texts"))
         for index, member in enumerate(members):
             if type(member) is str and member:
                 found.append(member)
             else:
-                message = "is empty" if member == "" else f"has to be a text, not {named(member)}"
+                message = (
+                    _("is empty")
+                    if member == ""
+                    else _("has to be a text, not %(member)s", member=named(member))
+                )
                 self.problems.note(join(self.at(key), index), message)
         return tuple(found)
 
     def object(self, key: str) -> dict[str, Any]:
-        return self._typed(key, {}, dict, "an object")
+        return self._typed(key, {}, dict, _("an object"))
 
     def members(self, key: str) -> Iterator[tuple[Any, str]]:
         """Each member of a list with its path."""
-        members: list[Any] = self._typed(key, [], list, "a list")
+        members: list[Any] = self._typed(key, [], list, _("a list"))
         for index, member in enumerate(members):
             yield member, join(self.at(key), index)
 
@@ -157,7 +166,9 @@ class Reader:
         for key in self.given:
             if key not in self.known:
                 name = key if type(key) is str else repr(key)
-                self.problems.note_lazily(self.at(name), "unknown key", partial(expected, name, self.known))
+                self.problems.note_lazily(
+                    self.at(name), _("unknown key"), partial(expected, name, self.known)
+                )
 
 
 def quote(value: str) -> str:
@@ -168,6 +179,10 @@ def expected(value: str, choices: Collection[str]) -> str:
     """A hint: the nearest known word if one is near, else all of them."""
     near = difflib.get_close_matches(value[:100], list(choices)[:500], n=1)
     if near:
-        return f"did you mean {near[0]}?"
+        return _("did you mean %(word)s?", word=near[0])
     shown = list(choices)[:20]
-    return f"known: {', '.join(shown)}{', …' if len(choices) > 20 else ''}" if shown else ""
+    return (
+        _("known: %(words)s", words=", ".join([*shown, *(["…"] if len(choices) > 20 else [])]))
+        if shown
+        else ""
+    )

@@ -11,6 +11,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import is_number
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.model import Line
@@ -49,7 +50,7 @@ class WorkKey(Field):
         value = work.get(key)
         missing = not value or (type(value) is str and not value.strip())
         if self.asked and missing and not self.spared(work):
-            yield Problem(f"{path}.{key}", "is missing", self.asked)
+            yield Problem(f"{path}.{key}", _("is missing"), self.asked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class ContextKey(TextKey):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = super().read(reader, key, around)
         if not found.strip():
-            reader.note(key, "is empty", "name the key of the context that holds the conversation")
+            reader.note(key, _("is empty"), _("name the key of the context that holds the conversation"))
         return found
 
     def schema(self) -> Schema:
@@ -89,8 +90,8 @@ class StationOf(TextKey):
         named = work.get(key)
         its = line.stations_by_key.get(named) if named else None
         if named and (its is None or its.kind != self.kind):
-            message = f"“{named}” is no station that runs {self.kind}"
-            yield Problem(f"{path}.{key}", message, f"name one of kind {self.kind}")
+            message = _("“%(named)s” is no station that runs %(kind)s", named=named, kind=self.kind)
+            yield Problem(f"{path}.{key}", message, _("name one of kind %(kind)s", kind=self.kind))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,7 @@ class NumberKey(WorkKey):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         value = reader.raw(key)
         if not (is_number(value) and 0 <= value <= self.most):
-            reader.note(key, f"has to be a number from 0 to {self.most}")
+            reader.note(key, _("has to be a number from 0 to %(most)s", most=self.most))
         return value
 
     def schema(self) -> Schema:
@@ -148,7 +149,7 @@ class ArgumentsKey(plain.Texts, WorkKey):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = super().read(reader, key, around)
         if reader.given[key] == []:
-            reader.note(key, "names no program")
+            reader.note(key, _("names no program"))
         return found
 
     def schema(self) -> Schema:
@@ -171,7 +172,7 @@ class EnvironmentKey(plain.Object, WorkKey):
             if type(value) is dict and name and "=" not in name:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or not name or "=" in name:
-                reader.problems.note(at, "an environment is names and texts")
+                reader.problems.note(at, _("an environment is names and texts"))
         return found
 
     def schema(self) -> Schema:

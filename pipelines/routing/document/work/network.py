@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema, listed, record, words
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.reading.reader import Reader
 
@@ -23,10 +24,10 @@ class Network(Field):
         if type(value) is dict:
             hosts = Reader(value, reader.at(key), reader.problems)
             if not hosts.texts(EGRESS):
-                hosts.note(EGRESS, "names no host")
+                hosts.note(EGRESS, _("names no host"))
             hosts.done()
         elif value not in (NONE, OPEN):
-            reader.note(key, f"has to be {NONE} or {OPEN}")
+            reader.note(key, _("has to be %(none)s or %(open)s", none=NONE, open=OPEN))
         return value
 
     def schema(self) -> Schema:

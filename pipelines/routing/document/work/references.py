@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.basics.schema_parts import Schema, record
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z")
 INPUT = "input:"
 """Before the key of an input of the type secret: its value is the name of the secret."""
 SECRET, VARIABLE = "secret", "variable"
-NAME_WORDS = (
+NAME_WORDS = _(
     "capitals, digits and _, beginning with a capital; or input:key, the secret that a task starts with"
 )
 _OF_INPUT = re.compile(r"input:[^\s{}]{1,64}\Z")
@@ -25,7 +26,12 @@ def read_reference(value: Mapping[str, Any], at: str, problems: Problems) -> Non
     kind = VARIABLE if reader.has(VARIABLE) and not reader.has(SECRET) else SECRET
     name = reader.text(kind, required=True)
     if name.strip() and not (NAME.match(name) or (kind == SECRET and _OF_INPUT.match(name))):
-        reader.note(kind, f"{quote(name)} is no name of a {kind}", NAME_WORDS)
+        message = (
+            _("%(name)s is no name of a secret", name=quote(name))
+            if kind == SECRET
+            else _("%(name)s is no name of a variable", name=quote(name))
+        )
+        reader.note(kind, message, NAME_WORDS)
     reader.done()
 
 

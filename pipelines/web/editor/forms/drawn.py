@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.text import capfirst
 
 from pipelines.models import Project
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.answer import FormAnswer
@@ -115,4 +116,5 @@ def _as_data(value: Any) -> str:
 
 
 def _said(problem: Problem) -> str:
-    return capfirst(problem.message) + (f". {capfirst(problem.hint)}" if problem.hint else "")
+    message, hint = capfirst(words(problem.message)), capfirst(words(problem.hint))
+    return f"{message}. {hint}" if hint else message

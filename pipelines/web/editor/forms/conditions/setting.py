@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
@@ -40,8 +41,8 @@ def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
     problems = Problems()
     read_condition(condition, "when", problems, _places(around))
     for problem in problems.found[:1]:
-        words = {"place": problem.path, "message": problem.message}
-        raise FieldRefused(_("at %(place)s: %(message)s") % words, problem.hint)
+        said = {"place": problem.path, "message": words(problem.message)}
+        raise FieldRefused(_("at %(place)s: %(message)s") % said, problem.hint)
 
 
 def _places(around: ConditionSetting) -> list[str]:
