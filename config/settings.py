@@ -176,6 +176,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "pipelines.web.shell.anonymous.AnonymousLimit",
+    "pipelines.web.shell.activity.Activity",
     "pipelines.web.shell.middleware.ReadersClock",
 ]
 ROOT_URLCONF = "config.urls"

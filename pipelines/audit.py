@@ -31,6 +31,7 @@ KINDS: dict[str, str | Promise] = {
     "token.revoked": _("Revoked the token"),
     "password.set": _("Set a password"),
     "password.reset": _("Reset the password"),
+    "password.link": _("Created a link to reset the password"),
     "factor.added": _("Added a second factor"),
     "factor.removed": _("Removed a second factor"),
     "sessions.ended": _("Ended sessions"),

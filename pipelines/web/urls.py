@@ -13,7 +13,7 @@ from pipelines.web.help import help as help_pages
 from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
 from pipelines.web.lines import settings as line_settings
-from pipelines.web.project import agents, audit, general, invitations, settings, stored_values, tokens
+from pipelines.web.project import agents, audit, general, invitations, member, settings, stored_values, tokens
 from pipelines.web.shell import design, home, palette, preferences
 from pipelines.web.tasks import actions, artifacts, board, escalations, events, start, tables, task
 from pipelines.web.versions import backtest, difference, history, impact, publish
@@ -56,8 +56,10 @@ urlpatterns = [
     path(f"{IN}new-task/", start.choose, name="task-new-choose"),
     path(f"{IN}settings/", settings.members, name="project-settings"),
     path(f"{IN}settings/members/add/", settings.add_member, name="member-add"),
-    path(f"{IN}settings/members/<int:member>/", settings.change_member, name="member-change"),
-    path(f"{IN}settings/leave/", settings.leave, name="project-leave"),
+    path(f"{IN}settings/members/<int:member>/", member.member, name="member-change"),
+    path(f"{IN}settings/members/<int:member>/account/", member.account, name="member-account"),
+    path(f"{IN}settings/members/<int:member>/reset-link/", member.reset_link, name="member-reset-link"),
+    path(f"{IN}settings/leave/", member.leave, name="project-leave"),
     path(f"{IN}settings/invitations/", invitations.invite, name="member-invite"),
     path(f"{IN}settings/invitations/<int:invitation>/", invitations.change, name="invitation-change"),
     path(f"{IN}settings/audit/", audit.audit_log, name="project-audit"),

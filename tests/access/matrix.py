@@ -85,7 +85,10 @@ GET  project-health          >          0         y       y         y         y 
 GET  task-new-choose         >          0         -       y         y         y         y      >
 GET  project-settings        >          0         y       y         y         y         y      >
 POST member-add              >          0         -       -         -         -         y      >
+GET  member-change           >          0         -       -         -         -         y      >
 POST member-change           >          0         -       -         -         -         y      >
+POST member-account          >          0         -       -         -         -         y      >
+POST member-reset-link       >          0         -       -         -         -         y      >
 POST project-leave           >          0         y       y         y         y         y      >
 POST member-invite           >          0         -       -         -         -         y      >
 POST invitation-change       >          0         -       -         -         -         y      >

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pipelines.models import Membership, User
 from tests.factories import World
@@ -16,6 +16,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
 
 
+def manage(page: Page, user: User) -> Locator:
+    """From the list to the page of this member: its form of roles."""
+    page.get_by_role("link", name=f"Manage {user}").click()
+    expect(page.get_by_role("heading", name=str(user), level=1)).to_be_visible()
+    return page.locator("#member")
+
+
 @pytest.mark.wide
 def test_what_a_role_includes_is_ticked_with_it_and_says_so(
     page: Page, sign_in: SignIn, world: World
@@ -23,7 +30,7 @@ def test_what_a_role_includes_is_ticked_with_it_and_says_so(
     member = Membership.objects.get(user=world.operator)
     sign_in(page, world.admin)
     page.goto(at(world, "project-settings"))
-    row = page.get_by_role("row").filter(has_text=world.operator.username)
+    row = manage(page, world.operator)
     operator, reviewer = row.get_by_label("Operator"), row.get_by_label("Reviewer")
     reviewer.check()
     expect(operator).to_be_checked()
@@ -53,7 +60,7 @@ def test_an_admin_ticks_two_roles(
     sign_in(context, world.admin)
     page = context.new_page()
     page.goto(at(world, "project-settings"))
-    row = page.get_by_role("row").filter(has_text=world.viewer.username)
+    row = manage(page, world.viewer)
     for name in ("Designer", "Reviewer"):
         # A click on the word itself: it fails where something covers it.
         row.get_by_text(name, exact=True).click()

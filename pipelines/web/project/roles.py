@@ -25,19 +25,29 @@ ACTIONS = {
     "settings": gettext_lazy("Rename, archive and transfer the project"),
     "admin": gettext_lazy("Change members, groups and tokens"),
 }
+# What each role can do, in few words, where it is given.
+SUMMARIES = {
+    Role.VIEWER: gettext_lazy("Sees lines, tasks and reviews."),
+    Role.OPERATOR: gettext_lazy("Also starts, answers, retries and cancels tasks."),
+    Role.DESIGNER: gettext_lazy("Also edits and publishes lines."),
+    Role.REVIEWER: gettext_lazy("Also decides at gates."),
+    Role.ADMIN: gettext_lazy("All of these, and manages members and settings."),
+}
 # The role that gates ask for unless they say otherwise; the table of access says only who may try.
 DECIDES = Role.REVIEWER
 
 
 @dataclass(frozen=True, slots=True)
 class RoleBox:
-    """One role to tick. `by`: the name of a chosen role that includes it; `includes`: keys, with spaces between."""
+    """One role to tick. `by`: the name of a chosen role that includes it; `includes`: keys, with spaces between;
+    `summary`: what it allows."""
 
     value: str
     word: str
     chosen: bool
     by: str
     includes: str
+    summary: str
 
 
 def role_boxes(chosen: Collection[str]) -> list[RoleBox]:
@@ -45,7 +55,10 @@ def role_boxes(chosen: Collection[str]) -> list[RoleBox]:
     for role in Role:
         by = [str(other.label) for other in Role if other in chosen and role in INCLUDED[other]]
         includes = " ".join(sorted(INCLUDED[role]))
-        boxes.append(RoleBox(role.value, str(role.label), role in chosen, by[-1] if by else "", includes))
+        said = str(SUMMARIES[role])
+        boxes.append(
+            RoleBox(role.value, str(role.label), role in chosen, by[-1] if by else "", includes, said)
+        )
     return boxes
 
 

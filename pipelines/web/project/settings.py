@@ -11,15 +11,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import access
-from pipelines.models import Group, Membership, Project, Role, User
+from pipelines.models import Group, Membership, Project, Role
 from pipelines.people import groups as groups_of
-from pipelines.people import leaving
 from pipelines.people import members as members_of
+from pipelines.queries import members as members_in
 from pipelines.queries import workers
 from pipelines.web.project import invitation_list
+from pipelines.web.project.member import leaving_context
 from pipelines.web.project.roles import role_boxes, role_table
 from pipelines.web.shell import errors
-from pipelines.web.shell.forms import AddMember, GroupPeople, NewGroup, RolesForm
+from pipelines.web.shell.forms import AddMember, GroupPeople, NewGroup
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 
 
@@ -48,8 +49,7 @@ def members_page(
     status: int = 200,
     invite: invitation_list.InviteForm | None = None,
 ) -> HttpResponse:
-    people = Membership.objects.filter(project=project).select_related("user").order_by("user__username")
-    listed = [(member, role_boxes(member.roles)) for member in people]
+    listed = members_in.members(project)
     return show(
         request,
         "project/members.html",
@@ -62,6 +62,9 @@ def members_page(
         new_roles=role_boxes(form["roles"].value() or ()),
         roles=Role.choices,
         table=role_table(),
+        active=sum(each.membership.user.is_active for each in listed),
+        unprotected_people=sum(each.unprotected for each in listed),
+        **leaving_context(project, request.user),
         unprotected=workers.unprotected(timezone.now()),
         **(invitation_list.context(project, invite) if access.can(request.user, "admin", project) else {}),
     )
@@ -83,65 +86,6 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
     )
     messages.success(request, _("%(who)s is a member now.") % {"who": form.user})
     return redirect(_address(project, "project-settings"))
-
-
-@in_project("admin")
-@require_POST
-def change_member(request: SignedIn, project: Project, member: int) -> HttpResponse:
-    """Change the roles, or remove somebody (`remove` in the form). A project always keeps an admin."""
-    form = RolesForm(request.POST)
-    removing = "remove" in request.POST
-    if not removing and not form.is_valid():
-        messages.error(request, str(next(iter(form.errors.values()))[0]))
-        return redirect(_address(project, "project-settings"))
-    try:
-        if removing:
-            _remove(project, member, request.user)
-        else:
-            given = form.cleaned_data
-            members_of.change(
-                project,
-                member,
-                roles=given["roles"],
-                execute=given["execute"],
-                by=request.user,
-                now=timezone.now(),
-            )
-    except (members_of.LastAdmin, leaving.NeedsHeir) as refused:
-        messages.error(request, _why(refused))
-    else:
-        messages.success(request, _("Saved"))
-    return redirect(_address(project, "project-settings"))
-
-
-def _remove(project: Project, member: int, by: User) -> None:
-    """Who removes somebody takes over their agents. Raises NotFound, LastAdmin, NeedsHeir."""
-    found = Membership.objects.filter(project=project, pk=member).select_related("user").first()
-    if found is None:
-        raise Http404
-    heir = by if found.user_id != by.pk else None
-    leaving.leave(project, found.user, heir=heir, by=by, now=timezone.now())
-
-
-@in_project("view")
-@require_POST
-def leave(request: SignedIn, project: Project) -> HttpResponse:
-    """Of one's own accord (`leave` in the form); who answers for agents hands them on first."""
-    if "leave" not in request.POST:
-        return errors.bad_request(request)
-    try:
-        leaving.leave(project, request.user, heir=None, by=request.user, now=timezone.now())
-    except (members_of.LastAdmin, leaving.NeedsHeir) as refused:
-        messages.error(request, _why(refused))
-        return redirect(_address(project, "project-settings"))
-    messages.success(request, _("You have left %(project)s.") % {"project": project.name or project.key})
-    return redirect("home")
-
-
-def _why(refused: Exception) -> str:
-    if isinstance(refused, leaving.NeedsHeir):
-        return _("You answer for agents of this project. Give each another owner first.")
-    return _("A project keeps at least one admin. Make somebody else an admin first.")
 
 
 @in_project("admin")

@@ -1,0 +1,83 @@
+"""Members of a project as their list shows them: how they sign in, when they were last there, their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
+from django.db.models import Max
+
+from pipelines.models import ApiToken, Group, Membership, Project
+
+APP, PASSKEY = Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """`factors`: kinds of second factor, empty for none. `provider`: signs in with the provider of the installation,
+    which has a second factor of its own, or none."""
+
+    membership: Membership
+    provider: bool
+    password: bool
+    factors: frozenset[str]
+    last_active: datetime | None
+    groups: tuple[str, ...]
+
+    @property
+    def app(self) -> bool:
+        return APP in self.factors
+
+    @property
+    def passkey(self) -> bool:
+        return PASSKEY in self.factors
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether a password alone signs them in."""
+        return self.membership.user.is_active and self.password and not self.factors
+
+
+def members(project: Project) -> list[MemberRow]:
+    """By name; those who may not sign in any more come last."""
+    found = Membership.objects.filter(project=project).select_related("user")
+    ordered = sorted(found, key=lambda each: (not each.user.is_active, str(each.user).casefold(), each.pk))
+    ids = [each.user_id for each in ordered]
+    provided = set(SocialAccount.objects.filter(user__in=ids).values_list("user_id", flat=True))
+    factors = _by_user(Authenticator.objects.filter(user__in=ids).values_list("user_id", "type"))
+    groups = _by_user(
+        Group.objects.filter(project=project, members__in=ids).order_by("name").values_list("members", "name")
+    )
+    seen = _last_seen(ids)
+    return [
+        MemberRow(
+            each,
+            each.user_id in provided,
+            each.user.has_usable_password(),
+            frozenset(factors.get(each.user_id, ())) & {APP, PASSKEY},
+            max(filter(None, (each.user.last_login, seen.get(each.user_id))), default=None),
+            tuple(groups.get(each.user_id, ())),
+        )
+        for each in ordered
+    ]
+
+
+def _by_user(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for user_id, value in rows:
+        found.setdefault(user_id, []).append(value)
+    return found
+
+
+def _last_seen(ids: Collection[int]) -> Mapping[int, datetime]:
+    """In a browser, or by a token of theirs."""
+    sessions = UserSession.objects.filter(user__in=ids).values_list("user_id").annotate(Max("last_seen_at"))
+    tokens = ApiToken.objects.filter(user__in=ids, last_used_at__isnull=False).values_list("user_id")
+    found: dict[int, datetime] = dict(sessions)
+    for user_id, at in tokens.annotate(Max("last_used_at")):
+        found[user_id] = max(at, found.get(user_id, at))
+    return found

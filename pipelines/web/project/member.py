@@ -1,0 +1,177 @@
+"""One member: roles, what leaving leaves behind, and the account where an admin may act on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines.errors import Forbidden
+from pipelines.models import Membership, Project, User
+from pipelines.people import authority, leaving
+from pipelines.people import members as members_of
+from pipelines.people.named import named_at
+from pipelines.web.addresses import absolute, opens_only_here
+from pipelines.web.project.roles import role_boxes
+from pipelines.web.shell import errors
+from pipelines.web.shell.forms import RolesForm
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
+
+REFUSALS = (members_of.LastAdmin, leaving.NeedsHeir, leaving.NoHeir)
+
+
+@in_project("admin")
+@require_http_methods(["GET", "HEAD", "POST"])
+def member(request: SignedIn, project: Project, member: int) -> HttpResponse:
+    """Change the roles, or remove somebody (`remove` in the form). A project always keeps an admin."""
+    found = _member(project, member)
+    if request.method != "POST":
+        return _page(request, found)
+    form = RolesForm(request.POST)
+    if "remove" in request.POST:
+        return _remove(request, found)
+    if not form.is_valid():
+        messages.error(request, str(next(iter(form.errors.values()))[0]))
+        return _back(found)
+    roles, execute = form.cleaned_data["roles"], form.cleaned_data["execute"]
+    try:
+        members_of.change(
+            project, found.pk, roles=roles, execute=execute, by=request.user, now=timezone.now()
+        )
+    except members_of.LastAdmin as refused:
+        messages.error(request, _why(refused))
+    else:
+        messages.success(request, _("Saved"))
+    return _back(found)
+
+
+def _remove(request: SignedIn, found: Membership) -> HttpResponse:
+    """Unless another heir is chosen, who removes somebody takes over their agents."""
+    mine = found.user_id == request.user.pk
+    heir = _heir(request, found.project) or (None if mine else request.user)
+    try:
+        leaving.leave(found.project, found.user, heir=heir, by=request.user, now=timezone.now())
+    except REFUSALS as refused:
+        messages.error(request, _why(refused))
+        return _back(found)
+    messages.success(request, _("%(who)s is no longer a member.") % {"who": found.user})
+    return redirect("home") if mine else _to_list(found.project)
+
+
+@in_project("view")
+@require_POST
+def leave(request: SignedIn, project: Project) -> HttpResponse:
+    """Of one's own accord (`leave` in the form); who answers for agents says who takes them over."""
+    if "leave" not in request.POST:
+        return errors.bad_request(request)
+    heir = _heir(request, project)
+    try:
+        leaving.leave(project, request.user, heir=heir, by=request.user, now=timezone.now())
+    except REFUSALS as refused:
+        messages.error(request, _why(refused))
+        return _to_list(project)
+    messages.success(request, _("You have left %(project)s.") % {"project": project.name or project.key})
+    return redirect("home")
+
+
+@in_project("admin")
+@require_POST
+def account(request: SignedIn, project: Project, member: int) -> HttpResponse:
+    """Deactivate the account (`deactivate` in the form), or activate it again (`again`)."""
+    found = _member(project, member)
+    asked = "again" in request.POST or "deactivate" in request.POST
+    if not asked or not authority.may_manage(request.user, found.user):
+        return errors.bad_request(request)
+    now = timezone.now()
+    if "again" in request.POST:
+        leaving.reactivate(found.user, by=request.user, now=now)
+        messages.success(request, _("%(who)s can sign in again.") % {"who": found.user})
+        return _back(found)
+    heir = _heir(request, project) or request.user
+    try:
+        leaving.deactivate(found.user, heir=heir, by=request.user, now=now)
+    except REFUSALS as refused:
+        messages.error(request, _why(refused))
+    else:
+        messages.success(request, _("The account is deactivated."))
+    return _back(found)
+
+
+@in_project("admin")
+@require_POST
+def reset_link(request: SignedIn, project: Project, member: int) -> HttpResponse:
+    """Shows the link (`link` in the form), once: only what it is made from is kept."""
+    found = _member(project, member)
+    if "link" not in request.POST:
+        return errors.bad_request(request)
+    try:
+        uid, key = authority.reset_key(found.user, by=request.user, now=timezone.now())
+    except Forbidden:
+        return errors.bad_request(request)
+    return _page(request, found, reset_link=absolute("account_reset_password_from_key", uid, key))
+
+
+def leaving_context(project: Project, user: User) -> dict[str, Any]:
+    """What somebody leaves behind, as it is listed before they go."""
+    others = Membership.objects.filter(project=project, user__is_active=True).exclude(user=user)
+    return {
+        "agents": leaving.agents_of(user, project),
+        "heirs": [(str(each.user_id), str(each.user)) for each in others.select_related("user")],
+        "named": named_at(user, project),
+    }
+
+
+def _page(request: SignedIn, found: Membership, **more: Any) -> HttpResponse:
+    project, user = found.project, found.user
+    settings_ = reverse("project-settings", args=[project.owner.key, project.key])
+    return show(
+        request,
+        "project/member.html",
+        project=project,
+        section="settings",
+        trail=crumbs((_("Members"), settings_), str(user)),
+        member=found,
+        boxes=role_boxes(found.roles),
+        manages=authority.may_manage(request.user, user),
+        opens_only_here=opens_only_here(),
+        me=str(request.user.pk),
+        **leaving_context(project, user),
+        **more,
+    )
+
+
+def _member(project: Project, member: int) -> Membership:
+    found = Membership.objects.filter(project=project, pk=member).select_related("user").first()
+    if found is None:
+        raise Http404
+    found.project = project
+    return found
+
+
+def _heir(request: SignedIn, project: Project) -> User | None:
+    """Chosen in the form. A stranger to the project is nobody."""
+    given = request.POST.get("heir", "")
+    pk = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+    return User.objects.filter(pk=pk, memberships__project=project).first()
+
+
+def _back(found: Membership) -> HttpResponse:
+    return redirect("member-change", found.project.owner.key, found.project.key, found.pk)
+
+
+def _to_list(project: Project) -> HttpResponse:
+    return redirect("project-settings", project.owner.key, project.key)
+
+
+def _why(refused: Exception) -> str:
+    if isinstance(refused, leaving.NeedsHeir):
+        return _("You answer for agents of this project. Give each another owner first.")
+    if isinstance(refused, leaving.NoHeir):
+        return _("Whoever takes over the agents has to be an active member of each of their projects.")
+    return _("A project keeps at least one admin. Make somebody else an admin first.")
