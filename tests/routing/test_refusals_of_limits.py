@@ -111,7 +111,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (
         station(work={"kind": "http", "headers": {"X": {"secret": "lower"}}}),
         "stations[0].work.headers.X.secret: “lower” is no name of a secret (capitals, digits and _, beginning with "
-        "a capital: GATELINE_SECRET_… in the environment of the worker)",
+        "a capital; or input:key, the secret that a task starts with)",
     ),
     (
         station(work={"kind": "tools", "policy": {"default": "deny", "rules": [{"tool": "a"}]}}),
