@@ -7,7 +7,7 @@ it was judged by. For a rule that was never taken the analysis of regions says w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,8 @@ from typing import Any
 from django.db import connection
 
 from pipelines.models import Line, LineVersion, VersionRule
-from pipelines.queries import versions
+from pipelines.queries import times, versions
+from pipelines.queries.times import Spread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, study
 from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.document.line import Line as Parsed
@@ -23,15 +24,6 @@ from pipelines.routing.document.line import Rule
 
 Key = tuple[str, str]
 """A station's key and a rule's id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Seconds of `count` times."""
-
-    count: int
-    median: float
-    p90: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +120,10 @@ def numbers_of(line: Line, shown: Parsed, version: LineVersion | None) -> LineIn
     """`shown`: the version whose stations and rules are listed, in order; what only others have comes last."""
     wanted = _Wanted(line.pk, version.pk if version else None)
     counts = _counts(wanted)
-    times = _times(wanted)
+    spent = _times(wanted)
     having = _having(line, version)
     stations = [
-        _station(shown, key, counts, times, having)
+        _station(shown, key, counts, spent, having)
         for key in dict.fromkeys((*shown.stations_by_key, *counts.outcomes))
     ]
     tasks, decisions = wanted.rows("SELECT count(DISTINCT decision.task_id), count(*) FROM {decisions}")[0]
@@ -160,7 +152,7 @@ class _Wanted:
         narrowed = {name: self._narrowed(name) for name in ("decision", "job")}
         with connection.cursor() as cursor:
             cursor.execute(
-                sql.format(decisions=narrowed["decision"], jobs=narrowed["job"]),
+                sql.format(decisions=narrowed["decision"], jobs=narrowed["job"], by="job.station"),
                 {"line": self.line, "version": self.version},
             )
             return list(cursor.fetchall())
@@ -220,7 +212,7 @@ def _having(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
 
 
 def _station(
-    shown: Parsed, key: str, counts: _Counts, times: _Times, having: dict[Key, set[int]]
+    shown: Parsed, key: str, counts: _Counts, spent: _Times, having: dict[Key, set[int]]
 ) -> StationNumbers:
     station = shown.stations_by_key.get(key)
     listed = {rule.id: rule for rule in station.rules} if station else {}
@@ -233,9 +225,9 @@ def _station(
         station.name if station else key,
         counts.outcomes[key],
         tuple(rules),
-        waiting=times.waiting.get(key),
-        working=times.working.get(key),
-        gates=times.gates.get(key),
+        waiting=spent.waiting.get(key),
+        working=spent.working.get(key),
+        gates=spent.gates.get(key),
         policy=tuple((knob, n) for (where, knob), n in counts.policy.most_common() if where == key),
     )
 
@@ -274,19 +266,7 @@ def _never(shown: Parsed, key: str, rule: str, tasks: int) -> Never:
 
 # Times
 
-SPREAD = "count(*), percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM {})::float8)"
-
-WAITING = f"""SELECT job.station, {SPREAD.format("job.started_at - job.created_at")}
-FROM {{jobs}} WHERE job.started_at IS NOT NULL AND job.kind <> 'manual' AND job.purpose = 'station' GROUP BY 1"""
-
-WORKING = f"""SELECT job.station, {SPREAD.format("job.ended_at - coalesce(job.started_at, job.created_at)")}
-FROM {{jobs}} WHERE job.ended_at IS NOT NULL AND job.purpose = 'station' GROUP BY 1"""
-
-AT_GATES = f"""SELECT job.station, {SPREAD.format("visit.decided_at - visit.opened_at")}
-FROM {{jobs}} JOIN pipelines_gatevisit visit ON visit.job_id = job.id
-WHERE visit.decided_at IS NOT NULL GROUP BY 1"""
-
-DECIDING = f"""SELECT visit.gate, {SPREAD.format("visit.decided_at - visit.opened_at")}
+DECIDING = f"""SELECT visit.gate, {times.SPREAD.format("visit.decided_at - visit.opened_at")}
 FROM {{jobs}} JOIN pipelines_gatevisit visit ON visit.job_id = job.id
 WHERE visit.state = 'decided' GROUP BY 1"""
 
@@ -302,18 +282,15 @@ class _Times:
 
 
 def _times(wanted: _Wanted) -> _Times:
-    return _Times(*(_spreads(wanted.rows(sql)) for sql in (WAITING, WORKING, AT_GATES)))
-
-
-def _spreads(rows: Iterable[tuple[Any, ...]]) -> dict[str, Spread]:
-    return {key: Spread(count, *spread) for key, count, spread in rows}
+    each = (times.WAITING, times.WORKING, times.AT_GATES)
+    return _Times(*(times.spreads(wanted.rows(sql)) for sql in each))
 
 
 def _gates(wanted: _Wanted, shown: Parsed) -> tuple[GateNumbers, ...]:
     words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in shown.gates}
     for gate, state, word, count in wanted.rows(WORDS):
         words.setdefault(gate, Counter())[state, word] += count
-    deciding = _spreads(wanted.rows(DECIDING))
+    deciding = times.spreads(wanted.rows(DECIDING))
     names = {gate.key: gate.name for gate in shown.gates}
     return tuple(
         GateNumbers(

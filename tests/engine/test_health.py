@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Task
 from pipelines.queries.health import figures
+from pipelines.queries.times import of_project
 from pipelines.routing.analysis.health import (
     CYCLE,
     DEADLOCKS,
@@ -75,3 +77,18 @@ def test_E28_the_page_and_the_api_say_what_to_do(world: World, client: Client) -
         f"/api/owners/{keys[0]}/projects/{keys[1]}/health", headers={"Authorization": f"Bearer {secret}"}
     ).json()
     assert {each["key"] for each in told if each["alert"]} == {"escalation_rate"}
+
+
+def test_insights_of_a_project_tell_how_long_its_stations_take(world: World) -> None:
+    on = {"id": "on", "to": "ship", "gates": ["review"]}
+    build = station("build", on, name="Build it")
+    task = world.start(world.line(stations=[build, "ship"], gates=[{"key": "review"}]))
+    world.report(task)
+    world.vote(task)
+    world.start(world.line(key="other", stations=["build"]))
+    [times] = of_project(world.project, timezone.now() - timedelta(days=1))
+    assert (times.line, times.key, times.name) == ("line", "build", "Build it")
+    assert [each.count for each in (times.waiting, times.working, times.gates) if each] == [1, 1, 1]
+    assert of_project(world.project, timezone.now()) == []
+    page = as_(world.viewer).get(reverse("project-health", args=[world.project.owner.key, world.project.key]))
+    assert re.search(r"Station times.*Build it.*lines/line/.*median", page.content.decode(), re.DOTALL)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines.models import Incident, Project
 from pipelines.queries import health as query
+from pipelines.queries import times
 from pipelines.routing.analysis.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
@@ -33,6 +34,7 @@ class FigureRow:
 @require_safe
 def health(request: SignedIn, project: Project) -> HttpResponse:
     keys = (project.owner.key, project.key)
+    now = timezone.now()
     incidents = Incident.objects.filter(task__project=project).select_related("task__project", "escalation")
     return show(
         request,
@@ -40,7 +42,8 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         project=project,
         section="insights",
         trail=crumbs((project.name or project.key, reverse("lines", args=keys)), _("Insights")),
-        rows=[_row(figure) for figure in query.figures(project, timezone.now())],
+        rows=[_row(figure) for figure in query.figures(project, now)],
+        stations=times.of_project(project, now - query.MONTH)[:MOST],
         incidents=[
             (each, late_words(each.escalation.role, each.escalation.trigger))
             for each in incidents.order_by("-opened_at")[:MOST]

@@ -1,0 +1,84 @@
+"""How long outcomes wait, are worked on and are held at gates, station by station: what half of them take, and nine of
+ten, counted by the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from pipelines.models import Line, Project, VersionStation
+
+SPREAD = "count(*), percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM {})::float8)"
+
+# `{jobs}`: the jobs that count, as `job`, each with its `task`; `{by}`: what they are counted by.
+WAITING = f"""SELECT {{by}}, {SPREAD.format("job.started_at - job.created_at")}
+FROM {{jobs}} WHERE job.started_at IS NOT NULL AND job.kind <> 'manual' AND job.purpose = 'station' GROUP BY {{by}}"""
+
+WORKING = f"""SELECT {{by}}, {SPREAD.format("job.ended_at - coalesce(job.started_at, job.created_at)")}
+FROM {{jobs}} WHERE job.ended_at IS NOT NULL AND job.purpose = 'station' GROUP BY {{by}}"""
+
+AT_GATES = f"""SELECT {{by}}, {SPREAD.format("visit.decided_at - visit.opened_at")}
+FROM {{jobs}} JOIN pipelines_gatevisit visit ON visit.job_id = job.id
+WHERE visit.decided_at IS NOT NULL GROUP BY {{by}}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Seconds of `count` times."""
+
+    count: int
+    median: float
+    p90: float
+
+
+@dataclass(frozen=True, slots=True)
+class StationTimes:
+    """`waiting` until it was started, `working` until it reported, `gates`: at gates with its outcome."""
+
+    line: str
+    line_name: str
+    key: str
+    name: str
+    waiting: Spread | None
+    working: Spread | None
+    gates: Spread | None
+
+    @property
+    def total(self) -> float:
+        """About what an outcome takes here, in seconds."""
+        return sum(each.median for each in (self.waiting, self.working, self.gates) if each)
+
+
+def of_project(project: Project, since: datetime) -> list[StationTimes]:
+    """The stations of what is live, where jobs began since then; where an outcome takes longest comes first."""
+    waiting, working, gates = (_of_project(sql, project, since) for sql in (WAITING, WORKING, AT_GATES))
+    live = Line.objects.filter(project=project, live__isnull=False).values("live")
+    stations = VersionStation.objects.filter(version__in=live)
+    rows = stations.values_list(
+        "version__line_id", "version__line__key", "version__line__name", "key", "name"
+    )
+    found = [
+        StationTimes(
+            line, line_name, key, name or key, *(each.get((pk, key)) for each in (waiting, working, gates))
+        )
+        for pk, line, line_name, key, name in rows
+    ]
+    return sorted((each for each in found if each.total), key=lambda each: each.total, reverse=True)
+
+
+def _of_project(sql: str, project: Project, since: datetime) -> dict[tuple[int, str], Spread]:
+    jobs = """pipelines_job job JOIN pipelines_task task
+        ON task.id = job.task_id AND task.project_id = %(project)s AND job.created_at > %(since)s"""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.format(by="task.line_id, job.station", jobs=jobs), {"project": project.pk, "since": since}
+        )
+        return {(line, key): Spread(count, *spread) for line, key, count, spread in cursor.fetchall()}
+
+
+def spreads(rows: Iterable[tuple[Any, ...]]) -> dict[str, Spread]:
+    return {key: Spread(count, *spread) for key, count, spread in rows}
