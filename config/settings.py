@@ -247,6 +247,8 @@ DATABASES = {
 COSTLY_AT_ONCE = env.number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
 COSTLY_SECONDS = env.number("GATELINE_COSTLY_SECONDS", 60)
 ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
+# Wrong tokens, and wrong links of invitations, a minute from each address; beyond it the answer is 429.
+GUESSES_PER_MINUTE = 20
 
 # The live bus
 REDIS_URL = env.text("REDIS_URL")

@@ -15,6 +15,8 @@ from pipelines import accounts
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Forbidden
 from pipelines.models import ApiToken, User
+from pipelines.web.shell.anonymous import wrong_tokens
+from pipelines.web.shell.turns import TooMuch
 
 Caller: TypeAlias = ApiToken | User
 
@@ -29,7 +31,12 @@ class Bearer(HttpBearer):
     """`Authorization: Bearer gl_…`; `request.auth` is the ApiToken."""
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
-        return accounts.bearer(token, timezone.now())
+        """Unknown, expired and revoked tokens are answered alike. Raises TooMuch: many wrong ones from one address."""
+        found = accounts.bearer(token, timezone.now())
+        seconds = 0 if found else wrong_tokens.wait(request)
+        if seconds:
+            raise TooMuch(_("Too many wrong tokens came from this address. Wait a minute."), seconds)
+        return found
 
 
 class Session(APIKeyCookie):

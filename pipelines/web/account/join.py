@@ -17,6 +17,8 @@ from django.views.decorators.http import require_http_methods
 from pipelines.models import Invitation, User
 from pipelines.people import invitations
 from pipelines.web.account.sign_in import begin_session
+from pipelines.web.shell import errors
+from pipelines.web.shell.anonymous import wrong_invitations
 
 
 class JoinForm(BaseUserCreationForm):
@@ -37,6 +39,9 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         if request.method == "POST":
             return _join(request, found)
     except invitations.InvitationRefused:
+        seconds = wrong_invitations.wait(request)
+        if seconds:
+            return errors.too_many(request, seconds)
         return _page(request, "errors/invitation.html", status=410)
     form = None if request.user.is_authenticated else JoinForm()
     return _page(request, "account/join.html", invitation=found, form=form)

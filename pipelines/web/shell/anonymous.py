@@ -1,4 +1,5 @@
-"""People who are not signed in: so many pages a minute for each address, whatever web process answers."""
+"""People who are not signed in: so many pages a minute for each address, whatever web process answers. And wrong
+tokens and invitation links, whoever sends them."""
 
 from __future__ import annotations
 
@@ -38,36 +39,50 @@ MOST_REMEMBERED = 10_000
 UNKNOWN = "0.0.0.0"
 
 
-class AnonymousLimit:
-    """Answers 429 with `Retry-After` beyond `ANONYMOUS_PER_MINUTE`. Assets never come here; who is signed in, and calls
-    with a token, are not counted. The minute slides: the one before counts by what of it is left."""
+class PerMinute:
+    """Requests of one kind by address, as many as the setting says; 0: any number. What a process refused costs no
+    statement until it has room again."""
 
-    def __init__(self, get_response: View) -> None:
-        self.get_response = get_response
+    def __init__(self, kind: str, setting: str) -> None:
+        self._kind, self._setting = kind, setting
         self._refused: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if settings.ANONYMOUS_PER_MINUTE and _is_anonymous(request):
-            seconds = self._wait(address_of(request))
-            if seconds:
-                return errors.too_many(request, seconds)
-        return self.get_response(request)
-
-    def _wait(self, address: str) -> int:
-        """Seconds after which to ask again; 0: it may go on. Who was refused costs no statement until then."""
-        now = time.monotonic()
+    def wait(self, request: HttpRequest) -> int:
+        """Count it. Seconds after which to ask again; 0: it may go on."""
+        most: int = getattr(settings, self._setting)
+        if not most:
+            return 0
+        address, now = f"{self._kind}{address_of(request)}", time.monotonic()
         with self._lock:
             until = self._refused.get(address, 0.0)
         if until > now:
             return max(1, round(until - now))
-        seconds = excess(*counted(address), settings.ANONYMOUS_PER_MINUTE)
+        seconds = excess(*counted(address), most)
         if seconds:
             with self._lock:
                 if len(self._refused) >= MOST_REMEMBERED:
                     self._refused = {key: end for key, end in self._refused.items() if end > now}
                 self._refused[address] = now + seconds
         return seconds
+
+
+# A right token or link always works: a wrong one that somebody else sends from the same address locks nobody out.
+wrong_tokens = PerMinute("token ", "GUESSES_PER_MINUTE")
+wrong_invitations = PerMinute("join ", "GUESSES_PER_MINUTE")
+
+
+class AnonymousLimit:
+    """Answers 429 with `Retry-After` beyond `ANONYMOUS_PER_MINUTE`. Assets never come here; who is signed in, and calls
+    with a token, are not counted. The minute slides: the one before counts by what of it is left."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+        self._limit = PerMinute("", "ANONYMOUS_PER_MINUTE")
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        seconds = self._limit.wait(request) if _is_anonymous(request) else 0
+        return errors.too_many(request, seconds) if seconds else self.get_response(request)
 
 
 def _is_anonymous(request: HttpRequest) -> bool:
