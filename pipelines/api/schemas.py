@@ -25,7 +25,9 @@ class Strict(BaseModel):
 
 
 class TaskIn(Strict):
-    title: Title
+    """`title`: made from the inputs where it is left out."""
+
+    title: Title | None = None
     description: str = ""
     priority: Literal["low", "medium", "high"] = "medium"
     inputs: dict[str, Any] = {}

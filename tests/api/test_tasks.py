@@ -39,10 +39,16 @@ def test_a_machine_with_the_scope_starts_one(api: Apis) -> None:
 
 
 @pytest.mark.usefixtures("_line")
+def test_a_task_without_a_title_gets_one(world: World, api: Apis) -> None:
+    answer = api.as_(world.operator).post(START, {"inputs": {"revision": "main"}})
+    assert answer.json()["title"] == "Line: main", answer.content
+
+
+@pytest.mark.usefixtures("_line")
 @pytest.mark.parametrize(
     ("body", "path"),
     [
-        ({}, "title"),
+        ({}, "inputs.revision"),
         ({"title": "  "}, "title"),
         ({"title": "x" * 301}, "title"),
         ({"title": "x", "priority": "urgent"}, "priority"),
@@ -113,6 +119,7 @@ def test_a_line_is_made_changed_and_published(world: World, api: Apis) -> None:
         "name": "Fresh",
         "live": None,
         "draft": 1,
+        "archived": False,
     }
     assert designer.put("/lines/fresh/draft", text).status_code == 409
     assert designer.put("/lines/fresh/draft?based_on=1", text).json()["draft"] == 2

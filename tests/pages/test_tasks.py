@@ -89,6 +89,26 @@ def test_a_task_is_started_by_the_form_and_its_page_opens(world: World, signed_i
     assert "Needed by" in text(signed_in(world.operator).get(at(world, "task", first.name)))
 
 
+def test_a_title_that_is_left_as_it_is_follows_what_is_filled_in(world: World, signed_in: As) -> None:
+    fields = [
+        {"key": "app", "label": "App", "default": "web"},
+        {"key": "strict", "type": "yes_no", "default": True},
+    ]
+    address = at(world, "task-new", world.line(key="checks", name="Check", inputs=fields).line.key)
+    client = signed_in(world.operator)
+    page = text(client.get(address))
+    assert page.count('value="Check: web"') == 2
+    assert "checked" in page
+    sent = {"title": "Check: web", "default_title": "Check: web", "inputs.app": "api"}
+    client.post(address, sent)
+    task = Task.objects.get()
+    assert task.title == "Check: api"
+    assert task.inputs == {"app": "api", "strict": False}
+    client.post(address, {**sent, "title": "My own", "inputs.strict": "on"})
+    task = Task.objects.latest("pk")
+    assert (task.title, task.inputs["strict"]) == ("My own", True)
+
+
 def test_a_form_with_faults_comes_back_with_them_and_with_what_was_typed(world: World, signed_in: As) -> None:
     version = world.line(ASKING)
     answer = signed_in(world.operator).post(

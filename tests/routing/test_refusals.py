@@ -130,11 +130,26 @@ FAULTY = [
     ),
     (
         document({}, inputs=[{"key": "x", "type": "int"}]),
-        "inputs[0].type: “int” is not known (known: text, number, choice, date, repository, file, secret)",
+        "inputs[0].type: “int” is not known (known: text, long_text, number, choice, yes_no, date, repository, "
+        "revision, file, secret)",
     ),
     (
         document({}, inputs=[{"key": "x", "type": "choice"}]),
         "inputs[0].choices: a choice lists its choices, no other type does",
+    ),
+    (
+        document({}, inputs=[{"key": "x", "type": "date", "minimum": 1, "pattern": "a", "accept": [".a"]}]),
+        "inputs[0].minimum: an input of the type date has none (Types that have it: text, long_text, number.)\n"
+        "inputs[0].pattern: an input of the type date has none (Types that have it: text, long_text.)\n"
+        "inputs[0].accept: an input of the type date has none (Types that have it: file.)",
+    ),
+    (
+        document({}, inputs=[{"key": "x", "type": "number", "minimum": 3, "maximum": 2}]),
+        "inputs[0].maximum: is smaller than the minimum",
+    ),
+    (
+        document({}, inputs=[{"key": "x", "type": "file", "accept": [".csv", "image/*"]}]),
+        "inputs[0].accept: “image/*” is no ending of a file's name (Write it like .csv, in small letters.)",
     ),
     (document({}, inputs=[{"key": "x"}, {"key": "x"}]), "inputs[1]: the input “x” appears twice"),
     (station(rule=[]), "stations[0].rule: unknown key (did you mean rules?)"),

@@ -60,7 +60,7 @@ def test_the_full_document_and_the_complete_one_are_valid() -> None:
 
 BY_REFERENCE = (
     "the line has no|leads to stations|twice|share one|exists always|nest at most|JSONPath|pattern|range|"
-    "at most 1 for"
+    "at most 1 for|smaller than the minimum"
 )
 
 

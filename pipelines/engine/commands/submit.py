@@ -28,7 +28,7 @@ NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
 
 # What a task that retries another begins with; of any other it is empty.
 INHERITED = ("context", "variables", "unreadable")
-TITLE, DESCRIPTION, LABEL, LABELS = 300, 100_000, 100, 50
+DESCRIPTION, LABEL, LABELS = 100_000, 100, 50
 # What the database keeps, no clock may be able to read: another zone makes the year 10000 of the last of 9999.
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ def submit(
     version: LineVersion,
     *,
     actor: Actor,
-    title: str,
+    title: str | None = None,
     description: str = "",
     priority: str = Priority.MEDIUM,
     inputs: Mapping[str, Any] | None = None,
@@ -46,9 +46,9 @@ def submit(
     follows: Task | None = None,
     depends_on: Sequence[str] = (),
 ) -> Task:
-    """Start a task of this version's line. Inputs are checked and filled with their defaults. `depends_on`: tasks of
-    the project by name, such as WI-app-7, that have to be completed before it does any work. `due_at`: also as people
-    write it, see `inputs.moment`.
+    """Start a task of this version's line. Without a title it gets one from its inputs, which are checked and filled
+    with their defaults. `depends_on`: tasks of the project by name, such as WI-app-7, that have to be completed before
+    it does any work. `due_at`: also as people write it, see `inputs.moment`.
 
     The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
     (AEEF E13). Raises `InputError` with every problem."""
@@ -66,6 +66,8 @@ def submit(
         problems += fault.problems
     if problems:
         raise InputError(problems)
+    if title is None:
+        title = forms.default_title(version.line.name, line.inputs, filled)
     task = Task(
         project_id=version.line.project_id,
         line=version.line,
@@ -93,15 +95,16 @@ def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Proble
 
 
 def _problems(
-    title: str, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
+    title: str | None, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
 ) -> list[Problem]:
     """What is wrong with the fields that every task has."""
+    named = "-" if title is None else title
     checks = (
-        ("title", bool(title.strip()), "is required", "Say in one line what this is about."),
+        ("title", bool(named.strip()), "is required", "Say in one line what this is about."),
         (
             "title",
-            len(title) <= TITLE,
-            f"is longer than {TITLE} characters",
+            len(named) <= forms.TITLE,
+            f"is longer than {forms.TITLE} characters",
             "Put the rest into the description.",
         ),
         ("description", len(description) <= DESCRIPTION, f"is longer than {DESCRIPTION} characters", ""),
@@ -110,7 +113,7 @@ def _problems(
         ("labels", all(0 < len(each) <= LABEL for each in labels), f"have 1 to {LABEL} characters each", ""),
         (
             "title",
-            _storable(title),
+            _storable(named),
             "holds a character that cannot be stored",
             "Remove NUL and half characters.",
         ),

@@ -46,10 +46,11 @@ def _hand_over(stage: Stage, token: Token) -> None:
 def _supply(stage: Stage, token: Token, named: set[str]) -> None:
     fields = [field for field in metadata(_line(stage, token), token) if field.key in named]
     given = {field.key: made_up.value(field) for field in fields}
-    secret = next((field for field in fields if given[field.key] is None), None)
-    if secret is not None:
+    unknown = next((field for field in fields if given[field.key] is None), None)
+    if unknown is not None:
+        what = "is a secret" if unknown.type == "secret" else "has to match a pattern"
         raise NotPlayable(
-            f"{token.station} needs {secret.label or secret.key}, which is a secret: a rehearsal gives none."
+            f"{token.station} needs {unknown.label or unknown.key}, which {what}: a rehearsal gives none."
         )
     engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, given=given)
 

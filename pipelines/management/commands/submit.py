@@ -26,6 +26,7 @@ from pipelines.work import measuring, storage
 LOOK_EVERY = 0.5  # seconds
 # Somebody has to do something before such a task goes on.
 WAITS = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
+YES_NO = {"yes": "true", "no": "false"}
 STILL_OPEN = 2  # exit code of --wait when its time is up
 
 
@@ -34,7 +35,7 @@ class Command(printing.Command):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("line", help="the key of the line")
-        parser.add_argument("--title", required=True)
+        parser.add_argument("--title", help="made from the inputs where it is left out")
         parser.add_argument("--description", default="")
         parser.add_argument("--priority", default=Priority.MEDIUM, choices=Priority.values)
         parser.add_argument(
@@ -171,9 +172,9 @@ def uploaded(field: Input, path: str, project: Project, user: User) -> Any:
 
 
 def typed(field: Input, value: str) -> Any:
-    if field.type == "number":
+    if field.type in ("number", "yes_no"):
         try:
-            return json.loads(value)
+            return json.loads(YES_NO.get(value.lower(), value))
         except ValueError:
             return value  # the form says what is wrong with it
     if field.type == "repository" and value and Path(value).is_dir():

@@ -2,30 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import NOWHERE, Around, Written, declared
-from pipelines.routing.document.fields.plain import Anything, Choice, Flag, Key, Text, Texts, extra
+from pipelines.routing.document.fields.plain import Anything, Choice, Count, Flag, Key, Text, Texts, extra
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Problems, Reader
+from pipelines.routing.document.operators import OperandError, compile_pattern
+from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
+TEXT: Final = "text"
 TYPES: Final = {
     "text": _("Text"),
+    "long_text": _("Long text"),
     "number": _("Number"),
     "choice": _("Choice"),
+    "yes_no": _("Yes or no"),
     "date": _("Date"),
     "repository": _("Repository"),
+    "revision": _("Branch, tag or commit"),
     "file": _("File"),
     "secret": _("Secret, by its name"),
 }
+RULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "choices": ("choice",),
+    "minimum": ("text", "long_text", "number"),
+    "maximum": ("text", "long_text", "number", "file"),
+    "pattern": ("text", "long_text"),
+    "accept": ("file",),
+}
+"""What bounds the value, and the types that have it."""
+FARTHEST: Final = 10**12
+ENDING: Final = re.compile(r"^\.[a-z0-9][a-z0-9.+_-]{0,19}$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endings(Texts):
+    """Of the names of files: `.csv`."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = super().read(reader, key, around)
+        for ending in found:
+            if not ENDING.fullmatch(ending):
+                wrong = _("%(ending)s is no ending of a file's name", ending=quote(ending))
+                reader.note(key, wrong, _("Write it like .csv, in small letters."))
+        return found
+
+    def schema(self) -> Schema:
+        return schema_parts.listed({"type": "string", "pattern": ENDING.pattern})
 
 
 @dataclass(frozen=True)
 class Input:
-    """One field. `choices` are those of the type choice."""
+    """One field. Which types have `choices`, `minimum`, `maximum`, `pattern` and `accept`: `RULES`."""
 
     key: str = declared(
         Key(label=_("Key"), help=_("Templates and checks name it so: {{input.key}}.")), given=True
@@ -35,17 +69,68 @@ class Input:
     help: str = declared(Text(label=_("Help"), help=_("Shown below the field.")))
     required: bool = declared(Flag(label=_("Must be filled in")))
     choices: tuple[str, ...] = declared(Texts(label=_("Choices"), help=_("One per line"), rows=3))
+    minimum: int | None = declared(
+        Count(
+            least=-FARTHEST,
+            written=Written.UNLESS_NONE,
+            label=_("Minimum"),
+            help=_("The smallest number; of a text its characters."),
+        )
+    )
+    maximum: int | None = declared(
+        Count(
+            least=-FARTHEST,
+            written=Written.UNLESS_NONE,
+            label=_("Maximum"),
+            help=_("The largest number; of a text its characters, of a file its MiB."),
+        )
+    )
+    pattern: str = declared(
+        Text(
+            label=_("Pattern"),
+            help=_("The whole text has to match this regular expression (RE2)."),
+            code=True,
+        )
+    )
+    accept: tuple[str, ...] = declared(
+        Endings(
+            label=_("File types"), help=_("One ending per line, such as .csv. Empty takes any file."), rows=2
+        )
+    )
     default: Any = declared(Anything(fills=("default", "has_default"), label=_("Filled in from the start")))
     has_default: bool = False
     extra: Mapping[str, Any] = declared(extra())
 
 
 def _check(reader: Reader, around: Around) -> None:
-    if (reader.values["type"] == "choice") != bool(reader.values["choices"]):
+    said = reader.values
+    if (said["type"] == "choice") != bool(said["choices"]):
         reader.note("choices", _("a choice lists its choices, no other type does"))
+    for rule, types in RULES.items():
+        if rule != "choices" and said["type"] not in types and reader.has(rule):
+            has = _("Types that have it: %(types)s.", types=", ".join(types))
+            reader.note(rule, _("an input of the type %(type)s has none", type=said["type"]), has)
+    if None not in (said["minimum"], said["maximum"]) and said["minimum"] > said["maximum"]:
+        reader.note("maximum", _("is smaller than the minimum"))
+    try:
+        compile_pattern(said["pattern"])
+    except OperandError as error:
+        reader.note("pattern", str(error))
 
 
-INPUT: Final = Record.of(Input, name="input", check=_check)
+def _only(rule: str, types: tuple[str, ...]) -> Schema:
+    """Other types do not have it; an absent type is a text."""
+    others = {"properties": {"type": {"enum": [each for each in TYPES if each not in types]}}}
+    said = {} if TEXT not in types else {"required": ["type"]}
+    return {"if": {**others, **said}, "then": {"not": {"required": [rule]}}}
+
+
+INPUT: Final = Record.of(
+    Input,
+    name="input",
+    check=_check,
+    rules={"allOf": [_only(rule, types) for rule, types in RULES.items() if rule != "choices"]},
+)
 
 
 def read_inputs(rows: Any) -> tuple[Input, ...]:

@@ -15,20 +15,39 @@ TEXT = "made-up"
 FILE: Mapping[str, str] = {"name": "made-up.txt", "digest": hashlib.sha256(TEXT.encode()).hexdigest()}
 FORMS = 16
 """Ways to fill in one form that are tried."""
-_TYPES: Mapping[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "date": (str,)}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "text": (str,),
+    "long_text": (str,),
+    "number": (int, float),
+    "date": (str,),
+    "revision": (str,),
+}
 
 
 def value(field: Input) -> Any:
-    """Of one field that has no default; None for a secret, which nobody can make up."""
+    """Of one field that has no default, within its bounds; None for a secret, which nobody can make up, and for a text
+    that has to match a pattern."""
+    if field.type in ("text", "long_text"):
+        return None if field.pattern else _text(field)
     known = {
-        "number": 1,
+        "number": _number(field),
         "date": "2026-01-31",
         "choice": next(iter(field.choices), ""),
+        "yes_no": True,
         "repository": "https://example.org/made-up.git",
-        "file": dict(FILE),
+        "file": {**FILE, "name": f"made-up{next(iter(field.accept), '.txt')}"},
         "secret": None,
     }
     return known.get(field.type, TEXT)
+
+
+def _number(field: Input) -> int:
+    least = max(1, field.minimum or 1)
+    return least if field.maximum is None else min(least, field.maximum)
+
+
+def _text(field: Input) -> str:
+    return TEXT.ljust(field.minimum or 0, "-")[: field.maximum]
 
 
 # Forms
@@ -75,12 +94,17 @@ def _ways(field: Input) -> tuple[Any, ...]:
         return (field.default,)
     if not field.required:
         return (None,)
-    if field.type == "secret":
+    if field.type == "yes_no":
+        return (True, False)
+    made = value(field)
+    if made is None:
         return ()
-    return field.choices if field.type == "choice" else (value(field),)
+    return field.choices if field.type == "choice" else (made,)
 
 
 def _fits(field: Input, said: Any) -> bool:
     if field.type == "choice":
         return said in field.choices
+    if field.type == "yes_no":
+        return isinstance(said, bool)
     return not isinstance(said, bool) and isinstance(said, _TYPES.get(field.type, (str, dict)))

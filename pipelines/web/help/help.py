@@ -29,8 +29,8 @@ AROUND = 90
 SHORTEST = 3
 """Characters of a word that is looked for, where there is a longer one."""
 FOR_USERS = (
-    "demo", "projects", "drawing", "kinds", "secrets", "rules", "gates", "testing", "watching", "versions", "people",
-    "escalations", "lint", "workers", "operating", "api",
+    "demo", "projects", "drawing", "kinds", "start-forms", "secrets", "rules", "gates", "testing", "watching",
+    "versions", "people", "escalations", "lint", "workers", "operating", "api",
 )  # fmt: skip
 """Pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""
 

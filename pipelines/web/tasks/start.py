@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
-from pipelines.engine.commands.inputs import known_secrets
+from pipelines.engine.commands.inputs import default_title, known_secrets
 from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
 from pipelines.queries import versions
@@ -65,16 +65,37 @@ class StartField:
     @property
     def control(self) -> str:
         """Which HTML control fits the type."""
-        known = ("number", "date", "choice", "file", "secret")
+        known = ("long_text", "number", "date", "choice", "yes_no", "file", "secret")
         return self.input.type if self.input.type in known else "text"
 
     @property
+    def is_code(self) -> bool:
+        return self.input.type in ("repository", "revision")
+
+    @property
     def help(self) -> str:
-        """What the line says, and which folders a repository may be in."""
-        if self.input.type != "repository":
-            return self.input.help
-        roots = ", ".join(map(str, settings.REPOSITORY_ROOTS))
-        return f"{self.input.help} {_('Folders the worker may read: %s.') % (roots or _('none'))}".strip()
+        """What the line says, and what the field takes."""
+        return " ".join(filter(None, (self.input.help, *self._bounds())))
+
+    def _bounds(self) -> Iterator[str]:
+        field = self.input
+        if field.type == "repository":
+            roots = ", ".join(map(str, settings.REPOSITORY_ROOTS))
+            yield _("Folders the worker may read: %s.") % (roots or _("none"))
+        if field.type == "file":
+            yield _("%(types)s, at most %(size)s MiB.") % {
+                "types": ", ".join(field.accept) or _("Any file"),
+                "size": min(field.maximum or uploads.most(), uploads.most()),
+            }
+        elif None not in (field.minimum, field.maximum):
+            yield self._unit(_("%(least)s to %(most)s")) % {"least": field.minimum, "most": field.maximum}
+        elif field.minimum is not None:
+            yield self._unit(_("At least %s")) % field.minimum
+        elif field.maximum is not None:
+            yield self._unit(_("At most %s")) % field.maximum
+
+    def _unit(self, words: str) -> str:
+        return f"{words}." if self.input.type == "number" else _("%s characters.") % words
 
     @property
     def file_name(self) -> str:
@@ -120,7 +141,10 @@ def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs")
 def value_of(field: Input, text: str) -> Any:
     if field.type == "file":
         return uploads.value_of(text)
-    text = text if field.type == "text" else text.strip()
+    if field.type == "yes_no":
+        # A box that is not ticked sends nothing.
+        return text == "on"
+    text = text if field.type in ("text", "long_text") else text.strip()
     if field.type == "number" and text:
         try:
             return int(text) if text.lstrip("+-").isdigit() and len(text) < 1000 else float(text)
@@ -182,7 +206,7 @@ def _submit(request: SignedIn, live: LineVersion, about: RelatedTasks, post: Map
     return engine.submit(
         live,
         actor=engine.Actor.person(request.user),
-        title=post.get("title", ""),
+        title=_title(post),
         description=post.get("description", "").replace("\r\n", "\n"),
         priority=post.get("priority", Priority.MEDIUM),
         labels=_several(post.get("labels", "")),
@@ -191,6 +215,12 @@ def _submit(request: SignedIn, live: LineVersion, about: RelatedTasks, post: Map
         inputs=given(versions.parsed(live).inputs, post),
         follows=about.follows,
     )
+
+
+def _title(post: Mapping[str, str]) -> str | None:
+    """None where the form's own was left: then it is made from what was filled in."""
+    title = post.get("title", "")
+    return None if title and title == post.get("default_title") else title
 
 
 def _several(text: str) -> list[str]:
@@ -248,6 +278,8 @@ def _page(
 ) -> HttpResponse:
     project = lines.get(request, line.project, line.key).project
     inputs = versions.parsed(line.live).inputs if line.live else ()
+    usual = {each.key: each.default for each in inputs if each.has_default}
+    titled = default_title(line.name, inputs, usual)
     known = {*OWN, *(f"inputs.{each.key}" for each in inputs)}
     own = {
         name: [_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
@@ -262,7 +294,8 @@ def _page(
         status=422 if problems else 200,
         line=line,
         about=about,
-        typed=typed or {"priority": Priority.MEDIUM},
+        typed={"title": titled, **(typed or {"priority": Priority.MEDIUM})},
+        default_title=titled,
         faults=own,
         other_faults=[str(each) for each in problems if each.path.partition("[")[0] not in known],
         fields=fields_of(inputs, typed, problems, reach=Reach(project.owner_id, project.pk, line.pk)),

@@ -52,7 +52,12 @@ def take(
 
 
 def _too_large() -> str:
-    return _("is larger than %(most)s MiB") % {"most": settings.UPLOAD_BYTES // 1024 // 1024}
+    return _("is larger than %(most)s MiB") % {"most": most()}
+
+
+def most() -> int:
+    """How large a file may be that is uploaded, in MiB."""
+    return int(settings.UPLOAD_BYTES) // 1024 // 1024
 
 
 def value_of(text: str) -> Any:

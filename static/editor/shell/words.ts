@@ -377,6 +377,8 @@ const WORDS = {
   testValues: gettext('A value that is JSON is read as such: 2 is a number, "2" a text.'),
   testReport: gettext("Report it"),
   testNothing: gettext("Not set"),
+  testYes: gettext("Yes"),
+  testNo: gettext("No"),
   testInputs: gettext("Inputs of the start form"),
   testNoLine: gettext("This draft cannot be simulated yet. Fix these first:"),
   testDiffers: gettext("Since the edit, step %s is routed differently"),

@@ -39,6 +39,7 @@ function One({
   const shown = value === undefined ? "" : String(value);
   const take = (text: string): void => {
     if (text === "") onChange(undefined);
+    else if (input.type === "yes_no") onChange(text === "true");
     else onChange(input.type === "number" && Number.isFinite(Number(text)) ? Number(text) : text);
   };
   return (
@@ -53,6 +54,21 @@ function One({
             <option key={choice}>{choice}</option>
           ))}
         </select>
+      ) : input.type === "yes_no" ? (
+        <select id={id} className="input" value={shown} onChange={(event) => take(event.target.value)}>
+          <option value="">{say("testNothing")}</option>
+          <option value="true">{say("testYes")}</option>
+          <option value="false">{say("testNo")}</option>
+        </select>
+      ) : input.type === "long_text" ? (
+        <textarea
+          id={id}
+          className="input"
+          rows={3}
+          value={shown}
+          placeholder={input.default === null ? undefined : String(input.default)}
+          onChange={(event) => take(event.target.value)}
+        />
       ) : (
         <input
           id={id}

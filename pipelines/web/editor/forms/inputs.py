@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pipelines.engine.commands.inputs import fault_of
 from pipelines.models import Priority
 from pipelines.routing.basics.problems import join
-from pipelines.routing.document.inputs import INPUT, read_inputs
+from pipelines.routing.document.inputs import INPUT, RULES, TEXT, read_inputs
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, unplaced
@@ -32,15 +32,20 @@ from pipelines.web.editor.forms.form import (
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.tasks import start
 
+LONG_TEXT = "long_text"
+PLAIN = (TEXT, LONG_TEXT, "date", "repository", "revision", "secret", "choice")
+"""Types whose default is typed as it stands."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Type(ChoiceField):
-    """Of an input. What only a choice has goes when it is none any more."""
+    """Of an input. Bounds that the new type does not have go."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         changed = super().written(fragment, typed)
-        if typed and typed[0] != "choice":
-            changed = places.put(changed, (*self.at[:-1], "choices"), places.MISSING)
+        for rule, types in RULES.items():
+            if typed and typed[0] not in types:
+                changed = places.put(changed, (*self.at[:-1], rule), places.MISSING)
         return changed
 
 
@@ -65,20 +70,27 @@ def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
 
 def _row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
     kind = places.get(fragment, (*at, "type"))
-    choices = places.get(fragment, (*at, "choices"))
+    absent = [
+        rule
+        for rule, types in RULES.items()
+        if (TEXT if kind is places.MISSING else kind) not in types
+        and places.get(fragment, (*at, rule)) is places.MISSING
+    ]
     found: list[FormField | Rows] = [
         control(INPUT, at, "label"),
         control(INPUT, at, "key", covers=(places.name(at),)),
         control(INPUT, at, "type", Type),
     ]
-    if kind == "choice" or choices is not places.MISSING:
+    if "choices" not in absent:
         found.append(control(INPUT, at, "choices"))
-    text = kind in ("text", "date", "repository", "secret", "choice", places.MISSING)
-    found += [
-        control(INPUT, at, "required"),
-        control(INPUT, at, "default", TextField) if text else control(INPUT, at, "default", words=True),
-    ]
-    return [*found, *unplaced(INPUT, at, found, but=("choices",))]
+    found += [control(INPUT, at, "required"), _default(at, kind)]
+    return [*found, *unplaced(INPUT, at, found, but=absent)]
+
+
+def _default(at: Place, kind: Any) -> FormField:
+    if kind not in (*PLAIN, places.MISSING):
+        return control(INPUT, at, "default", words=True)
+    return control(INPUT, at, "default", TextField, **({"rows": 3} if kind == LONG_TEXT else {}))
 
 
 def wrong_defaults(fragment: Fragment, at: Place) -> list[Problem]:
