@@ -1,7 +1,7 @@
 # make run [PORT=8123]   set up what is missing and start; the first start prints a sign-in link
 # make test [ARGS=…]     the suite (ARGS goes to pytest)
 # make check             format, lint, types, import layers, unit tests, design tokens
-# make soak · make bench   kills, races and floods · the figures of docs/operating.md
+# make soak · make bench   kills, races and floods · the figures of docs/proof.md
 # make clean             removes what set-up, build and tests made; the state in .gateline stays
 PYTHON ?= python3
 export PORT HOST
