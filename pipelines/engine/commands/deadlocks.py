@@ -9,15 +9,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from pipelines.engine.commands import manual_actions
+from pipelines.engine.commands.answers import RoleAnswer, asked, refuse_second
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, settle, situation
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.holds import each_of, joined, paused_by
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import effects, escalations, roles
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.pausing import hold, is_paused_by, let_go, pause
@@ -29,6 +29,7 @@ from pipelines.routing.decide.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
 from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
+"""Of a person who resolves one; only what timed out gets an output."""
 LAST = 10
 
 # Found
@@ -137,15 +138,8 @@ def questions(project_id: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class DeadlockAnswer:
-    user: User
-    word: str
-    reason: str
+class DeadlockAnswer(RoleAnswer):
     output: Any
-
-    @property
-    def actor(self) -> Actor:
-        return Actor.person(self.user)
 
 
 def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, output: Any = None) -> Task:
@@ -162,20 +156,13 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
 
 
 def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
-    found = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
-    if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
-        raise NotFound()
-    if not roles.may_answer(found.task.project_id, found.role, answer.user):
-        raise Forbidden(f"This is for {found.role}.")
-    if answer.word not in WORDS or (answer.word == "output" and found.kind != TIMEOUT):
-        raise Invalid.at("word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS)}.")
-    if not answer.reason:
-        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    known = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
+    offered = WORDS if known is None or known.kind == TIMEOUT else WORDS[1:]
+    found = asked(known, answer, WORDS, offered)
     batch = Batch.of_tasks(*found.tasks.values_list("pk", flat=True))
     task = batch.tasks[found.task_id]
     found = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
-    if found.state != Deadlock.State.OPEN:
-        raise Conflict("This was resolved already.", by=str(found.resolved_by or ""), at=found.resolved_at)
+    refuse_second(found)
     found.resolved_by, found.answer = answer.user, answer.reason
     close(batch, found, answer.word)
     _told(batch, found, answer)

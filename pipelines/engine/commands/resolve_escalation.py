@@ -8,14 +8,15 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
+from pipelines.engine.commands.answers import RoleAnswer, asked, refuse_second
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, of_now, settle
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves import effects, escalations, roles
+from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
@@ -29,15 +30,8 @@ DEADLOCK = "deadlock"
 
 
 @dataclass(frozen=True)
-class EscalationAnswer:
-    user: User
-    word: str
-    reason: str
+class EscalationAnswer(RoleAnswer):
     route: str
-
-    @property
-    def actor(self) -> Actor:
-        return Actor.person(self.user)
 
 
 def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalation:
@@ -78,24 +72,14 @@ def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: s
 
 
 def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
-    found = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
-    if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
-        raise NotFound()
-    if not roles.may_answer(found.task.project_id, found.role, answer.user):
-        raise Forbidden(f"This is for {found.role}.")
-    if answer.word not in WORDS_TO_RESOLVE:
-        raise Invalid.at(
-            "word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS_TO_RESOLVE)}."
-        )
-    if not answer.reason:
-        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    known = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
+    found = asked(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
     if answer.route and answer.word not in ROUTED:
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
     batch = Batch.of_tasks(found.task_id)
     task = batch.tasks[found.task_id]
     found = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
-    if found.state != Escalation.State.OPEN:
-        raise Conflict("This was resolved already.", by=str(found.resolved_by or ""), at=found.resolved_at)
+    refuse_second(found)
     _go(batch, task, found, answer)
     batch.flush()
     if answer.word == "cancel":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from pipelines import engine
-from pipelines.models import Deadlock, Escalation, Project
+from pipelines.models import Deadlock, Escalation, Project, Task
 from pipelines.web.shell.forms import Escalated, Resolved, Unlocked, first_fault
 from pipelines.web.shell.page import SignedIn, in_project
 from pipelines.web.tasks import task as tasks
@@ -33,26 +34,26 @@ def escalate(request: SignedIn, project: Project, wi: str) -> HttpResponse:
 @in_project("view")
 @require_POST
 def resolve(request: SignedIn, project: Project, wi: str, escalation: UUID) -> HttpResponse:
-    """Whoever is of the role may; the engine settles it."""
     task = tasks.get(request, project, wi)
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise Http404
-    form, kept = Resolved(request.POST), typed(request, "reason", _("Reason"))
-    if not form.is_valid():
-        return refused(request, task, first_fault(form), kept)
-    do = partial(engine.resolve, escalation, user=request.user, **form.said)
-    return act(request, task, do, _("Resolved"), kept)
+    return _answer(request, task, Resolved(request.POST), partial(engine.resolve, escalation))
 
 
 @in_project("view")
 @require_POST
 def unlock(request: SignedIn, project: Project, wi: str, deadlock: UUID) -> HttpResponse:
-    """Whoever is of the role resolves a deadlock; the engine settles it."""
     task = tasks.get(request, project, wi)
     if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
         raise Http404
-    form, kept = Unlocked(request.POST), typed(request, "reason", _("Reason"))
+    return _answer(request, task, Unlocked(request.POST), partial(engine.resolve_deadlock, deadlock))
+
+
+def _answer(
+    request: SignedIn, task: Task, form: Resolved | Unlocked, resolve: Callable[..., Task]
+) -> HttpResponse:
+    """Whoever is of the role may; the engine settles it."""
+    kept = typed(request, "reason", _("Reason"))
     if not form.is_valid():
         return refused(request, task, first_fault(form), kept)
-    do = partial(engine.resolve_deadlock, deadlock, user=request.user, **form.said)
-    return act(request, task, do, _("Resolved"), kept)
+    return act(request, task, partial(resolve, user=request.user, **form.said), _("Resolved"), kept)

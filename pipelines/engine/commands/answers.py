@@ -1,0 +1,46 @@
+"""What the answers to an escalation and to a deadlock have in common: one of the role gives it, once, in a word that is
+offered, with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves import roles
+from pipelines.models import Deadlock, Escalation, User
+
+Asked = TypeVar("Asked", Escalation, Deadlock)
+
+
+@dataclass(frozen=True)
+class RoleAnswer:
+    user: User
+    word: str
+    reason: str
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.person(self.user)
+
+
+def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offered: Collection[str]) -> Asked:
+    """What is answered. `words`: all that there are; `offered`: those of them that may be said here. Raises NotFound
+    (none such, or a stranger), Forbidden (for another role), Invalid (path `word` or `reason`)."""
+    if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
+        raise NotFound()
+    if not roles.may_answer(found.task.project_id, found.role, answer.user):
+        raise Forbidden(f"This is for {found.role}.")
+    if answer.word not in offered:
+        raise Invalid.at("word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(words)}.")
+    if not answer.reason:
+        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    return found
+
+
+def refuse_second(found: Escalation | Deadlock) -> None:
+    """Raises Conflict where it was resolved already."""
+    if found.resolved_at is not None:
+        raise Conflict("This was resolved already.", by=str(found.resolved_by or ""), at=found.resolved_at)
