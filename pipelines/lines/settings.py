@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import count
 from typing import Any
 
 from django.db import transaction
@@ -15,6 +14,7 @@ from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.lines.publishing import moment, replace_draft
 from pipelines.models import Line, Project, Scenario, User
+from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.problems import DocumentError
 
 LONGEST_NAME = 200
@@ -89,8 +89,7 @@ def duplicate(line: Line, to: Project, *, by: User) -> Line:
     see), Conflict (the project is archived, or somebody took the key meanwhile)."""
     access.require(by, "view", line.project)
     taken = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
-    keys = (line.key if number == 1 else f"{line.key[:56]}-{number}" for number in count(1))
-    key = next(each for each in keys if each not in taken)
+    key = line.key if line.key not in taken else free_key(line.key[:56], {*taken, line.key[:56]})
     text = line.draft_text if key == line.key else ""
     with transaction.atomic():
         made = publishing.create_line(to, key, line.name, text or {**line.draft, "key": key}, by)

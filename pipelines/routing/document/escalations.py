@@ -34,6 +34,17 @@ ROUTED: Final = ("route", "choose")
 LONGEST: Final = 100
 """Characters of a trigger or a role."""
 
+OF_THE_ENGINE: Final = (
+    "no_match",
+    "on_failure",
+    "compose_failed",
+    "RetryLimitExceeded",
+    "contradiction",
+    "gate_overdue",
+    "deadlock",
+)
+"""The triggers that a line brings about by itself."""
+
 REVIEW: Final = "review"
 """The trigger of a review that is convened."""
 

@@ -13,9 +13,17 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import Reader
-from pipelines.routing.document.work.keys import PROMPT, ChoiceKey, Json, TextKey, TextsIn, Work, WorkKey
+from pipelines.routing.document.work.keys import (
+    PROMPT,
+    ChoiceKey,
+    Json,
+    TextKey,
+    ValuesByName,
+    Work,
+    WorkKey,
+)
 from pipelines.routing.document.work.kind import NotBoth
-from pipelines.routing.document.work.references import named, read_reference, reference_schemas
+from pipelines.routing.document.work.references import read_reference, reference_schemas
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}\Z")
@@ -46,7 +54,7 @@ class Address(TextKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Headers(WorkKey):
+class Headers(ValuesByName):
     """Each a line of text, or a secret or variable that the worker fills in."""
 
     rows: int = 2
@@ -70,15 +78,6 @@ class Headers(WorkKey):
             "propertyNames": {"pattern": f"^{HEADER.pattern.replace(chr(92) + 'Z', '$')}"},
             "additionalProperties": {"anyOf": [line, *reference_schemas()]},
         }
-
-    def templates(self, value: Any, path: str) -> TextsIn:
-        for name, said in (value or {}).items():
-            if type(said) is str:
-                yield join(path, name), said
-
-    def references(self, value: Any, kind: str) -> Iterator[str]:
-        """Whoever publishes a secret needs the permission `execute`."""
-        yield from named(value, kind)
 
 
 ADDRESS = Address(

@@ -160,7 +160,21 @@ class ArgumentsKey(plain.Texts, WorkKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnvironmentKey(plain.Object, WorkKey):
+class ValuesByName(WorkKey):
+    """Values by name, each a template, or a secret or variable that the worker fills in."""
+
+    def templates(self, value: Any, path: str) -> TextsIn:
+        for name, said in (value or {}).items():
+            if type(said) is str:
+                yield join(path, name), said
+
+    def references(self, value: Any, kind: str) -> Iterator[str]:
+        """Whoever publishes a secret needs the permission `execute`."""
+        yield from named(value, kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentKey(plain.Object, ValuesByName):
     """Names of variables, and their values: each a text, or a secret or variable that the worker fills in."""
 
     rows: int = 2
@@ -180,14 +194,6 @@ class EnvironmentKey(plain.Object, WorkKey):
             **super().schema(),
             "additionalProperties": {"anyOf": [schema_parts.TEXT, *reference_schemas()]},
         }
-
-    def templates(self, value: Any, path: str) -> TextsIn:
-        for name, said in (value or {}).items():
-            if type(said) is str:
-                yield join(path, name), said
-
-    def references(self, value: Any, kind: str) -> Iterator[str]:
-        yield from named(value, kind)
 
 
 def texts_in(value: Any, path: str) -> TextsIn:

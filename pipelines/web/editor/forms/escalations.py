@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.basics.durations import written
-from pipelines.routing.document.escalations import ESCALATION, PRESETS
+from pipelines.routing.document.escalations import ESCALATION, OF_THE_ENGINE, PRESETS
 from pipelines.routing.document.policy import Policy
 from pipelines.routing.sentences.escalations import trigger_words
 from pipelines.web.editor.forms.declared import control, unplaced
@@ -17,16 +17,7 @@ from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, fi
 from pipelines.web.editor.forms.limits import knob, roles
 from pipelines.web.editor.forms.places import Place
 
-TRIGGERS = (
-    "no_match",
-    "on_failure",
-    "compose_failed",
-    "RetryLimitExceeded",
-    "contradiction",
-    "gate_overdue",
-    "contract_violation",
-    "deadlock",
-)
+TRIGGERS = (*OF_THE_ENGINE, "contract_violation")
 
 
 def of_line(usual: Policy, preset: str, setting: Setting) -> Section:

@@ -10,19 +10,11 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.triggers import cannot, escalates
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.escalations import OF_THE_ENGINE
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "unused-escalation"
-OF_THE_ENGINE = (
-    "no_match",
-    "on_failure",
-    "compose_failed",
-    "RetryLimitExceeded",
-    "contradiction",
-    "gate_overdue",
-    "deadlock",
-)
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
