@@ -62,6 +62,7 @@ def annotated(made: Repository, commit: str) -> bytes:
     return tag.id
 
 
+@pytest.mark.smoke(1)
 def test_it_finds_a_commit_that_no_branch_leads_to(either: Workspace, repository: Make) -> None:
     made = repository({"a.txt": "first"})
     first = made.git.head().decode()
@@ -70,10 +71,12 @@ def test_it_finds_a_commit_that_no_branch_leads_to(either: Workspace, repository
     assert either.files() == {"a.txt": b"first"}
 
 
+@pytest.mark.smoke(1)
 def test_it_reads_a_bare_repository(either: Workspace, repository: Make) -> None:
     assert either.checkout(repository(GOOD, bare=True)).code == 0
 
 
+@pytest.mark.smoke(1)
 def test_it_keeps_modes_links_and_odd_names(either: Workspace, repository: Make) -> None:
     odd = '-o\n`rm`; é \\ "q".txt'
     made = repository({"run.sh": "#!/bin/sh\n", "link": "-> run.sh", odd: "x", "crlf.txt": "a\r\nb\n"})
@@ -89,12 +92,14 @@ def left_out(done: Done) -> dict[str, str]:
     return {entry["path"]: entry["why"] for entry in done.output["left_out"]}
 
 
+@pytest.mark.smoke(1)
 def test_a_name_that_no_workspace_keeps_is_left_out_and_named(either: Workspace, repository: Make) -> None:
     done = either.checkout(repository({os.fsdecode(b"\xff.txt"): "x", "é.txt": "x"}))
     assert left_out(done) == {"\\xff.txt": "its name is not UTF-8"}
     assert list(either.files()) == ["é.txt"]
 
 
+@pytest.mark.smoke(1)
 def test_links_that_lead_outside_are_left_out_and_named(either: Workspace, repository: Make) -> None:
     links = {"a": "-> /etc/passwd", "b/c": "-> ../../../..", "d": "-> d", "e": "-> b/f", "b/f": "-> ../ok"}
     done = either.checkout(repository(links | {"ok": "x", "gone": "-> nowhere"}))
@@ -112,6 +117,7 @@ def test_a_path_that_no_checkout_may_write_is_refused(either: Workspace, reposit
     assert not (either.folder / "out").exists()
 
 
+@pytest.mark.smoke(1)
 def test_a_second_run_starts_clean(either: Workspace, repository: Make) -> None:
     made = repository({"old.txt": "x"})
     either.checkout(made)
@@ -140,6 +146,7 @@ def test_a_damaged_repository_says_so(either: Workspace, repository: Make, what:
     assert not list(either.folder.glob(".fetch-*"))
 
 
+@pytest.mark.smoke(1)
 def test_a_path_that_is_a_link_and_a_folder_leads_nowhere(either: Workspace, repository: Make) -> None:
     made = repository(GOOD)
     inside, tree = made.tree({b"b": "x"}), made.tree({b"a": "-> ../.."})
@@ -151,12 +158,14 @@ def test_a_path_that_is_a_link_and_a_folder_leads_nowhere(either: Workspace, rep
     assert not (either.folder / "b").exists()
 
 
+@pytest.mark.smoke(1)
 def test_an_empty_repository_says_so(either: Workspace, repository: Make) -> None:
     done = either.checkout(repository())
     assert done.document["failure_type"] == "no_such_revision"
     assert "no commit" in done.summary
 
 
+@pytest.mark.smoke(1)
 def test_an_unknown_revision_names_the_branches(either: Workspace, repository: Make) -> None:
     done = either.checkout(repository(GOOD), "releese")
     assert done.document["failure_type"] == "no_such_revision"
@@ -190,6 +199,7 @@ def test_it_reads_a_folder_that_belongs_to_somebody_else(workspace: Workspace, r
     assert workspace.checkout(made).code == 0
 
 
+@pytest.mark.smoke(1)
 def test_submodules_are_left_out_and_named(either: Workspace, repository: Make) -> None:
     made = repository(GOOD)
     tree = made.tree({b"a.txt": "x"})

@@ -56,6 +56,7 @@ def test_the_archive_holds_the_tree_and_its_checksums(
         subprocess.run(["sha256sum", "--check", "--strict", "MANIFEST.sha256"], cwd=out, check=True)
 
 
+@pytest.mark.wide
 def test_the_artifacts_are_listed_with_their_checksums(workspace: Workspace, repository: Make) -> None:
     checked(workspace, repository(FILES))
     done = workspace.deliver()
@@ -83,6 +84,7 @@ def test_the_same_commit_gives_the_same_archive(
     assert archive(other, other.deliver()).read_bytes() == first
 
 
+@pytest.mark.wide
 def test_the_summary_holds_all_findings(workspace: Workspace, repository: Make) -> None:
     checked(workspace, repository(FILES))
     workspace.deliver()

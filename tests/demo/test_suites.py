@@ -48,6 +48,7 @@ def test_a_suite_that_passes(tested: Tested) -> None:
     assert done.output["has_tests"] is True
 
 
+@pytest.mark.wide
 def test_a_src_layout_is_found(tested: Tested) -> None:
     done = tested({"src/sums.py": GOOD["sums.py"], "tests/test_sums.py": GOOD["tests/test_sums.py"]})
     assert done.code == 0
@@ -125,6 +126,7 @@ def test_whatever_is_missing_is_named(tested: Tested, files: dict[str, str], mis
     assert done.output["missing"] == [missing]
 
 
+@pytest.mark.wide
 def test_a_part_of_the_repository_that_is_not_built_is_told_from_a_dependency(tested: Tested) -> None:
     done = tested(
         {"fast/__init__.py": "from fast import _speedups\n", "test_a.py": "import fast._speedups\n"}
@@ -134,18 +136,21 @@ def test_a_part_of_the_repository_that_is_not_built_is_told_from_a_dependency(te
     assert "built or installed" in described.document["blockers"][0]["description"]
 
 
+@pytest.mark.wide
 def test_a_suite_that_is_broken_by_itself_is_a_failure(tested: Tested) -> None:
     done = tested({"test_a.py": "def test_it(:\n"})
     assert (done.code, done.document["verdict"]) == (2, "fail")
     assert done.document["failure_type"] == "suite"
 
 
+@pytest.mark.wide
 def test_a_fixture_that_nobody_has_is_a_failure_where_no_plugin_is_missing(tested: Tested) -> None:
     done = tested({"test_a.py": "def test_it(absent):\n    pass\n"})
     assert done.document["failure_type"] == "tests_failed"
     assert numbers(done) == (1, 0, 0, 1, 0)
 
 
+@pytest.mark.wide
 def test_options_of_absent_plugins_do_not_keep_the_tests_from_running(tested: Tested) -> None:
     done = tested(GOOD | {"pytest.ini": "[pytest]\naddopts = --absent-option=1 --strict-markers\n"})
     assert done.code == 0
@@ -159,6 +164,7 @@ def test_a_suite_that_hangs_is_stopped(tested: Tested) -> None:
     assert "3 seconds" in done.summary
 
 
+@pytest.mark.wide
 def test_a_process_that_a_suite_leaves_behind_is_not_waited_for(tested: Tested, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     test = (
@@ -171,12 +177,14 @@ def test_a_process_that_a_suite_leaves_behind_is_not_waited_for(tested: Tested, 
     assert done.code == 0
 
 
+@pytest.mark.wide
 def test_a_suite_that_leaves_without_a_word_is_a_failure(tested: Tested) -> None:
     done = tested({"test_a.py": "import os\n\n\ndef test_it():\n    os._exit(0)\n"})
     assert done.document["verdict"] == "fail"
     assert done.code != 0
 
 
+@pytest.mark.wide
 def test_a_suite_that_is_killed_keeps_its_signal(tested: Tested) -> None:
     done = tested({"test_a.py": "import os, signal\n\n\ndef test_it():\n    os.kill(os.getpid(), 9)\n"})
     assert done.code == 137
@@ -191,6 +199,7 @@ def test_only_the_chosen_tests_run(tested: Tested) -> None:
     assert numbers(tested(files, "--tests=tests/test_sums.py 'tests/test_bad.py'"))[0] == 2
 
 
+@pytest.mark.wide
 def test_a_repository_declares_which_tests_are_meant(tested: Tested) -> None:
     own = '[tool.gateline.repository-check]\ntests = ["tests/test_sums.py"]\noptions = ["-k", "adds"]\n'
     files = GOOD | {"pyproject.toml": own, "tests/test_bad.py": FAILING}
@@ -207,6 +216,7 @@ def test_paths_out_of_the_repository_are_refused(tested: Tested, tests: str) -> 
     assert (done.code, done.document["failure_type"]) == (2, "refused")
 
 
+@pytest.mark.wide
 def test_finding_nothing_where_something_was_asked_for_is_a_failure(tested: Tested) -> None:
     done = tested(GOOD, "--tests=sums.py")
     assert (done.code, done.document["failure_type"]) == (5, "suite")
@@ -231,6 +241,7 @@ def test_tests_know_nothing_of_the_line_and_cannot_speak_for_the_station(
     assert not list(workspace.folder.rglob("left.txt"))
 
 
+@pytest.mark.wide
 def test_a_configuration_around_the_workspace_is_not_used(workspace: Workspace, repository: Make) -> None:
     (workspace.folder.parent / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n")
     (workspace.folder.parent / "conftest.py").write_text("raise SystemExit(9)\n")
