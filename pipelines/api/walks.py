@@ -15,6 +15,7 @@ from pipelines.api.lookup import LINE, line_of
 from pipelines.api.schemas import Strict
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
+from pipelines.lines import scenarios
 from pipelines.queries import choosing, walks
 from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
@@ -23,7 +24,7 @@ from pipelines.routing.document.line import Line, read_line
 from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import ScenarioResult, run
-from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, read_scenario
+from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["scenarios"])
@@ -86,12 +87,7 @@ def scenario_of(asked: WalkIn, steps: list[Any], key: str = "walk", name: str = 
         "steps": steps,
         "expect": asked.expect,
     }
-    try:
-        scenario = read_scenario(document)
-    except Malformed as fault:
-        raise Invalid.at(fault.path, fault.message) from fault
-    payloads.accept(scenario.to_dict())
-    return scenario
+    return scenarios.read(document)
 
 
 # What is answered

@@ -234,16 +234,22 @@ def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
 
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
+    batch, task = of_living(task_id)
+    how = Ending(Status.CANCELLED, "cancelled", actor, "cancel", reason=reason)
+    end_everything(batch, task, batch.living(task)[0], how)
+    batch.flush()
+    return task
+
+
+def of_living(task_id: int) -> tuple[Batch, Task]:
+    """The task under its lock. Raises NotFound, Conflict (it has ended)."""
     batch = Batch.of_tasks(task_id)
     task = batch.tasks.get(task_id)
     if task is None:
         raise NotFound()
     if task.status in ENDED:
         raise Conflict("This task has already ended.", at=task.ended_at)
-    how = Ending(Status.CANCELLED, "cancelled", actor, "cancel", reason=reason)
-    end_everything(batch, task, batch.living(task)[0], how)
-    batch.flush()
-    return task
+    return batch, task
 
 
 def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:

@@ -13,12 +13,12 @@ from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, of_now, settle
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.releases import CIRCLE
-from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
+from pipelines.models import Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.recorded import again, said
 from pipelines.routing.decide.effects import once_more
@@ -48,12 +48,7 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
 
 
 def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
-    batch = Batch.of_tasks(task_id)
-    task = batch.tasks.get(task_id)
-    if task is None:
-        raise NotFound()
-    if task.status in ENDED:
-        raise Conflict("This task has already ended.", at=task.ended_at)
+    batch, task = manual_actions.of_living(task_id)
     line = versions.by_id(task.pinned_id)
     opened = escalations.open_one(batch, task, line, trigger, Actor.person(user), reason=reason)
     batch.flush()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.http import HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -16,7 +15,7 @@ from pipelines.queries import times
 from pipelines.routing.analysis.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
+from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 
 MOST = 20
 
@@ -33,7 +32,6 @@ class FigureRow:
 @in_project("view")
 @require_safe
 def health(request: SignedIn, project: Project) -> HttpResponse:
-    keys = (project.owner.key, project.key)
     now = timezone.now()
     incidents = Incident.objects.filter(task__project=project).select_related("task__project", "escalation")
     return show(
@@ -41,7 +39,7 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         "insights/health.html",
         project=project,
         section="insights",
-        trail=crumbs((project.name or project.key, reverse("lines", args=keys)), _("Insights")),
+        trail=tab_trail(project, _("Insights")),
         rows=[_row(figure) for figure in query.figures(project, now)],
         stations=times.of_project(project, now - query.MONTH)[:MOST],
         incidents=[

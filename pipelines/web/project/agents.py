@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,7 +19,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.models import Agent, Job, Project, User
 from pipelines.queries import people
 from pipelines.web.shell.forms import AgentForm, NewAgent, Reason
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, require, show
+from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
 
 LISTS = ("allowed_inputs", "allowed_outputs", "forbidden_actions", "required_checks")
 
@@ -42,18 +41,12 @@ def agents(request: SignedIn, project: Project) -> HttpResponse:
         "project/agents.html",
         project=project,
         section="settings",
-        trail=_trail(project, _("Agents")),
+        trail=tab_trail(project, _("Agents")),
         status=422 if request.method == "POST" else 200,
         form=form,
         fields=_given(form),
         owners=_owners(project),
         agents=[_row(agent, open_jobs) for agent, open_jobs in _listed(project)],
-    )
-
-
-def _trail(project: Project, label: str) -> Any:
-    return crumbs(
-        (project.name or project.key, reverse("lines", args=[project.owner.key, project.key])), label
     )
 
 
@@ -89,7 +82,7 @@ def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
         "project/agent.html",
         project=project,
         section="settings",
-        trail=_trail(project, str(found)),
+        trail=tab_trail(project, str(found)),
         status=422 if request.method == "POST" else 200,
         form=form,
         fields=_given(form) if form.is_bound else _kept(found),

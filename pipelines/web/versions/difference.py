@@ -79,7 +79,7 @@ def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
     """What the templates show of a difference, the changes up to this number."""
     if found is None:
         return {"verdict": "", "groups": [], "unknown": [], "left_out": 0}
-    shown = [*_structure(found), *_changes(found)]
+    shown = _views(found)
     groups: dict[str, list[ChangeView]] = {}
     for each in shown[:most]:
         groups.setdefault(each.place, []).append(each)
@@ -92,27 +92,13 @@ def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
     }
 
 
-def _structure(found: Difference) -> list[ChangeView]:
+def _views(found: Difference) -> list[ChangeView]:
+    """What holds for the line first, then what differs station by station."""
+    told = [(each.key, definitions.of_structural(found.pair, each), each.sample) for each in found.structure]
+    told += [(each.station, differences.of_change(found.pair, each), each.sample) for each in found.changes]
     return [
-        _shown(
-            found,
-            differences.place_of(found.pair, each.key),
-            words(definitions.of_structural(found.pair, each)),
-            each.sample,
-        )
-        for each in found.structure
-    ]
-
-
-def _changes(found: Difference) -> list[ChangeView]:
-    return [
-        _shown(
-            found,
-            differences.place_of(found.pair, each.station),
-            words(differences.of_change(found.pair, each)),
-            each.sample,
-        )
-        for each in found.changes
+        _shown(found, differences.place_of(found.pair, place), words(sentence), sample)
+        for place, sentence, sample in told
     ]
 
 
