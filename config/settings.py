@@ -310,6 +310,8 @@ STORAGES = {
 
 # A file for an input: more than this is never written to disk whole.
 UPLOAD_BYTES = env.number("GATELINE_UPLOAD_MB", 50, least=1) * 1024 * 1024
+# 0 keeps them.
+UPLOAD_DAYS = env.number("GATELINE_UPLOAD_DAYS", 90, least=0)
 FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.Limited"]
 
 # Work

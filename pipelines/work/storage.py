@@ -14,9 +14,10 @@ from typing import Any, BinaryIO
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import Storage, storages
+from django.db import IntegrityError, transaction
 
 from pipelines.models import Blob, Project, Upload
-from pipelines.work.measuring import PIECE, measure
+from pipelines.work.measuring import PIECE, Measured, measure
 
 
 def artifacts() -> Storage:
@@ -60,18 +61,34 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
 
     :raises TooLarge: more than UPLOAD_BYTES"""
     measured = measure(file, settings.UPLOAD_BYTES)
-    if not known([measured.digest]):
-        file.seek(0)
-        stored = save(artifacts(), measured.digest, file)
-        record({measured.digest: (measured.size, stored)}, now)
     plain = "".join(
         char if char.isprintable() else "_" for char in name.replace("\\", "/").rpartition("/")[2]
     )
     kept = plain[:200].strip() or "file"
-    Upload.objects.get_or_create(
-        project=project, blob_id=measured.digest, name=kept, defaults={"by": by[:200], "at": now}
-    )
+    for last in (False, True):
+        _keep(measured, file, now)
+        try:
+            with transaction.atomic():
+                Upload.objects.update_or_create(
+                    project=project,
+                    blob_id=measured.digest,
+                    name=kept,
+                    defaults={"at": now},
+                    create_defaults={"by": by[:200], "at": now},
+                )
+            break
+        except IntegrityError:
+            # The bytes were there, and have expired meanwhile.
+            if last:
+                raise
     return {"name": kept, "digest": measured.digest, "size": measured.size}
+
+
+def _keep(measured: Measured, file: BinaryIO, now: datetime) -> None:
+    if not known([measured.digest]):
+        file.seek(0)
+        stored = save(artifacts(), measured.digest, file)
+        record({measured.digest: (measured.size, stored)}, now)
 
 
 def known(digests: Iterable[str]) -> set[str]:

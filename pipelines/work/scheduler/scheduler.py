@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import structlog
 from django.db import DatabaseError, InterfaceError
+from django.utils import timezone
 from procrastinate import exceptions
 
 from pipelines.ports.terms import DRIVE, EVALUATE
+from pipelines.work import expiry
 from pipelines.work.scheduler import timers
 from pipelines.work.scheduler.queues import Queue, open_app
 from pipelines.work.scheduler.tickets import DRIVER
@@ -18,6 +20,7 @@ from pipelines.work.worker.service import TakesTickets
 
 log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
+EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
 
 
@@ -39,6 +42,7 @@ class Scheduler:
             others = [
                 asyncio.create_task(self._sweep(queue, connected_for)),
                 asyncio.create_task(self._timers()),
+                asyncio.create_task(self._expiry()),
             ]
             ended = asyncio.create_task(self._ended.wait())
             try:
@@ -81,6 +85,16 @@ class Scheduler:
             except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
                 log.warning("housekeeping_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(SWEEP_SECONDS)
+
+    async def _expiry(self) -> None:
+        """In short transactions, so that leases which expire do not wait for it."""
+        while True:
+            try:
+                while found := await self._sweeping.call(expiry.expire_some, timezone.now()):
+                    log.info("files_expired", files=found)
+            except (DatabaseError, InterfaceError, OSError) as error:
+                log.warning("expiry_waits", error=str(error).split("\n")[0])
+            await asyncio.sleep(EXPIRY_SECONDS)
 
     async def _timers(self) -> None:
         """Sleeps until the next due time; one thread and connection of its own, so that nothing makes it late."""

@@ -1,0 +1,64 @@
+"""Uploaded files that nobody needs any more: their rows, and their bytes where nothing else has the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from pipelines.models import Artifact, Blob, Snapshot, Upload
+from pipelines.work.storage import artifacts
+
+AT_ONCE = 100
+"""Files of one transaction."""
+# A task uses what its inputs name, and what a person handed over who did the work of a station.
+UNUSED = """
+SELECT u.id, u.blob_id FROM pipelines_upload u
+WHERE u.at < %(before)s AND NOT EXISTS (
+    SELECT 1 FROM pipelines_task t
+    WHERE t.project_id = u.project_id AND (t.ended_at IS NULL OR t.ended_at >= %(before)s)
+      AND (strpos(t.inputs::text, u.blob_id) > 0 OR EXISTS (
+          SELECT 1 FROM pipelines_job j WHERE j.task_id = t.id AND strpos(j.outcome::text, u.blob_id) > 0)))
+ORDER BY u.id LIMIT %(most)s FOR UPDATE OF u SKIP LOCKED"""
+
+
+def expire(now: datetime) -> int:
+    """Delete the files that were uploaded more than UPLOAD_DAYS ago and that no task uses which is open or ended later
+    than that. How many; tasks keep their names and digests."""
+    total = 0
+    while found := expire_some(now):
+        total += found
+    return total
+
+
+def expire_some(now: datetime) -> int:
+    """At most `AT_ONCE` of them, in one transaction; 0 when none is left."""
+    if not settings.UPLOAD_DAYS:
+        return 0
+    before = now - timedelta(days=settings.UPLOAD_DAYS)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(UNUSED, {"before": before, "most": AT_ONCE})
+            found: dict[int, str] = dict(cursor.fetchall())
+        # Locked before it is looked who else has the bytes: a new row for them waits, and then finds them gone.
+        blobs = list(Blob.objects.select_for_update().filter(pk__in=found.values()).order_by("pk"))
+        Upload.objects.filter(pk__in=found).delete()
+        used = _used({blob.pk for blob in blobs})
+        for blob in blobs:
+            if blob.pk not in used:
+                blob.delete()
+                transaction.on_commit(partial(artifacts().delete, blob.name))
+    return len(found)
+
+
+def _used(digests: Collection[str]) -> set[str]:
+    """Those of the digests that something else than an expired upload has."""
+    used = set(Upload.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
+    used |= set(Artifact.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
+    left = set(digests) - used
+    return used | {
+        each for each in left if Snapshot.objects.filter(manifest__contains=[{"digest": each}]).exists()
+    }
