@@ -29,6 +29,7 @@ class FileOut(BaseModel):
     PROJECT + "/files",
     response={201: FileOut, **dict.fromkeys((400, 401, 403, 404), ProblemOut)},
     summary="Upload a file for an input",
+    url_name="file-upload",
 )
 def upload(
     request: Request,

@@ -23,6 +23,7 @@ from pipelines.models import (
     Status,
     Task,
     Token,
+    Upload,
     Vote,
     Word,
 )
@@ -237,12 +238,26 @@ class TaskView:
         return [(label, value) for label, value in filled if value]
 
     @property
-    def files(self) -> list[tuple[str, str, str]]:
-        """The files that were uploaded for its inputs: key, label and name."""
-        return [
-            (each.key, each.label or each.key, str(value.get("name") or each.key))
+    def files(self) -> list[tuple[str, str, str, bool]]:
+        """The files that were uploaded for its inputs: key, label, name, and whether they are still kept."""
+        given = [
+            (each, value)
             for each in self.line.inputs
             if each.type == "file" and isinstance(value := self.task.inputs.get(each.key), dict)
+        ]
+        if not given:
+            return []
+        digests = [value.get("digest") for _input, value in given]
+        rows = Upload.objects.filter(project=self.task.project_id, blob__in=digests)
+        kept = set(rows.values_list("blob_id", flat=True))
+        return [
+            (
+                each.key,
+                each.label or each.key,
+                str(value.get("name") or each.key),
+                value.get("digest") in kept,
+            )
+            for each, value in given
         ]
 
     @property

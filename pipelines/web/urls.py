@@ -120,6 +120,7 @@ urlpatterns = [
     path(f"{TASK}events.jsonl", events.of_task, name="task-events"),
     path(f"{TASK}artifacts/<int:artifact>/", artifacts.download, name="artifact"),
     path(f"{TASK}inputs/<str:key>/", artifacts.input_file, name="task-input"),
+    path(f"{TASK}inputs/<str:key>/preview/", artifacts.preview, name="task-input-preview"),
     path(f"{TASK}jobs/<int:job>/complete/", actions.complete, name="job-complete"),
     path(f"{TASK}tokens/<int:token>/answer/", actions.answer, name="task-answer"),
     path(f"{TASK}tokens/<int:token>/handoff/", actions.handoff, name="task-handoff"),

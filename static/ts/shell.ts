@@ -21,6 +21,7 @@ import { startRoles } from "./roles";
 import { startShortcuts } from "./shortcuts";
 import { startTheme } from "./theme";
 import { startTimes } from "./time";
+import { startUploads } from "./uploads";
 import { startVisible } from "./visible";
 import { say } from "./words";
 
@@ -42,5 +43,6 @@ startCounts();
 startItems();
 startFilters();
 startRoles();
+startUploads();
 startFocus();
 startLive();

@@ -17,6 +17,11 @@ const WORDS = {
   polling: gettext("polling"),
   offline: gettext("offline"),
   ended: gettext("ended"),
+  uploaded: gettext("%s is uploaded. Choose another file to replace it."),
+  uploadFacts: gettext("%s · SHA-256 %s…"),
+  uploadFailed: gettext("The file was not uploaded. Try again."),
+  uploadType: gettext("Choose a file of the type %s."),
+  uploadLarge: gettext("The file is larger than %s MiB."),
 };
 
 export type WordName = keyof typeof WORDS;

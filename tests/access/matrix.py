@@ -159,6 +159,7 @@ GET  line-events             >          0         y       y         y         y 
 GET  project-events          >          0         y       y         y         y         y      >
 GET  artifact                >          0         y       y         y         y         y      >
 GET  task-input              >          0         y       y         y         y         y      >
+GET  task-input-preview      >          0         y       y         y         y         y      >
 GET  job-complete            >          0         -       y         y         y         y      >
 POST job-complete            >          0         -       y         y         y         y      >
 POST task-answer             >          0         -       y         y         y         y      >

@@ -244,3 +244,96 @@ def test_a_repository_that_no_worker_may_read_is_refused_with_the_roots(
     assert Task.objects.exists() == allowed
     if repository.startswith(("/etc", "{root}-")):
         assert f"is not in a folder that the worker may read: {root}" in text(answer)
+
+
+# Previews
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("content", "media", "shown"),
+    [
+        (EVIL, "application/octet-stream", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        (SVG, "application/octet-stream", "&lt;svg xmlns="),
+        (b"GIF89a=1;alert(1)//" + EVIL, "image/gif", "<img"),
+        (PNG, "image/png", "<img"),
+        (b"\xff\xd8\xff\xe0" + EVIL, "image/jpeg", "<img"),
+        (b"RIFF\0\0\0\0WEBP" + EVIL, "image/webp", "<img"),
+        (b"%PDF-1.7\0" + EVIL, "application/octet-stream", "No preview of this type"),
+        (b"\xff\xfe<\0s\0", "application/octet-stream", "No preview of this type"),
+        ("\u202etxt.exe".encode(), "application/octet-stream", "\\u202etxt.exe"),
+        ("ä".encode() * 40_000, "application/octet-stream", "The file is longer."),
+        (b"", "application/octet-stream", "<pre"),
+    ],
+)
+def test_a_preview_shows_a_file_and_runs_nothing(
+    world: World, signed_in: As, content: bytes, media: str, shown: str
+) -> None:
+    world.line(inputs=INPUTS)
+    value = _upload(world, content)
+    task = world.start(world.project.lines.get().live, inputs={"patch": value, "note": "x"})  # type: ignore[arg-type]
+    client = signed_in(world.viewer)
+    page = client.get(at(world, "task-input-preview", task.name, "patch"))
+    assert page.status_code == 200
+    assert shown in text(page)
+    assert "<script>alert" not in text(page)
+    assert "<svg xmlns" not in text(page)
+    raw = client.get(at(world, "task-input", task.name, "patch"))
+    assert raw.headers["Content-Type"] == media
+    assert raw.headers["Content-Disposition"].startswith("attachment")
+    assert raw.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in raw.headers["Content-Security-Policy"]
+    assert (
+        signed_in(world.stranger).get(at(world, "task-input-preview", task.name, "patch")).status_code == 404
+    )
+
+
+@pytest.mark.django_db
+def test_a_file_that_expired_is_named_and_not_linked(world: World, signed_in: As) -> None:
+    version = world.line(inputs=INPUTS)
+    task = world.start(version, inputs={"patch": _upload(world), "note": "x"})
+    Upload.objects.all().delete()
+    client = signed_in(world.viewer)
+    page = text(client.get(at(world, "task", task.name)))
+    assert "evil.html" in page
+    assert "expired" in page
+    assert at(world, "task-input", task.name, "patch") not in page
+    assert client.get(at(world, "task-input-preview", task.name, "patch")).status_code == 404
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_chosen_file_is_uploaded_and_shown_before_the_form_is_sent(
+    page: Page, sign_in: SignIn, world: World, tmp_path: Path
+) -> None:
+    world.line(inputs=[{"key": "patch", "type": "file", "label": "Patch", "accept": [".txt"], "maximum": 1}])
+    files = {"a.txt": EVIL, "b.exe": b"MZ", "c.txt": b"x" * (1024 * 1024 + 1)}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    sign_in(page, world.operator)
+    page.goto(at(world, "task-new", "line"))
+    form, chosen = page.get_by_role("main"), page.get_by_label("Patch")
+    for name, fault in (
+        ("b.exe", "Choose a file of the type .txt."),
+        ("c.txt", "The file is larger than 1 MiB."),
+    ):
+        chosen.set_input_files(tmp_path / name)
+        expect(form.get_by_text(fault)).to_be_visible()
+        assert not Upload.objects.exists()
+    chosen.set_input_files(tmp_path / "a.txt")
+    expect(form.get_by_text("a.txt is uploaded.")).to_be_visible()
+    expect(page.locator("[data-upload-facts]")).to_contain_text(hashlib.sha256(EVIL).hexdigest()[:12])
+    expect(page.locator("[data-upload-preview]")).to_have_text(EVIL.decode())
+    assert chosen.input_value() == ""
+    page.get_by_role("button", name="Remove").click()
+    expect(form.get_by_text("a.txt is uploaded.")).to_be_hidden()
+    chosen.set_input_files(tmp_path / "a.txt")
+    expect(form.get_by_text("a.txt is uploaded.")).to_be_visible()
+    page.get_by_role("button", name="Start the task").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("a.txt")
+    assert Task.objects.get().inputs["patch"]["size"] == len(EVIL)
+    page.get_by_role("link", name="Preview").click()
+    expect(page.locator("pre.file-text")).to_have_text(EVIL.decode())

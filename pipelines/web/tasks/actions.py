@@ -258,6 +258,7 @@ def _completion(
         station=station,
         instructions=instructions(job),
         fields=fields_of(inputs, typed, problems, AT, reach=Reach.of(task)),
+        upload_to=uploads.address(task.project),
         more=sayings(versions.by_id(job.pinned_id), station),
         typed=typed or {"result": "success"},
         faults=[problem for problem in problems if problem.path not in own],

@@ -1,19 +1,30 @@
-"""Files that jobs handed over and people uploaded: always a download, never shown as a page."""
+"""Files that jobs handed over and people uploaded: a download, or drawn on a page of ours; never a page themselves."""
 
 from __future__ import annotations
 
+import codecs
 import re
 
+from django.core.files import File
 from django.core.files.storage import storages
-from django.http import FileResponse, Http404
+from django.http import FileResponse, Http404, HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from pipelines.models import Artifact, Blob, Project, Upload
+from pipelines.models import Artifact, Blob, Project, Task, Upload
 from pipelines.routing.basics.visible import visible
-from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
 from pipelines.web.tasks import task as tasks
 
 BYTES = "application/octet-stream"
+LEAD, SHOWN = 16, 64 * 1024
+"""Bytes that tell a picture, and bytes of a text that a page shows."""
+PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
 SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 
@@ -32,20 +43,76 @@ def download(request: SignedIn, project: Project, wi: str, artifact: int) -> Fil
 @require_safe
 def input_file(request: SignedIn, project: Project, wi: str, key: str) -> FileResponse:
     """What was uploaded for an input of the task; its type is not believed."""
-    value = tasks.get(request, project, wi).inputs.get(key)
+    name, blob = _uploaded(tasks.get(request, project, wi), key)
+    with _opened(blob) as file:
+        media = picture_type(file.read(LEAD)) or BYTES
+    return _attachment(blob, name, media)
+
+
+@in_project("view")
+@require_safe
+def preview(request: SignedIn, project: Project, wi: str, key: str) -> HttpResponse:
+    """A picture, or the first lines of a text, on a page; anything else only as a download."""
+    task = tasks.get(request, project, wi)
+    name, blob = _uploaded(task, key)
+    with _opened(blob) as file:
+        lead = file.read(SHOWN)
+    at = (task.project.owner.key, task.project.key, task.name)
+    return show(
+        request,
+        "tasks/input_file.html",
+        project=task.project,
+        section="tasks",
+        trail=crumbs((task.name, reverse("task", args=at)), name),
+        task=task,
+        key=key,
+        name=name,
+        blob=blob,
+        picture=bool(picture_type(lead)),
+        text=text_of(lead, blob.size),
+        cut=blob.size > SHOWN,
+    )
+
+
+def _uploaded(task: Task, key: str) -> tuple[str, Blob]:
+    """Name and bytes of the file of an input, for people."""
+    value = task.inputs.get(key)
     digest = value.get("digest") if isinstance(value, dict) else None
-    found = Upload.objects.filter(project=project, blob=digest).select_related("blob").first()
+    found = Upload.objects.filter(project=task.project_id, blob=digest).select_related("blob").first()
     if found is None:
         raise Http404
-    return _attachment(found.blob, visible(str(value["name"])), BYTES)
+    return visible(str(value["name"])), found.blob  # type: ignore[index]
+
+
+def picture_type(lead: bytes) -> str:
+    """The type of a picture that holds no markup, by its first bytes, or ""."""
+    if lead[:4] == b"RIFF" and lead[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media for start, media in PICTURES.items() if lead.startswith(start)), "")
+
+
+def text_of(lead: bytes, size: int) -> str | None:
+    """The first bytes of a file as text, hidden characters made visible; None where they are none."""
+    if b"\0" in lead:
+        return None
+    try:
+        # The last character may be cut in two.
+        said, _length = codecs.utf_8_decode(lead, "strict", size <= len(lead))
+    except UnicodeDecodeError:
+        return None
+    return visible(said)
+
+
+def _opened(blob: Blob) -> File:
+    try:
+        return storages["artifacts"].open(blob.name, "rb")
+    except FileNotFoundError as gone:
+        raise Http404 from gone
 
 
 def _attachment(blob: Blob, name: str, media: str) -> FileResponse:
     """Never active content: a download, of a type that is not guessed, in a sandbox."""
-    try:
-        file = storages["artifacts"].open(blob.name, "rb")
-    except FileNotFoundError as gone:
-        raise Http404 from gone
+    file = _opened(blob)
     response = FileResponse(file, as_attachment=True, filename=name, content_type=media)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = "sandbox"

@@ -85,7 +85,7 @@ class StartField:
         if field.type == "file":
             yield _("%(types)s, at most %(size)s MiB.") % {
                 "types": ", ".join(field.accept) or _("Any file"),
-                "size": min(field.maximum or uploads.most(), uploads.most()),
+                "size": self.most,
             }
         elif None not in (field.minimum, field.maximum):
             yield self._unit(_("%(least)s to %(most)s")) % {"least": field.minimum, "most": field.maximum}
@@ -96,6 +96,11 @@ class StartField:
 
     def _unit(self, words: str) -> str:
         return f"{words}." if self.input.type == "number" else _("%s characters.") % words
+
+    @property
+    def most(self) -> int:
+        """How large a file may be, in MiB."""
+        return min(self.input.maximum or uploads.most(), uploads.most())
 
     @property
     def file_name(self) -> str:
@@ -296,6 +301,7 @@ def _page(
         about=about,
         typed={"title": titled, **(typed or {"priority": Priority.MEDIUM})},
         default_title=titled,
+        upload_to=uploads.address(project),
         faults=own,
         other_faults=[str(each) for each in problems if each.path.partition("[")[0] not in known],
         fields=fields_of(inputs, typed, problems, reach=Reach(project.owner_id, project.pk, line.pk)),

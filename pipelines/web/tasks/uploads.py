@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import SkipFile, TemporaryFileUploadHandler
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -53,6 +54,11 @@ def take(
 
 def _too_large() -> str:
     return _("is larger than %(most)s MiB") % {"most": most()}
+
+
+def address(project: Project) -> str:
+    """Where a script uploads a file before its form is sent."""
+    return reverse("api-1:file-upload", args=[project.owner.key, project.key])
 
 
 def most() -> int:
