@@ -102,7 +102,8 @@ ACCOUNT_RATE_LIMITS = {
     "reauthenticate": "10/m/user",
 }
 MFA_ADAPTER = "pipelines.web.account.factors.FactorAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Gateline"
 # A clock that is half a minute off still signs in.
 MFA_TOTP_TOLERANCE = 1

@@ -36,6 +36,13 @@ GET  mfa_authenticate        a          a         a       a         a         a 
 POST mfa_authenticate        a          a         a       a         a         a         a      a
 GET  mfa_reauthenticate      >          y         y       y         y         y         y      >
 GET  mfa_index               >          y         y       y         y         y         y      >
+GET  mfa_add_webauthn            >   y   y   y   y   y   y   >
+POST mfa_add_webauthn            >   y   y   y   y   y   y   >
+GET  mfa_remove_webauthn         >   y   y   y   y   y   y   >
+GET  mfa_reauthenticate_webauthn >   y   y   y   y   y   y   >
+GET  mfa_list_webauthn       a  a  a  a  a  a  a  a
+GET  mfa_login_webauthn      a  a  a  a  a  a  a  a
+POST mfa_login_webauthn      a  a  a  a  a  a  a  a
 GET  mfa_activate_totp       >          y         y       y         y         y         y      >
 POST mfa_activate_totp       >          y         y       y         y         y         y      >
 GET  mfa_deactivate_totp     >          0         0       0         0         0         0      >

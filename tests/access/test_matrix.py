@@ -154,6 +154,7 @@ class Place:
             "artifact": self.artifact.pk,
             "job": self.job.pk,
             "member": self.member.pk,
+            "pk": 1,
             "group": self.group.pk,
             "agent": self.agent.pk,
             "invitation": self.invitation.pk,

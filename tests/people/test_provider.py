@@ -141,7 +141,7 @@ def test_what_the_provider_does_not_confirm_signs_nobody_in(company: Provider, w
 
 
 def test_without_a_provider_there_is_no_button() -> None:
-    assert "Sign in with" not in text(Client().get(reverse("sign-in")))
+    assert "/sign-in/with/" not in text(Client().get(reverse("sign-in")))
     assert Client().post(reverse("openid_connect_login", args=["oidc"])).status_code == 404
 
 

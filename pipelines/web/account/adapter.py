@@ -8,13 +8,16 @@ from typing import Any
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pipelines import audit
 from pipelines.models import User
 from pipelines.web.shell.anonymous import client_address
 
+PASSKEY = "mfa_reauthenticate:webauthn"
 log = structlog.get_logger(__name__)
 # What allauth mails to a person about their own account → what the record says of it.
 RECORDED = {
@@ -40,6 +43,13 @@ class AccountAdapter(DefaultAccountAdapter):
         """By address, too: by the name alone whoever guesses would lock out whom the name belongs to."""
         name = super()._get_login_attempts_cache_key(request, **credentials)
         return f"{self.get_client_ip(request)}:{name}"
+
+    def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
+        """In the words of the product: what allauth calls a security key is a passkey everywhere else."""
+        return [
+            {**each, "description": _("Use a passkey")} if each["id"] == PASSKEY else each
+            for each in super().get_reauthentication_methods(user)
+        ]
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
         """Pages say what happened; a toast beside would say it twice."""

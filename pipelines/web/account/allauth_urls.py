@@ -7,6 +7,7 @@ from allauth.account import views as account
 from allauth.mfa.base import views as factors
 from allauth.mfa.recovery_codes import views as recovery
 from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as passkeys
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
@@ -37,6 +38,19 @@ urlpatterns = [
         r"^sign-in/reset/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
         account.password_reset_from_key,
         name="account_reset_password_from_key",
+    ),
+    path("sign-in/passkey/", passkeys.login_webauthn, name="mfa_login_webauthn"),
+    path("account/confirm/passkey/", passkeys.reauthenticate_webauthn, name="mfa_reauthenticate_webauthn"),
+    path(
+        "account/second-factor/passkeys/",
+        RedirectView.as_view(pattern_name="mfa_index"),
+        name="mfa_list_webauthn",
+    ),
+    path("account/second-factor/passkeys/new/", passkeys.add_webauthn, name="mfa_add_webauthn"),
+    path(
+        "account/second-factor/passkeys/<int:pk>/remove/",
+        passkeys.remove_webauthn,
+        name="mfa_remove_webauthn",
     ),
     path("account/confirm/", account.reauthenticate, name="account_reauthenticate"),
     path("account/confirm/second-factor/", factors.reauthenticate, name="mfa_reauthenticate"),

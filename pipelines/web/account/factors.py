@@ -6,8 +6,11 @@ import base64
 import hashlib
 
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.utils.translation import gettext as _
 
 
 class FactorAdapter(DefaultMFAAdapter):
@@ -16,6 +19,13 @@ class FactorAdapter(DefaultMFAAdapter):
 
     def decrypt(self, encrypted_text: str) -> str:
         return _fernet().decrypt(encrypted_text.encode()).decode()
+
+    def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:  # noqa: A002
+        return _("Passkey %(n)s") % {"n": Authenticator.objects.filter(user=user, type=type).count() + 1}
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        """The name is what the browser shows beside the passkey."""
+        return {**super().get_public_key_credential_rp_entity(), "name": settings.MFA_TOTP_ISSUER}
 
 
 def _fernet() -> MultiFernet:
