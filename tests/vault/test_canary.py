@@ -13,12 +13,15 @@ from asgiref.sync import async_to_sync
 from django.core import mail
 from django.core.management import call_command
 from django.test import Client
+from django.urls import reverse
 
 from pipelines.models import Job, StoredValue
 from pipelines.queries import unoffered
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.protocol import NO_VALUES
+from reviews.models import Mail
+from reviews.tasks import send
 from tests.factories import World, document, station
 from tests.pages.conftest import at, client_of
 from tests.vault.conftest import Put
@@ -109,6 +112,23 @@ def test_a_station_gets_it_and_nothing_shows_it(
         assert spelling not in said
     used = StoredValue.objects.get(name="API")
     assert used.last_used_at is not None
+
+
+def test_the_mail_and_the_page_of_a_review_show_the_mask(world: World, put: Put, bench: Bench) -> None:
+    put(world.project, "API", CANARY, by=world.admin)
+    put(world.project, "REGION", "eu-north", kind="variable", by=world.admin)
+    gates = [{"key": "review", "notify": ["lead@example.com"]}]
+    tell = command("tell", TELLS, work=NAMES, result_document="optional", gate="review")
+    version = world.line(document([tell, "ship"], gates=gates))
+    task = told(world, version, bench)
+    assert world.status(task) == "awaiting_review", text_of(done(task, "tell"))
+    send(Mail.objects.get(address="lead@example.com").pk)
+    (sent,) = mail.outbox
+    visit = task.gate_visits.get()
+    page = body(client_of(world.reviewer), reverse("gate-visit", args=[visit.pk]))
+    for shown in (str(sent.message()), page):
+        assert "planted-canary" not in shown
+    assert "with •••" in page
 
 
 def body(client: Client, address: str) -> str:

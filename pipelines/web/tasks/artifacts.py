@@ -81,7 +81,7 @@ def _uploaded(task: Task, key: str) -> tuple[str, Blob]:
     found = Upload.objects.filter(project=task.project_id, blob=digest).select_related("blob").first()
     if found is None:
         raise Http404
-    return visible(str(value["name"])), found.blob  # type: ignore[index]
+    return visible(str(value["name"])), found.blob
 
 
 def picture_type(lead: bytes) -> str:
