@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
 
 Sign = Callable[[Any], str | None]
 """Answers the path of the part that gives the document away."""
 
-HINT: Final = (
+HINT: Final = _(
     "Gateline reads lines in its own format, which begin with “gateline: 1”. "
     "Draw this one on the canvas, or write it anew."
 )
@@ -27,7 +28,9 @@ def foreign(document: Any) -> Problem | None:
         for sign in signs:
             path = sign(document)
             if path is not None:
-                return Problem(path, f"this seems to be {what}, which cannot be read yet", HINT)
+                return Problem(
+                    path, _("this seems to be %(what)s, which cannot be read yet", what=what), HINT
+                )
     return None
 
 
@@ -86,7 +89,7 @@ def _transition(given: Any) -> str | None:
 
 KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
     (
-        "a workflow of Vibe Factory",
+        _("a workflow of Vibe Factory"),
         (
             _among("stations", "workflow_id", "station_prompt", "is_terminator"),
             _among("transitions", "source_station_id", "condition_type"),
@@ -95,7 +98,7 @@ KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
         ),
     ),
     (
-        "an assembly line of ALP (Agentics)",
+        _("an assembly line of ALP (Agentics)"),
         (
             _has("transitionRules"),
             _among("stations", "trigger"),
@@ -107,7 +110,7 @@ KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
     ),
     ("a task chain of contenox", (_among("tasks", "handler"), _has("handler", "transition"))),
     (
-        "a playbook of Flux",
+        _("a playbook of Flux"),
         (
             _among("stages", "onPass", "onFail", "fallback", "skill"),
             _among("", "onPass", "onComplete", "onExhausted", "maxIterations"),
@@ -116,7 +119,7 @@ KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
     ),
     ("a record of Flux", (_has("flux:signal"), _has("verdict", "run", "issue"))),
     (
-        "a document of AEEF",
+        _("a document of AEEF"),
         (
             _has("agent_id", "contract_version"),
             _among("agents", "agent_id"),

@@ -29,6 +29,7 @@ from ruamel.yaml.events import (
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES, fault_in_text
+from pipelines.routing.basics.wording import Wording as _
 
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -119,12 +120,12 @@ class _Builder:
         next(self.events)
         start = next(self.events)
         if isinstance(start, StreamEndEvent):
-            raise TextError("the document is empty", 1, 1)
+            raise TextError(_("the document is empty"), 1, 1)
         self.parsed.value = self._node(next(self.events), "", 0).value
         next(self.events)
         after = next(self.events)
         if isinstance(after, DocumentStartEvent):
-            raise self._error(after, "a second document begins here; a file holds one")
+            raise self._error(after, _("a second document begins here; a file holds one"))
         return self.parsed
 
     def _error(self, event: Any, message: str) -> TextError:
@@ -135,9 +136,9 @@ class _Builder:
         node = self._built(event, path, depth)
         self.nodes += node.size if isinstance(event, AliasEvent) else 1
         if self.nodes > MAX_VALUES:
-            raise self._error(event, f"the document holds more than {MAX_VALUES} values")
+            raise self._error(event, _("the document holds more than %(most)s values", most=MAX_VALUES))
         if depth + node.height > MAX_DEPTH:
-            raise self._error(event, f"nested deeper than {MAX_DEPTH}")
+            raise self._error(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
         if event.anchor and not isinstance(event, AliasEvent):
             self.anchors[event.anchor] = node
         return node
@@ -145,14 +146,14 @@ class _Builder:
     def _built(self, event: Any, path: str, depth: int) -> _Node:
         if isinstance(event, AliasEvent):
             if event.anchor not in self.anchors:
-                raise self._error(event, f"nothing is anchored as {event.anchor}")
+                raise self._error(event, _("nothing is anchored as %(name)s", name=event.anchor))
             return self.anchors[event.anchor]
         if isinstance(event, ScalarEvent):
             return _Node(self._scalar(event))
         if event.tag is not None:
-            raise self._error(event, f"tags are not read: {event.tag}")
+            raise self._error(event, _("tags are not read: %(tag)s", tag=event.tag))
         if depth >= MAX_DEPTH:
-            raise self._error(event, f"nested deeper than {MAX_DEPTH}")
+            raise self._error(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
         if isinstance(event, MappingStartEvent):
             return self._mapping(path, depth)
         assert isinstance(event, SequenceStartEvent)
@@ -163,7 +164,9 @@ class _Builder:
         while not isinstance(event := next(self.events), MappingEndEvent):
             key = self._key(event)
             if key in members:
-                raise self._error(event, f"the key {jsontext.quoted(key)} appears twice in one object")
+                raise self._error(
+                    event, _("the key %(key)s appears twice in one object", key=jsontext.quoted(key))
+                )
             below = join(path, key)
             self.parsed.places[below] = (event.start_mark.line + 1, event.start_mark.column + 1)
             members[key] = self._node(next(self.events), below, depth + 1)
@@ -177,7 +180,7 @@ class _Builder:
 
     def _key(self, event: Any) -> str:
         if not isinstance(event, ScalarEvent) or type(self._scalar(event)) is not str:
-            raise self._error(event, "keys are text: put it in quotes")
+            raise self._error(event, _("keys are text: put it in quotes"))
         return str(event.value)
 
     def _scalar(self, event: ScalarEvent) -> Any:
@@ -185,7 +188,7 @@ class _Builder:
         if fault:
             raise self._error(event, fault)
         if event.tag not in (None, "!", _TEXT_TAG):
-            raise self._error(event, f"tags are not read: {event.tag}")
+            raise self._error(event, _("tags are not read: %(tag)s", tag=event.tag))
         if event.tag is not None or not event.implicit[0]:
             return str(event.value)
         try:
@@ -193,7 +196,7 @@ class _Builder:
         except jsontext.JsonTextError as error:
             raise self._error(event, error.message) from None
         if type(value) is Decimal and not self.exact and not _is_whole(value):
-            raise self._error(event, "more digits than a number keeps here; write it as a text, in quotes")
+            raise self._error(event, _("more digits than a number keeps here; write it as a text, in quotes"))
         return value
 
 
@@ -214,7 +217,7 @@ def _plain(text: str) -> Any:
     if _BOOL.match(text):
         return text[0] in "tT"
     if _NOT_FINITE.match(text):
-        raise jsontext.JsonTextError(f"{text} is not a number that JSON knows")
+        raise jsontext.JsonTextError(_("%(text)s is not a number that JSON knows", text=text))
     if _BASED.match(text):
         return int(text, 0)
     if _INT.match(text) or _FLOAT.match(text):

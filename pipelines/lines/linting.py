@@ -16,6 +16,7 @@ from pipelines.models.people import expand
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
 
@@ -80,7 +81,7 @@ def _remembered(asked: _Question) -> Examination:
 def _line(text: _Text) -> routing.Line | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
     if is_larger(text.document, MAX_VALUES):  # a draft from before there was this bound
-        return (Problem("", f"the document holds more than {MAX_VALUES} values"),)
+        return (Problem("", _("the document holds more than %(most)s values", most=MAX_VALUES)),)
     try:
         return routing.read_line(text.document, keep_faulty_rules=True)
     except DocumentError as fault:

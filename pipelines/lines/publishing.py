@@ -31,6 +31,7 @@ from pipelines.ports.observers import LineHint, publish_hints
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.networks import to_publish
@@ -107,7 +108,7 @@ def check(line: Line, text: str = "") -> Examination:
     key = line.draft.get("key")
     if found.line is None or key == line.key:
         return found
-    renamed = Problem("key", f"is not “{line.key}”", "The key of a line never changes.")
+    renamed = Problem("key", _("is not “%(key)s”", key=line.key), _("The key of a line never changes."))
     return found.adding([renamed])
 
 

@@ -101,6 +101,9 @@ def test_what_is_wrong_with_a_document_is_told_in_the_language(world: World, in_
         json.dumps(faulty),
     ]
     assert untranslated(page, [*DATA, *known]) == []
+    twice = {"text": "gateline: 1\n---\n", "based_on": based_on + 1}
+    page = client_of(world.admin).post(address, twice).content.decode()
+    assert "⟦a second document begins here; a file holds one⟧" in page
 
 
 @pytest.mark.django_db

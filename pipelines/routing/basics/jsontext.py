@@ -11,6 +11,8 @@ from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
+from pipelines.routing.basics.wording import Wording as _
+
 __all__ = ["MAX_INT_DIGITS", "JsonTextError", "dumps", "is_double", "loads", "number", "quoted"]
 
 MAX_INT_DIGITS = 4000
@@ -34,7 +36,7 @@ def number(text: str) -> int | float | Decimal:
     try:
         exact = Decimal(text)
     except InvalidOperation:
-        raise JsonTextError(f"the exponent of {text[:40]} is out of range") from None
+        raise JsonTextError(_("the exponent of %(text)s is out of range", text=text[:40])) from None
     nearest = float(text)
     return nearest if _says(nearest, exact) else exact
 
@@ -46,7 +48,7 @@ def loads(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise JsonTextError(error.msg, error.lineno, error.colno) from None
     except RecursionError:
-        raise JsonTextError("nested too deeply") from None
+        raise JsonTextError(_("nested too deeply")) from None
 
 
 def dumps(value: Any) -> str:
@@ -69,7 +71,7 @@ def _says(nearest: float, exact: Decimal) -> bool:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise JsonTextError(f"{name} is not JSON")
+    raise JsonTextError(_("%(name)s is not JSON", name=name))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -77,7 +79,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JsonTextError(f"the key {quoted(twice)} appears twice in one object")
+        raise JsonTextError(_("the key %(key)s appears twice in one object", key=quoted(twice)))
     return result
 
 
