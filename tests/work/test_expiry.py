@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from pipelines import engine
+from pipelines.errors import Conflict
 from pipelines.models import Artifact, Blob, Snapshot, Task, Upload
 from pipelines.work import expiry, storage
 from tests.factories import World
@@ -52,6 +53,8 @@ def test_a_file_stays_while_a_task_uses_it_and_as_long_after_its_end(world: Worl
     assert expiry.expire(NOW + timedelta(days=85)) == 0
     assert expiry.expire(LATER) == 1
     assert Task.objects.get().inputs["patch"]["name"] == "fix.patch"
+    with pytest.raises(Conflict, match=r"fix\.patch has expired"):
+        engine.retry_ended(task.pk, station="", actor=engine.Actor.person(world.operator))
 
 
 def test_a_file_that_is_uploaded_again_stays(world: World) -> None:

@@ -87,6 +87,17 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
     return problems
 
 
+def expired(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int) -> list[str]:
+    """The names of files among the inputs of a task that are not kept any more."""
+    values = [inputs.get(field.key) for field in fields if field.type == "file"]
+    files = [value for value in values if isinstance(value, Mapping)]
+    if not files:
+        return []
+    rows = Upload.objects.filter(project=project_id, blob__in=[file["digest"] for file in files])
+    kept = set(rows.values_list("blob_id", flat=True))
+    return [str(file["name"]) for file in files if file["digest"] not in kept]
+
+
 def default_title(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
     """Of a task that nobody gave one: its line, and the first of its inputs that tells tasks apart, such as
     “Repository check: app”."""

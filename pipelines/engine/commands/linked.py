@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from pipelines.engine.commands.inputs import expired
 from pipelines.engine.commands.submit import begin, numbered
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
@@ -33,12 +34,16 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     on the same version, for the same requester, with the inputs, the context and the files of the ended one. It
     inherits no approval and no count: every gate on the way is asked again.
 
-    Raises NotFound, Conflict (it has not ended; another retry from there is open), Invalid (path `station`)."""
+    Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired), Invalid
+    (path `station`)."""
     old = Task.objects.select_related("project", "line", "pinned").filter(pk=task_id).first()
     if old is None:
         raise NotFound()
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
+    gone = expired(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
+    if gone:
+        raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
     last = _last_visit(old, station)
     station = last.station
     new = Task(
