@@ -67,6 +67,13 @@ def test_the_password_alone_signs_nobody_in_any_more(world: World) -> None:
     assert client.get(reverse("home")).status_code == 200
 
 
+def test_its_pages_lead_back_to_the_personal_settings(world: World) -> None:
+    client = signed_in_by_form(world)
+    for name in ("mfa_index", "mfa_activate_totp", "mfa_add_webauthn"):
+        trail = re.search(r'<ol class="breadcrumb".*?</ol>', text(client.get(reverse(name))))
+        assert trail and f'href="{reverse("account")}"' in trail.group(), name
+
+
 def test_a_recovery_code_signs_in_once(world: World) -> None:
     client = signed_in_by_form(world)
     turned_on(client)

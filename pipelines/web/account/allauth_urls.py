@@ -3,15 +3,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from allauth.account import views as account
 from allauth.mfa.base import views as factors
 from allauth.mfa.recovery_codes import views as recovery
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as passkeys
-from django.urls import path, re_path
+from django.urls import path, re_path, reverse_lazy
+from django.utils.translation import gettext_lazy
 from django.views.generic import RedirectView
 
 from pipelines.web.account import provider, sign_in
+
+# Where the pages of second factors are in the shell.
+HERE: dict[str, Any] = {
+    "section": "settings",
+    "breadcrumb": [
+        {"label": gettext_lazy("Personal settings"), "url": reverse_lazy("account")},
+        {"label": gettext_lazy("Second factor")},
+    ],
+}
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="account_login"),
@@ -46,21 +58,37 @@ urlpatterns = [
         RedirectView.as_view(pattern_name="mfa_index"),
         name="mfa_list_webauthn",
     ),
-    path("account/second-factor/passkeys/new/", passkeys.add_webauthn, name="mfa_add_webauthn"),
+    path(
+        "account/second-factor/passkeys/new/",
+        passkeys.AddWebAuthnView.as_view(extra_context=HERE),
+        name="mfa_add_webauthn",
+    ),
     path(
         "account/second-factor/passkeys/<int:pk>/remove/",
-        passkeys.remove_webauthn,
+        passkeys.RemoveWebAuthnView.as_view(extra_context=HERE),
         name="mfa_remove_webauthn",
     ),
     path("account/confirm/", account.reauthenticate, name="account_reauthenticate"),
     path("account/confirm/second-factor/", factors.reauthenticate, name="mfa_reauthenticate"),
-    path("account/second-factor/", factors.index, name="mfa_index"),
-    path("account/second-factor/app/", totp.activate_totp, name="mfa_activate_totp"),
-    path("account/second-factor/app/remove/", totp.deactivate_totp, name="mfa_deactivate_totp"),
-    path("account/second-factor/codes/", recovery.view_recovery_codes, name="mfa_view_recovery_codes"),
+    path("account/second-factor/", factors.IndexView.as_view(extra_context=HERE), name="mfa_index"),
+    path(
+        "account/second-factor/app/",
+        totp.ActivateTOTPView.as_view(extra_context=HERE),
+        name="mfa_activate_totp",
+    ),
+    path(
+        "account/second-factor/app/remove/",
+        totp.DeactivateTOTPView.as_view(extra_context=HERE),
+        name="mfa_deactivate_totp",
+    ),
+    path(
+        "account/second-factor/codes/",
+        recovery.ViewRecoveryCodesView.as_view(extra_context=HERE),
+        name="mfa_view_recovery_codes",
+    ),
     path(
         "account/second-factor/codes/new/",
-        recovery.generate_recovery_codes,
+        recovery.GenerateRecoveryCodesView.as_view(extra_context=HERE),
         name="mfa_generate_recovery_codes",
     ),
     path(
