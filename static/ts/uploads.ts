@@ -121,6 +121,7 @@ async function preview(file: File): Promise<HTMLElement | null> {
     if (!text || text.includes("\0")) return null;
     const shown = document.createElement("pre");
     shown.className = "file-text";
+    shown.tabIndex = 0;
     shown.textContent = text;
     return shown;
   } catch {
