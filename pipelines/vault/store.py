@@ -132,7 +132,8 @@ def _check(name: str, value: str, kind: str) -> None:
         raise Invalid.at("value", "Enter a value without NUL or half characters.")
     if kind == SECRET and len(value) < SHORTEST_SECRET:
         raise Invalid.at(
-            "value", f"A secret has at least {SHORTEST_SECRET} characters: logs could not hide a shorter one."
+            "value",
+            f"Use at least {SHORTEST_SECRET} characters: a shorter secret cannot be hidden reliably in logs.",
         )
     if len(value.encode()) > LONGEST:
         raise Invalid.at("value", f"A value has at most {LONGEST} bytes.")

@@ -97,9 +97,7 @@ def no_way_back(visit: GateVisit) -> str:
         return ""
     if Word.SEND_BACK not in gate.offers:
         offered = ", ".join(str(VERBS[Word(word)]) for word in gate.offers)
-        return _("Send back is not possible: the line offers only %(words)s at this gate.") % {
-            "words": offered
-        }
+        return _("This gate offers only %(words)s.") % {"words": offered}
     if _used_up(gate, visit, Word.SEND_BACK):
         most = gate.approval.max_rounds
         said = ngettext(

@@ -84,10 +84,10 @@ def _rule(visit: GateVisit) -> str:
     line = versions.by_id(visit.asked_by.pinned_id)
     words = {"station": station_name(line, visit.asked_by.station)}
     if not led or led.get("id") not in line.rules_by_id:
-        return _("%(station)s led here.") % words
+        return _("%(station)s sent the task to this review.") % words
     rule = line.rules_by_id[led["id"]][1]
     words |= {"rule": rule.label or rule.id, "when": describe(rule.when)}
-    return _("%(station)s: rule “%(rule)s” led here (%(when)s).") % words
+    return _("Rule “%(rule)s” of %(station)s sent the task to this review (%(when)s).") % words
 
 
 def _round(number: int) -> str:

@@ -27,7 +27,7 @@ CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, dang
 
 KINDS: tuple[InboxKind, ...] = (
     InboxKind(
-        "gate", _("Gates"), _("A task continues only after your decision."), GateVisit, finding.gates,
+        "gate", _("Reviews"), _("A task continues only after your decision."), GateVisit, finding.gates,
         (Link("review", _("Review"), acts.review),),
     ),
     InboxKind(
@@ -46,7 +46,7 @@ KINDS: tuple[InboxKind, ...] = (
     ),
     InboxKind(
         "manual", _("Manual stations"), _("Work done by a person."), Job, finding.manual,
-        (Link("complete", _("Complete work"), acts.complete),),
+        (Link("complete", _("Do the work"), acts.complete),),
     ),
     InboxKind(
         "blocked", _("Blocked"), _("A station could not continue by itself."), Token, finding.blocked,

@@ -25,7 +25,15 @@ async function copy(text: string): Promise<void> {
 }
 
 function mark(button: HTMLElement): void {
+  const word = button.querySelector<HTMLElement>(".button-word");
+  const before = word?.textContent ?? "";
+  if (!button.classList.contains("copied")) {
+    if (word) word.textContent = say("copied");
+    setTimeout(() => {
+      button.classList.remove("copied");
+      if (word) word.textContent = before;
+    }, 1500);
+  }
   button.classList.add("copied");
   announce(say("copied"));
-  setTimeout(() => button.classList.remove("copied"), 1500);
 }

@@ -152,7 +152,7 @@ def _join(page: Page) -> Locator:
 def _forbid(page: Page) -> None:
     page.locator(".ed-canvas").press("Shift+L")
     form = page.locator(".ef-form")
-    form.locator("summary", has_text="Side by side").click()
+    form.locator("summary", has_text="In parallel").click()
     form.get_by_role("button", name="Add a pair").click()
     form.get_by_label("While this station runs", exact=True).select_option("qa")
     form.get_by_label("this one cannot run", exact=True).select_option("security")

@@ -34,7 +34,7 @@ def line_of(world: World, **more: Any) -> LineVersion:
 
 def failed(world: World, **more: Any) -> Task:
     task = world.start(
-        line_of(world), inputs={"goal": "better"}, description="All of it", labels=["a"], **more
+        line_of(world), inputs={"goal": "better"}, description="Show all", labels=["a"], **more
     )
     world.report(task, {"result": "success", "output": {"commit": "abc"}})
     world.vote(task)
@@ -55,7 +55,7 @@ def test_a_retry_is_a_new_task_that_begins_at_the_station(world: World) -> None:
     assert (new.name, world.at(new), new.status) == (f"WI-{world.project.key}-2", ["ship"], "queued")
     assert (new.follows, new.retry_of, new.pinned) == (old, old.jobs.get(station="ship"), old.pinned)
     assert (new.inputs, new.context) == ({"goal": "better"}, {"commit": "abc"})
-    assert (new.title, new.description, new.labels) == ("A task", "All of it", ["a"])
+    assert (new.title, new.description, new.labels) == ("A task", "Show all", ["a"])
     assert new.requester == world.admin
     assert (new.visits, new.edges, new.rules, new.rounds) == ({"ship": 1}, {}, {}, {})
     event = new.events.get()

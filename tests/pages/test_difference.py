@@ -85,7 +85,7 @@ def numbers(world: World, signed_in: As, query: str = "") -> str:
 def test_numbers_without_tasks_say_how_to_get_some(world: World, signed_in: As, line: Line) -> None:
     shown = numbers(world, signed_in)
     assert "No outcome was decided yet" in shown
-    assert "Never taken in 0 tasks, but matched by" in shown
+    assert "Not used in 0 tasks, but matched by" in shown
 
 
 @pytest.mark.moves
@@ -98,7 +98,7 @@ def test_numbers_tell_never_from_cannot(world: World, signed_in: As) -> None:
     world.report(world.start(version), {"result": "failure"})
     shown = numbers(world, signed_in)
     assert "Never matches: rule 1 already takes everything" in shown
-    assert "Never taken in 1 task, but matched by" in shown
+    assert "Not used in 1 task, but matched by" in shown
     assert "{result: cancelled}" in shown
     assert "100 %" in shown
 

@@ -161,7 +161,7 @@ def test_with_one_line_new_task_leads_straight_to_its_form(world: World, signed_
         world, "task-new", version.line.key
     )
     world.line(document(key="other"))
-    assert "On which line?" in text(client.get(at(world, "task-new-choose")))
+    assert "Choose a line" in text(client.get(at(world, "task-new-choose")))
 
 
 # Watching

@@ -42,7 +42,12 @@ def test_the_list_says_how_people_sign_in_and_when_they_were_there(world: World,
     User.objects.filter(pk=world.operator.pk).update(password="pbkdf2_sha256$1$a$b")
     client = signed_in(world.admin)
     page = text(client.get(at(world, "project-settings")))
-    for words in ("2 people", "2FA: authenticator app", "No second factor", "1 person without a second"):
+    for words in (
+        "2 people",
+        "2FA: authenticator app",
+        "No two-factor sign-in",
+        "1 person has no two-factor",
+    ):
         assert words in page, words
     listed = {row.membership.user: row for row in members.members(world.project)}
     assert listed[world.operator].groups == ("Security",)

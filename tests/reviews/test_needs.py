@@ -118,7 +118,7 @@ def in_vain(world: World) -> Task:
 
 
 SAYS: dict[str, tuple[Callable[[World], Task], str, list[str]]] = {
-    "gate": (gate, "led here", ["review"]),
+    "gate": (gate, "sent the task to this review", ["review"]),
     "question": (question, "Which colour?", ["answer", "cancel"]),
     "approval": (approval, "May these calls be run?", ["approve", "deny", "cancel"]),
     "blocked": (blocked, "The van is full.", ["answer", "retry", "cancel"]),

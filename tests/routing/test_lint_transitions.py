@@ -225,7 +225,7 @@ def test_a_shadowed_rule_names_five_of_those_that_take_from_it(earlier: int, nam
     [finding] = [
         each for each in of_check("shadowed-rule", ruled(*parts, FAILURE)) if each.rule == f"r{earlier + 1}"
     ]
-    assert finding.message == f"{named} a part of what rule r{earlier + 1} would take"
+    assert finding.message == f"{named} some of what rule r{earlier + 1} would take"
     assert finding.rules == tuple(f"r{i}" for i in range(1, earlier + 1))
     assert finding.severity == "info"
 

@@ -93,14 +93,14 @@ WORDS: dict[str, Words] = {
     ),
     "no-rule-takes": (
         "stations[0].rules",
-        "info: No rule of work takes some outcomes that failed: the policy ends the task: failed (add a rule without `when` at the end to decide it here) [no-rule-takes]",
+        "info: No rule of work takes some outcomes that failed: the policy ends the task: failed (add a rule that always matches at the end to decide it here) [no-rule-takes]",
         "work",
         None,
         (),
     ),
     "shadowed-rule": (
         "stations[0].rules[1]",
-        "info: Rule broken takes a part of what rule high would take [shadowed-rule]",
+        "info: Rule broken takes some of what rule high would take [shadowed-rule]",
         "work",
         "high",
         ("broken",),

@@ -162,7 +162,7 @@ def report(origin: Folder | Address, found: Wanted, left_out: list[LeftOut]) -> 
     entries = list(tree.entries(tree.TREE))
     size = sum(entry.size for entry in entries)
     where = f" on {found.branch}" if found.branch else ""
-    notes = ["What is not committed in the folder is not part of it."] if isinstance(origin, Folder) else []
+    notes = ["Uncommitted changes are not included."] if isinstance(origin, Folder) else []
     if left_out:
         notes.append(f"Left out: {count(len(left_out), 'entry', 'entries')}.")
     return Report(

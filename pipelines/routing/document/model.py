@@ -132,11 +132,11 @@ class Line:
     preset: str = declared(
         Choice(
             {
-                "alp": _("alp: on in order, a failure ends it"),
-                "contenox": _("contenox: fails where no rule takes it"),
+                "alp": _("alp: next station in order; a failure ends the task"),
+                "contenox": _("contenox: fails where no rule matches"),
                 "vibe-factory": _("vibe-factory: no station twice"),
-                "flux": _("flux: else the blocked route"),
-                "aeef": _("aeef: escalate, with limits"),
+                "flux": _("flux: takes the blocked route where no rule matches"),
+                "aeef": _("aeef: escalates, with limits"),
             },
             default=DEFAULT_PRESET,
             label=_("Preset"),

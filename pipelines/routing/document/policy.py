@@ -151,7 +151,7 @@ class Policy:
                 "fallback": FALLBACK,
                 "escalate": ESCALATED,
             },
-            label=_("No rule takes a passed outcome"),
+            label=_("No rule matches a passed outcome"),
         ),
         given=True,
     )
@@ -159,14 +159,14 @@ class Policy:
         RouteKnob(
             {"halt": _("The task fails"), "stuck": STUCK, "escalate": ESCALATED, "fallback": FALLBACK},
             "station",
-            label=_("No rule takes a failure"),
+            label=_("No rule matches a failure"),
         ),
         given=True,
     )
     failure_rules: bool = declared(
         YesNo(
             {"yes": _("Yes"), "no": _("No: a failure follows the setting above")},
-            label=_("Rules are asked about failures"),
+            label=_("Rules also apply to failures"),
         ),
         given=True,
     )

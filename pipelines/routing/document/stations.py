@@ -159,7 +159,12 @@ class Station:
     what it hands over, None where the line's holds."""
 
     key: str = declared(
-        Key(label=_("Key"), help=_("Rules name the station so. What leads here follows a new key.")),
+        Key(
+            label=_("Key"),
+            help=_(
+                "Rules refer to the station by this key. If you change it, the rules that lead here are changed too."
+            ),
+        ),
         given=True,
     )
     name: str = declared(Name(), given=True)

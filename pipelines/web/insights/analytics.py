@@ -92,9 +92,7 @@ def _percent(count: int, total: int) -> float:
 
 def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str]:
     """Why a rule was never taken, an example that would take it, and the tone."""
-    tasks = ngettext("Never taken in %(n)s task", "Never taken in %(n)s tasks", never.tasks) % {
-        "n": never.tasks
-    }
+    tasks = ngettext("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})
         return _("%(tasks)s, but matched by") % {"tasks": tasks}, brief(outcome), ""

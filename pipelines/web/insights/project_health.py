@@ -52,7 +52,7 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
 def _row(figure: Figure) -> FigureRow:
     names = {
         QUEUE: _("Tasks in the queue"),
-        CYCLE: _("Average duration, compared with the period before"),
+        CYCLE: _("Average duration, compared with the previous 7 days"),
         DEADLOCKS: _("Deadlocks in a week"),
         ESCALATED: _("Tasks that were escalated"),
         GATE: _("Refused at %(gate)s") % {"gate": figure.of},
@@ -72,7 +72,7 @@ def _row(figure: Figure) -> FigureRow:
 
 def _value(figure: Figure) -> str:
     if figure.value is None:
-        return _("not known yet")
+        return _("not enough data yet")
     shown = _shown(figure.key, figure.value)
     if figure.seconds is None:
         return shown

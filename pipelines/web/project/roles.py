@@ -18,7 +18,7 @@ ACTIONS = {
     "comment": gettext_lazy("Comment on lines"),
     "submit": gettext_lazy("Start tasks"),
     "operate": gettext_lazy("Answer, complete, retry, cancel"),
-    "design": gettext_lazy("Draw and import lines"),
+    "design": gettext_lazy("Edit and import lines"),
     "publish": gettext_lazy("Publish lines"),
     "decide": gettext_lazy("Approve or reject at gates that ask for reviewers"),
     "secrets": gettext_lazy("Add and delete secrets and variables"),
@@ -27,10 +27,10 @@ ACTIONS = {
 }
 # What each role can do, in few words, where it is given.
 SUMMARIES = {
-    Role.VIEWER: gettext_lazy("Sees lines, tasks and reviews."),
+    Role.VIEWER: gettext_lazy("Sees lines, tasks and reviews, and can comment."),
     Role.OPERATOR: gettext_lazy("Also starts, answers, retries and cancels tasks."),
     Role.DESIGNER: gettext_lazy("Also edits and publishes lines."),
-    Role.REVIEWER: gettext_lazy("Also decides at gates."),
+    Role.REVIEWER: gettext_lazy("Can also approve or reject at gates."),
     Role.ADMIN: gettext_lazy("All of these, and manages members and settings."),
 }
 # The role that gates ask for unless they say otherwise; the table of access says only who may try.

@@ -63,8 +63,8 @@ def first_steps(request: SignedIn, projects: list[Project]) -> list[FirstStep]:
     return [
         FirstStep(_("Run the demo"), _("Start a %(line)s task and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
-        FirstStep(_("Approve it"), _("The task stops at a gate and waits for your approval."),
-             _("See what needs you"), reverse("needs-me"), decided),
+        FirstStep(_("Approve the task"), _("The task stops at a gate and waits for your approval."),
+             _("Open the inbox"), reverse("needs-me"), decided),
         FirstStep(_("Change the line"), _("Edit the line and publish it. New tasks use your version."),
              _("Edit"), reverse("line-draw", args=keys), changed),
     ]  # fmt: skip

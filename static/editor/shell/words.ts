@@ -262,7 +262,7 @@ const WORDS = {
   unmark: gettext("Unmark"),
   forkTo: gettext("A fork to %s"),
   marked: gettext("Marked: %s"),
-  connectKeys: gettext("Enter connects; Shift+Enter marks a station, for a fork to several."),
+  connectKeys: gettext("Enter connects. Shift+Enter marks several stations, which then run in parallel."),
   connectMarked: gettext("Connect"),
   newStation: gettext("New station…"),
   newEnd: gettext("New end…"),

@@ -31,11 +31,11 @@ KIND = Kind(
     about=_("A person does the work."),
     icon="hand",
     docs="kinds.md#manual",
-    title=_("Work of a person"),
+    title=_("Manual work"),
     keys={
         "instructions": TextKey(
             label=_("Instructions"),
-            help=_("What is to be done."),
+            help=_("What the person should do."),
             template=True,
             rows=5,
         ),
@@ -45,7 +45,7 @@ KIND = Kind(
             what=_("the field"),
             label=_("Form"),
             add=_("Add a field"),
-            empty=_("Whoever does the work says only how it went. Add what else is wanted."),
+            empty=_("The person only reports the result. Add fields to ask for more."),
         ),
     },
     done_by=PERSON,

@@ -50,11 +50,11 @@ class LineForm:
         found = [
             Section(fields=names),
             Section(title=_("Policy: what happens otherwise"), fields=_policy(usual, setting), open=True),
-            Section(title=_("Policy: circles and limits"), fields=_limits(usual)),
+            Section(title=_("Policy: loops and limits"), fields=_limits(usual)),
             Section(title=_("Policy: data"), fields=_data(usual)),
             *limits.of_line(usual, setting),
             escalations.of_line(usual, str(preset), setting),
-            Section(title=_("Side by side"), fields=[_never(setting)]),
+            Section(title=_("In parallel"), fields=[_never(setting)]),
         ]
         words = _("What has no field of its own, as JSON: extra.")
         return with_rest(found, fragment, _("Everything else"), words)

@@ -62,7 +62,7 @@ def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
         severity=WARNING if decision and rest.standing == "passed" and is_bad(decision) else INFO,
         path=f"{subject.path(station)}.rules",
         message=message,
-        hint="" if decision is None else _("add a rule without `when` at the end to decide it here"),
+        hint="" if decision is None else _("add a rule that always matches at the end to decide it here"),
         station=station.key,
         witness=rest.witness,
     )

@@ -40,12 +40,12 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 def _message(line: Line, names: list[str], rule: str) -> Wording:
     if len(names) == 1:
         return _(
-            "Rule %(other)s takes a part of what rule %(rule)s would take",
+            "Rule %(other)s takes some of what rule %(rule)s would take",
             other=named.rule(line, names[0]),
             rule=named.rule(line, rule),
         )
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     others = PartName(f"Rules {', '.join(names[:MAX_NAMED])}{more}", named.rules(line, names).words)
     return _(
-        "%(others)s take a part of what rule %(rule)s would take", others=others, rule=named.rule(line, rule)
+        "%(others)s take some of what rule %(rule)s would take", others=others, rule=named.rule(line, rule)
     )
