@@ -44,7 +44,7 @@ def run(rest: list[str]) -> int:
 def test(rest: list[str]) -> int:
     machine.check_platform()
     _prepare(DEVELOPMENT)
-    _become("-m", "pytest", "-q", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", *rest)
+    _become("-m", "pytest", "-q", "-n", "4", "--dist", "loadfile", "--no-loadscope-reorder", *rest)
     return 0
 
 

@@ -133,6 +133,7 @@ def scratch(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
                 cursor.execute(f'DROP DATABASE "{name}"')
 
 
+@pytest.mark.wide
 def test_who_was_reviewer_before_is_designer_and_reviewer(scratch: str) -> None:
     call_command("migrate", *BEFORE, database=scratch, verbosity=0)
     with connections[scratch].cursor() as cursor:

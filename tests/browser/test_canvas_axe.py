@@ -217,6 +217,7 @@ def test_axe_finds_nothing_grave_in_any_state_of_the_editor(
     assert faults(opened(PHONE), address, PHONE_STATES) == {}
 
 
+@pytest.mark.wide
 def test_axe_finds_nothing_grave_where_there_is_nothing_or_nothing_may_be_changed(
     opened: Callable[..., Page], world: World, line: Line
 ) -> None:

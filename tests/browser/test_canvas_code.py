@@ -77,6 +77,7 @@ def stored(line: Line) -> Line:
     return line
 
 
+@pytest.mark.wide
 def test_what_is_typed_is_drawn_and_what_is_drawn_is_written_and_no_comment_goes(
     page_: Page, line: Line
 ) -> None:

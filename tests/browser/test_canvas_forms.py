@@ -318,6 +318,7 @@ def test_one_word_is_one_request(canvas: Page, line: Line, world: World, asked: 
     keeps_its_comment(line)
 
 
+@pytest.mark.wide
 def test_lists_durations_and_buttons_are_one_request_too(
     canvas: Page, line: Line, world: World, asked: list[str]
 ) -> None:
@@ -365,6 +366,7 @@ def test_lists_durations_and_buttons_are_one_request_too(
     keeps_its_comment(line)
 
 
+@pytest.mark.wide
 def test_what_a_control_turns_into_something_else_is_one_request_too(
     canvas: Page, line: Line, world: World, asked: list[str]
 ) -> None:

@@ -42,6 +42,7 @@ def problem(page: Page, check: str) -> Locator:
     return page.locator(f'.ed-problem[data-check="{check}"]')
 
 
+@pytest.mark.wide
 def test_a_fork_with_a_join_is_drawn_put_right_and_run(canvas: Page, world: World, line: Line) -> None:
     _fork(canvas)
     form = _join(canvas)

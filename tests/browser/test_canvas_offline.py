@@ -49,6 +49,7 @@ def keys(line: Line) -> list[str]:
     return [station["key"] for station in line.draft["stations"]]
 
 
+@pytest.mark.wide
 def test_a_killed_server_loses_nothing_and_everything_is_saved_when_it_is_back(
     world: World, drawn: Line, server: Mortal, open_canvas: Open
 ) -> None:

@@ -60,6 +60,7 @@ def test_it_initialises_with_checksums_utf8_and_one_order_everywhere(home: Path)
     assert facts == ("on", "UTF8", "C.UTF-8", "")
 
 
+@pytest.mark.wide
 def test_it_asks_for_a_password_even_on_its_socket(home: Path) -> None:
     user = ServerUser(home)
     with pytest.raises(psycopg.OperationalError, match="password"):
@@ -92,6 +93,7 @@ def test_two_users_share_it_and_the_last_one_stops_it(home: Path) -> None:
     until(lambda: not living_in(home), what="the end of every process")
 
 
+@pytest.mark.wide
 def test_the_kill_of_a_user_frees_its_share(home: Path) -> None:
     doomed, other = ServerUser(home), ServerUser(home)
     pid = postmaster(home)
@@ -101,6 +103,7 @@ def test_the_kill_of_a_user_frees_its_share(home: Path) -> None:
     assert not alive(pid)
 
 
+@pytest.mark.wide
 def test_a_server_whose_users_were_all_killed_is_stopped(home: Path) -> None:
     first, second = ServerUser(home), ServerUser(home)
     pid = postmaster(home)
@@ -124,6 +127,7 @@ def test_a_killed_server_is_started_again_with_every_commit(home: Path) -> None:
     user.leave()
 
 
+@pytest.mark.wide
 def test_the_next_start_recovers_after_everything_was_killed(home: Path) -> None:
     user = ServerUser(home, durable=True)
     with connect(home) as database:
@@ -136,6 +140,7 @@ def test_the_next_start_recovers_after_everything_was_killed(home: Path) -> None
     again.leave()
 
 
+@pytest.mark.wide
 def test_a_pid_that_lives_on_as_somebody_else_does_not_count(home: Path) -> None:
     ServerUser(home).leave()
     stale = layout.of(home).data / "postmaster.pid"
@@ -155,6 +160,7 @@ def test_a_zombie_is_not_alive(home: Path) -> None:
         assert not processes.is_postmaster(child.pid, home)
 
 
+@pytest.mark.wide
 def test_an_interrupted_first_start_leaves_no_half_made_data(home: Path) -> None:
     half = home / "postgres" / "data.new"
     half.mkdir(parents=True)
@@ -164,6 +170,7 @@ def test_an_interrupted_first_start_leaves_no_half_made_data(home: Path) -> None
     user.leave()
 
 
+@pytest.mark.wide
 def test_a_long_path_gets_a_short_private_folder_for_its_socket(home: Path) -> None:
     deep = home / ("long-" * 24)
     user = ServerUser(deep)

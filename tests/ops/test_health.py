@@ -63,6 +63,7 @@ def test_it_is_503_without_a_worker_that_showed_itself_lately(site: Site, away: 
     )
 
 
+@pytest.mark.wide
 def test_it_is_503_when_database_and_redis_are_away(transactional_db: None, tmp_path: Path) -> None:
     nowhere = "127.0.0.1:9"
     site = start_web(tmp_path, DATABASE_URL=f"postgres://u:p@{nowhere}/n", REDIS_URL=f"redis://{nowhere}")

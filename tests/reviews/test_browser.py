@@ -185,6 +185,7 @@ def test_the_reason_says_where_it_goes(dossier: Page) -> None:
     expect(kept.filter(visible=True)).to_have_count(0)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [None, PHONE])
 def test_the_dossier_has_no_serious_accessibility_problem(
