@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from http.client import HTTPException
 from pathlib import Path
 
 import psycopg
@@ -170,3 +172,44 @@ def test_a_full_disk_of_a_living_worker_is_told(site: Site) -> None:
 def _until_someone_waits(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as watcher:
         until(lambda: watcher.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone())
+
+
+def test_a_request_under_way_keeps_no_process_from_ending(
+    transactional_db: None, world: World, tmp_path: Path
+) -> None:
+    """It waits for a lock while the page's socket is closed at once, and with it the server."""
+    url, stopping = database_url(), start_web(tmp_path)
+    cookie = f"gateline_session={client_of(world.viewer).cookies['gateline_session'].value}"
+    project = f"{world.project.owner.key}/{world.project.key}"
+    try:
+        with (
+            psycopg.connect(url) as holder,
+            ThreadPoolExecutor(1) as pool,
+            _live(stopping, project, cookie),
+        ):
+            holder.execute("LOCK TABLE pipelines_line IN ACCESS EXCLUSIVE MODE")
+            waiting = pool.submit(fetch_whole, f"{stopping.url}/p/{project}/lines/", {"Cookie": cookie})
+            _until_someone_waits(url)
+            stopping.process.terminate()
+            until(lambda: "web_stopped" in stopping.log.read_text(), "the end of the server")
+            holder.rollback()
+            stopping.process.wait(LONG)
+            with pytest.raises((OSError, HTTPException)):
+                waiting.result(LONG)
+    finally:
+        stop(stopping.process)
+
+
+def _live(site: Site, project: str, cookie: str) -> socket.socket:
+    """The socket of a page of this project, open."""
+    host = site.url.removeprefix("http://")
+    name, _, port = host.partition(":")
+    opened = socket.create_connection((name, int(port)), LONG)
+    asked = [
+        f"GET /live/?project={project} HTTP/1.1", f"Host: {host}", f"Origin: {site.url}", f"Cookie: {cookie}",
+        "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==", "", "",
+    ]  # fmt: skip
+    opened.sendall("\r\n".join(asked).encode())
+    assert opened.recv(1024).startswith(b"HTTP/1.1 101")
+    return opened

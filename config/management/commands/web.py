@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from argparse import ArgumentParser
 from typing import Any
 
+import structlog
 from daphne.endpoints import build_endpoint_description_strings
-from daphne.server import Server
+from daphne.server import Server, twisted_loop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from config.asgi import application
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
+
+log = structlog.get_logger(__name__)
+PATIENCE = 3.0
+"""Seconds after the last for what is under way, before and after it was cancelled."""
 
 
 class Command(BaseCommand):
@@ -34,9 +40,23 @@ class Command(BaseCommand):
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
             proxy_forwarded_address_header=forwarded,
-            application_close_timeout=3,
+            application_close_timeout=PATIENCE,
             server_name="gateline",
         )
         server.run()
+        log.info("web_stopped")
+        twisted_loop.run_until_complete(_end_what_is_under_way())
         if not server.listening_addresses:
             sys.exit(1)
+
+
+async def _end_what_is_under_way() -> None:
+    """A thread whose request still waits for this loop would wait for ever, and the end of the process for it."""
+    for _ in range(int(PATIENCE / 0.05)):
+        under_way = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in under_way:
+            task.cancel()
+        # What the threads ask of the loop as they end is there in the next round.
+        await asyncio.sleep(0.05)
+        if not under_way and not asyncio.all_tasks() - {asyncio.current_task()}:
+            return
