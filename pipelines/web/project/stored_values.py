@@ -71,6 +71,9 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         trail=tab_trail(project, _("Secrets and variables")),
         status=422 if request.method == "POST" else 200,
         form=form,
+        value_help=_("Enter the value again: it is not kept on this page.")
+        if form.errors
+        else _("A secret needs at least 8 characters. You cannot view it again after saving."),
         kinds=StoredValue.Kind.choices,
         places=places,
         rows=rows_of(request.user, project),
