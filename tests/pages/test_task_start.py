@@ -1,0 +1,125 @@
+"""Starting tasks by their form."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.models import Task
+from tests.factories import World, document
+from tests.pages.asking import ASKING
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_start_form_is_made_from_the_inputs_of_the_line(world: World, signed_in: As) -> None:
+    version = world.line(ASKING)
+    page = text(signed_in(world.operator).get(at(world, "task-new", version.line.key)))
+    for words in ("Repository", "How often", 'type="date"', "fast", 'value="main"'):
+        assert words in page
+
+
+def test_a_task_is_started_by_the_form_and_its_page_opens(world: World, signed_in: As) -> None:
+    version, first = world.line(ASKING), world.start(world.line(key="other"))
+    answer = signed_in(world.operator).post(
+        at(world, "task-new", version.line.key),
+        {
+            "title": "Check it",
+            "inputs.repository": "https://example.com/app.git",
+            "inputs.times": "3",
+            "inputs.kind": "fast",
+            "labels": "one, two ,,",
+            "priority": "high",
+            "due_at": "2026-12-31T17:00",
+            "depends_on": f"{first.name}, ",
+        },
+    )
+    task = Task.objects.get(title="Check it")
+    assert answer.headers["Location"] == at(world, "task", task.name)
+    assert task.inputs == {
+        "repository": "https://example.com/app.git",
+        "revision": "main",
+        "times": 3,
+        "kind": "fast",
+    }
+    assert (task.labels, task.priority, task.requester) == (["one", "two"], "high", world.operator)
+    assert f"{task.due_at:%Y-%m-%d %H:%M %Z}" == "2026-12-31 17:00 UTC"
+    assert world.status(task) == "held"
+    page = text(signed_in(world.operator).get(at(world, "task", task.name)))
+    assert "Depends on" in page and "Release" in page
+    assert "Needed by" in text(signed_in(world.operator).get(at(world, "task", first.name)))
+
+
+def test_a_title_that_is_left_as_it_is_follows_what_is_filled_in(world: World, signed_in: As) -> None:
+    fields = [
+        {"key": "app", "label": "App", "default": "web"},
+        {"key": "strict", "type": "yes_no", "default": True},
+    ]
+    address = at(world, "task-new", world.line(key="checks", name="Check", inputs=fields).line.key)
+    client = signed_in(world.operator)
+    page = text(client.get(address))
+    assert page.count('value="Check: web"') == 2
+    assert "checked" in page
+    sent = {"title": "Check: web", "default_title": "Check: web", "inputs.app": "api"}
+    client.post(address, sent)
+    task = Task.objects.get()
+    assert task.title == "Check: api"
+    assert task.inputs == {"app": "api", "strict": False}
+    client.post(address, {**sent, "title": "My own", "inputs.strict": "on"})
+    task = Task.objects.latest("pk")
+    assert (task.title, task.inputs["strict"]) == ("My own", True)
+
+
+def test_a_form_with_faults_comes_back_with_them_and_with_what_was_typed(world: World, signed_in: As) -> None:
+    version = world.line(ASKING)
+    answer = signed_in(world.operator).post(
+        at(world, "task-new", version.line.key),
+        {"title": "", "inputs.times": "many", "inputs.on": "tomorrow", "description": "Kept <b>text</b>"},
+    )
+    assert answer.status_code == 422
+    page = text(answer)
+    for words in ("Title is required.", "Repository is required.", "How often has to be a number.", "many",
+                  "On has to be a date like", "Kept &lt;b&gt;text"):  # fmt: skip
+        assert words in page
+    assert not Task.objects.exists()
+
+
+@pytest.mark.smoke(5)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"title": "a\0b"},
+        {"title": "x" * 400},
+        {"title": "t", "priority": "urgent"},
+        {"title": "t", "labels": "y" * 500},
+        {"title": "t", "inputs.repository": "--upload-pack=x"},
+        {"title": "t", "inputs.times": "1e999"},
+        {"title": "t", "inputs.times": "9" * 5000},
+        {"title": "t", "inputs.times": "NaN"},
+        {"title": "t", "inputs.times": "٣"},
+        {"title": "t", "inputs.kind": "medium"},
+        {"title": "t", "inputs.on": "2026-02-30"},
+        {"title": "t", "due_at": "2026-02-30T10:00"},
+        {"title": "t", "due_at": "tomorrow"},
+        {"title": "t", "depends_on": "WI-app-99"},
+    ],
+)
+def test_nonsense_in_the_form_is_a_form_with_faults(
+    world: World, signed_in: As, given: dict[str, str]
+) -> None:
+    version = world.line(ASKING)
+    filled = {"inputs.repository": "https://example.com/app.git", **given}
+    answer = signed_in(world.operator).post(at(world, "task-new", version.line.key), filled)
+    assert answer.status_code in (302, 422)
+    if "times" not in str(given):
+        assert answer.status_code == 422
+
+
+def test_with_one_line_new_task_leads_straight_to_its_form(world: World, signed_in: As) -> None:
+    version = world.line(ASKING)
+    client = signed_in(world.operator)
+    assert client.get(at(world, "task-new-choose")).headers["Location"] == at(
+        world, "task-new", version.line.key
+    )
+    world.line(document(key="other"))
+    assert "Choose a line" in text(client.get(at(world, "task-new-choose")))
