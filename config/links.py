@@ -9,8 +9,8 @@ from pathlib import Path
 
 from django.urls import reverse
 
-from pipelines.accounts import make_link
 from pipelines.models import User
+from pipelines.people.accounts import make_link
 from pipelines.work.processes.isolation import Places
 
 # Isolations that keep a station from every file that is not listed.

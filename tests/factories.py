@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines import accounts, engine
+from pipelines import engine
 from pipelines.lines import publishing
 from pipelines.models import (
     ENDED,
@@ -38,6 +38,7 @@ from pipelines.models import (
     User,
     Worker,
 )
+from pipelines.people import accounts
 from pipelines.ports.leases import Claim
 
 _numbers = itertools.count(1)

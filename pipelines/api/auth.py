@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from ninja.security import APIKeyCookie, HttpBearer
 from ninja.utils import check_csrf
 
-from pipelines import accounts
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Forbidden
 from pipelines.models import ApiToken, User
+from pipelines.people import accounts
 from pipelines.web.shell.anonymous import wrong_tokens
 from pipelines.web.shell.turns import TooMuch
 

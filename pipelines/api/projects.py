@@ -6,13 +6,14 @@ from django.utils.translation import gettext as _
 from ninja import Router, Status
 from pydantic import BaseModel
 
-from pipelines import access, projects
+from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import PROJECT, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Project
+from pipelines.people import projects
 
 router = Router(tags=["projects"])
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)

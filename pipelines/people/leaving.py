@@ -8,10 +8,10 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
 
-from pipelines import accounts, audit, engine
+from pipelines import audit, engine
 from pipelines.errors import Conflict
 from pipelines.models import Agent, ApiToken, Invitation, Membership, Project, Role, User
-from pipelines.people import members
+from pipelines.people import accounts, members
 
 
 class NeedsHeir(Conflict):

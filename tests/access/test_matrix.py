@@ -16,13 +16,13 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from pipelines import accounts, engine
+from pipelines import engine
 from pipelines.api import api
 from pipelines.engine.core.batch import Batch
 from pipelines.lines import comments
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
-from pipelines.people import invitations
+from pipelines.people import accounts, invitations
 from pipelines.vault import store
 from tests.access import matrix
 from tests.factories import World, document, station

@@ -6,9 +6,10 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
-from pipelines import access, accounts
+from pipelines import access
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Role
+from pipelines.people import accounts
 from tests.factories import World, make_member, make_project
 
 pytestmark = pytest.mark.django_db

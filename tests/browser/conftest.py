@@ -11,9 +11,9 @@ from django.core.management import call_command
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines import accounts
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Membership, Project, Role, User
+from pipelines.people import accounts
 from tests.demo.repositories import GOOD, Repository
 from tests.factories import World, make_worker
 from tests.fixtures.site import Site, environment, manage, start_web, stop

@@ -11,8 +11,9 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
-from pipelines import access, accounts
+from pipelines import access
 from pipelines.models import ApiToken, Membership, User
+from pipelines.people import accounts
 from tests.factories import World
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines import accounts
 from pipelines.models import ApiToken, Group, Membership, Role, Worker
+from pipelines.people import accounts
 from tests.factories import World
 from tests.pages.conftest import PASSWORD, As, at, text
 

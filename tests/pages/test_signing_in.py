@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines import accounts
 from pipelines.models import User
+from pipelines.people import accounts
 from tests.factories import World, make_user
 from tests.pages.conftest import PASSWORD, As, text
 

@@ -13,8 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from config.settings import ACCOUNT_RATE_LIMITS
-from pipelines import accounts
-from pipelines.people import invitations
+from pipelines.people import accounts, invitations
 from pipelines.web.project.invitation_list import link_of
 from pipelines.web.shell import anonymous
 from tests.factories import World

@@ -10,9 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines import accounts
 from pipelines.models import AdministrativeAct, Agent, Invitation, Membership, User
-from pipelines.people import invitations, leaving, members
+from pipelines.people import accounts, invitations, leaving, members
 from tests.factories import World, make_member
 from tests.pages.conftest import As, at, text
 

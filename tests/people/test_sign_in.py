@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from pipelines import accounts
 from pipelines.models import AdministrativeAct, User
+from pipelines.people import accounts
 from tests.factories import World
 from tests.pages.conftest import PASSWORD, As, client_of, text
 

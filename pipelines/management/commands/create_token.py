@@ -9,10 +9,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines import accounts
 from pipelines.management import printing
 from pipelines.management.arguments import project_named
 from pipelines.models import ApiToken, Membership, Project, Role, User
+from pipelines.people import accounts
 
 # The least role with which a machine can use a scope.
 LEAST = {"read": Role.VIEWER, "submit": Role.OPERATOR, "report": Role.OPERATOR, "design": Role.DESIGNER}

@@ -17,8 +17,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from pipelines import accounts
 from pipelines.models import User
+from pipelines.people import accounts
 from pipelines.web.shell.page import SignedIn, from_this_machine, signed_in
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"

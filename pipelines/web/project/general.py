@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from pipelines import access, projects
+from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Owner, Project, StoredValue, Task
 from pipelines.models.people import slug
+from pipelines.people import projects
 from pipelines.queries.named_values import uses
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 

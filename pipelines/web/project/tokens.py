@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from pipelines import accounts
 from pipelines.models import ApiToken, Project
+from pipelines.people import accounts
 from pipelines.web.account import account
 from pipelines.web.shell.forms import NewMachineToken, NewToken
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail

@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from pipelines import access, accounts
+from pipelines import access
 from pipelines.errors import NotFound
 from pipelines.models import Line, Project, User
+from pipelines.people import accounts
 from pipelines.web.shell import errors
 from pipelines.web.shell.turns import TooMuch, turn
 

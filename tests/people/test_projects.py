@@ -9,10 +9,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines import access, projects
+from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import settings
 from pipelines.models import AdministrativeAct, Membership, Owner, Project, Role
+from pipelines.people import projects
 from pipelines.queries.audit import ActFilter, acts
 from pipelines.vault import finding, store
 from pipelines.web.project.audit import details

@@ -9,8 +9,8 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from pipelines import accounts
 from pipelines.models import ApiToken, SignInLink
+from pipelines.people import accounts
 from tests.factories import World
 
 pytestmark = pytest.mark.django_db
