@@ -26,6 +26,7 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("first-steps/dismiss/", home.dismiss_first_steps, name="first-steps-dismiss"),
     path("tasks/", tables.everywhere, name="tasks-everywhere"),
+    path("new-task/", start.choose_everywhere, name="task-new-everywhere"),
     path("projects/", general.index, name="projects"),
     # Signing in
     path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),

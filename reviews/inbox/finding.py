@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines.engine.commands.supply_preconditions import metadata
-from pipelines.engine.moves.roles import ProjectRoles
 from pipelines.models import (
     ASKS,
     ENDED,
@@ -169,11 +168,7 @@ def deadlocks(mine: Mine) -> Iterator[InboxItem]:
 
 
 def _answers_for(mine: Mine, task: Task, role: str) -> bool:
-    """Who has which role of a project is read once."""
-    known = mine.roles.get(task.project_id)
-    if known is None:
-        known = mine.roles[task.project_id] = ProjectRoles(task.project_id)
-    return known.may_answer(role, mine.user)
+    return mine.roles[task.project_id].may_answer(role, mine.user)
 
 
 def manual(mine: Mine) -> Iterator[InboxItem]:

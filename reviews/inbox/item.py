@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 
 from pipelines import access
-from pipelines.engine.moves.roles import ProjectRoles
+from pipelines.engine.moves.roles import ProjectRoles, roles_of
 from pipelines.models import ApiToken, Project, Task, User
 from pipelines.routing.sentences.waits import Sentence
 
@@ -25,15 +25,19 @@ Words = str | Promise
 @dataclass
 class Mine:
     """One person, and the projects that they see and work in; each is read once. `bearer`: of a call over the API,
-    which may be narrowed to one project."""
+    which may be narrowed to one project. `of`: those that the reader of a page asks for, of those that they see."""
 
     user: User
     bearer: ApiToken | None = None
-    roles: dict[int, ProjectRoles] = field(default_factory=dict)
+    of: Sequence[Project] | None = None
 
     @cached_property
     def seen(self) -> list[Project]:
-        return list(access.visible_projects(self.bearer or self.user))
+        return list(access.visible_projects(self.bearer or self.user) if self.of is None else self.of)
+
+    @cached_property
+    def roles(self) -> dict[int, ProjectRoles]:
+        return roles_of([project.pk for project in self.seen])
 
     @cached_property
     def operated(self) -> list[Project]:

@@ -8,13 +8,15 @@ from datetime import datetime
 from itertools import islice
 
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines import access
 from pipelines.models import GateVisit, Project, User
 from pipelines.queries.versions import parsed
+from pipelines.web.shell.scope import Scope, scope_of
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
 
@@ -32,16 +34,18 @@ TABS = (
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """One row; `key` marks it in the address."""
+    """One row; `key` marks it in the address. `state`: how the gate visit went, `open` while it waits."""
 
     key: str
     line: str
     place: str
     number: str
+    project: str
     title: str
     requester: str
     url: str
     verb: str
+    state: str
     since: datetime
     due_at: datetime | None
     round: int
@@ -54,15 +58,46 @@ class ReviewItem:
         return (self.due_at is None, self.due_at or self.since)
 
 
-def items(user: User, tab: str) -> list[ReviewItem]:
-    projects = list(access.visible_projects(user))
+@dataclass(frozen=True)
+class ReviewList:
+    """One list, of the projects that are in view. Both stand in the address of each of its reviews, so that the list
+    stays beside it."""
+
+    tab: str
+    scope: Scope
+
+    @property
+    def query(self) -> str:
+        chosen = {"tab": "" if self.tab == ASKED else self.tab, "project": self.scope.key}
+        return urlencode({key: value for key, value in chosen.items() if value})
+
+    @property
+    def suffix(self) -> str:
+        return f"?{self.query}" if self.query else ""
+
+    @property
+    def address(self) -> str:
+        """Of the list alone; what needs somebody has a page of its own."""
+        if self.tab == ASKED:
+            return reverse(ASKED) + (f"?{urlencode({'project': self.scope.key})}" if self.scope.key else "")
+        return reverse("inbox") + self.suffix
+
+
+def review_list(request: HttpRequest) -> ReviewList:
+    tab = request.GET.get("tab", "")
+    tab = tab if tab in dict(TABS) else ASKED
+    return ReviewList(tab, scope_of(request, ASKED if tab == ASKED else "inbox"))
+
+
+def items(user: User, shown: ReviewList) -> list[ReviewItem]:
+    projects, tab = shown.scope.projects, shown.tab
     if tab == "done":
-        return [_item(visit) for visit in _decided(projects, user)[:50]]
+        return [_item(visit, shown) for visit in _decided(projects, user)[:50]]
     if tab == "mine":
         found: Iterable[GateVisit] = _open(projects).filter(task__requester=user)[:LIMIT]
     else:
         found = islice(_gates(user, projects, mine=tab == ASKED), LIMIT)
-    return sorted(map(_item, found), key=lambda item: item.order)
+    return sorted((_item(visit, shown) for visit in found), key=lambda item: item.order)
 
 
 def _gates(user: User, projects: Sequence[Project], *, mine: bool) -> Iterator[GateVisit]:
@@ -71,20 +106,23 @@ def _gates(user: User, projects: Sequence[Project], *, mine: bool) -> Iterator[G
     return (visit for visit in _open(projects).iterator(chunk_size=LIMIT) if standings.at(visit).may == mine)
 
 
-def _item(visit: GateVisit) -> ReviewItem:
+def _item(visit: GateVisit, shown: ReviewList) -> ReviewItem:
     line = parsed(visit.asked_by.pinned)
     rule = visit.evidence.get("rule") or {}
+    is_open = visit.state == GateVisit.State.OPEN
     return ReviewItem(
         key=str(visit.pk),
         line=line.name,
         place=gate_of(line, visit.gate).name,
         number=visit.task.name,
+        project=visit.task.project.name or visit.task.project.key if shown.scope.several else "",
         title=visit.task.title,
         requester=visit.task.requested_by,
-        url=reverse("gate-visit", args=[visit.pk]),
-        verb=_("Review") if visit.state == GateVisit.State.OPEN else visit.word_display or _("Closed"),
-        since=visit.opened_at,
-        due_at=visit.due_at if visit.state == GateVisit.State.OPEN else None,
+        url=reverse("gate-visit", args=[visit.pk]) + shown.suffix,
+        verb=_("Review") if is_open else visit.word_display or _("Closed"),
+        state="open" if is_open else visit.word or "closed",
+        since=visit.opened_at if is_open else visit.decided_at or visit.opened_at,
+        due_at=visit.due_at if is_open else None,
         round=visit.round,
         votes=_votes(visit),
         note=_("rule: %(rule)s") % {"rule": rule.get("label") or rule.get("id")} if rule else "",

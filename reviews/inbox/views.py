@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
-from pipelines.models import Job, Project, Status, Task, Token, displayed
+from pipelines.models import Job, Status, Task, Token, displayed
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
+from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks.start import StartField, fields_of
 from reviews.inbox.item import Act, InboxKind, Mine
 from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, count, narrowed, needs, offer
@@ -57,24 +58,18 @@ def page(request: SignedIn) -> HttpResponse:
 
 
 def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None) -> HttpResponse:
-    mine = Mine(request.user)
+    scope = scope_of(request, "needs-me")
+    mine = Mine(request.user, of=scope.projects)
     kind = request.GET.get("kind", "")
     kind = kind if kind in BY_KEY else ""
-    projects = {f"{project.owner.key}/{project.key}": project for project in mine.seen}
-    project = request.GET.get("project", "")
-    project = project if project in projects else ""
     found = needs(mine)
-    of_project = narrowed(found, "", project)
-    chosen = projects.get(project) or _only(mine.seen)
-    query = urlencode({key: value for key, value in (("kind", kind), ("project", project)) if value})
+    query = urlencode({key: value for key, value in (("kind", kind), ("project", scope.key)) if value})
     context: dict[str, Any] = {
-        "rows": [_as_row(each, refused) for each in narrowed(of_project, kind, "")],
-        "tabs": _tabs(of_project, kind, project),
-        "total": len(of_project),
-        "everything": len(found),
+        "rows": [_as_row(each, refused) for each in narrowed(found, kind, "")],
+        "tabs": _tabs(found, kind, scope.key),
+        "total": len(found),
         "kind": BY_KEY.get(kind),
-        "choices": [(key, str(each)) for key, each in projects.items()],
-        "chosen": project,
+        "scope": scope,
         "query": query,
         "lists": TABS,
         "tab": ASKED,
@@ -87,11 +82,10 @@ def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None)
     return show(
         request,
         "reviews/inbox/page.html",
-        project=chosen,
         section="needs",
         trail=crumbs(_("Inbox")),
         status=status,
-        live_project=f"{chosen.owner.key}/{chosen.key}" if chosen else "",
+        live_project=str(scope.project or ""),
         **context,
     )
 
@@ -116,10 +110,6 @@ def _tabs(found: list[OfferedItem], kind: str, project: str) -> list[dict[str, A
     ]
 
 
-def _only(projects: list[Project]) -> Project | None:
-    return projects[0] if len(projects) == 1 else None
-
-
 def _running(mine: Mine) -> int:
     """Tasks that move without anybody."""
     moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
@@ -131,7 +121,8 @@ def _running(mine: Mine) -> int:
 @signed_in
 def number(request: SignedIn) -> HttpResponse:
     """The number beside “Inbox”."""
-    return render(request, "reviews/count.html", {"count": count(Mine(request.user))})
+    mine = Mine(request.user, of=scope_of(request, "needs-me").projects)
+    return render(request, "reviews/count.html", {"count": count(mine)})
 
 
 @require_POST
@@ -178,7 +169,7 @@ def _done(request: SignedIn, found: OfferedItem, verb: Act, words: str) -> HttpR
 def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
     if not _in_place(request):
         return _page(request, status, row)
-    context = {"row": row, "query": request.GET.urlencode()}
+    context = {"row": row, "query": request.GET.urlencode(), "scope": scope_of(request, "needs-me")}
     response = render(request, "reviews/inbox/row.html", context, status=status)
     response["HX-Retarget"] = f"#need-{row.found.need.id}"
     return response

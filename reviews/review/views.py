@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -16,11 +17,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import GateVisit, Project, Word
+from pipelines.models import GateVisit, Word
 from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, from_this_machine, show, signed_in
 from reviews.decision.forms import DecisionForm
-from reviews.inbox.lists import ASKED, TABS, items
+from reviews.inbox.lists import ASKED, TABS, ReviewList, items, review_list
 from reviews.mail import folder
 from reviews.review.detail import dossier
 
@@ -30,30 +31,22 @@ from reviews.review.detail import dossier
 def reviews(request: SignedIn) -> HttpResponse:
     """A list of reviews, and beside it the dossier of the first; on a phone the list alone. What needs this person has
     a page for everything: that of the gates alone is only the list beside a dossier."""
-    tab = request.GET.get("tab", "")
-    tab = tab if tab in dict(TABS) else ASKED
+    shown = review_list(request)
     if request.GET.get("fragment") == "list":
-        context = {"selected": request.GET.get("selected"), **_list(request, tab)}
+        context = {"selected": request.GET.get("selected"), **_list(request, shown)}
         return render(request, "reviews/_list.html", context)
-    if tab == ASKED:
-        return redirect("needs-me")
-    listed = _list(request, tab)
+    if shown.tab == ASKED:
+        return redirect(shown.address)
+    listed = _list(request, shown)
     if listed["items"]:
         first = uuid.UUID(listed["items"][0].key)
-        return _dossier(request, _visible(request, first), DecisionForm(), tab=tab, opened=False)
-    trail = crumbs((_("Inbox"), reverse("needs-me")), str(dict(TABS)[tab]))
-    project = _only_project(request)
-    return show(request, "reviews/inbox.html", project=project, section="needs", trail=trail, **listed)
+        return _dossier(request, _visible(request, first), DecisionForm(), opened=False)
+    trail = crumbs((_("Inbox"), reverse("needs-me")), str(dict(TABS)[shown.tab]))
+    return show(request, "reviews/inbox.html", scope=shown.scope, section="needs", trail=trail, **listed)
 
 
-def _list(request: SignedIn, tab: str) -> dict[str, Any]:
-    return {"lists": TABS, "tab": tab, "items": items(request.user, tab)}
-
-
-def _only_project(request: SignedIn) -> Project | None:
-    """The shell shows the project of somebody who has one; with several none is in view."""
-    projects = list(access.visible_projects(request.user)[:2])
-    return projects[0] if len(projects) == 1 else None
+def _list(request: SignedIn, shown: ReviewList) -> dict[str, Any]:
+    return {"lists": TABS, "tab": shown.tab, "listed": shown, "items": items(request.user, shown)}
 
 
 @require_GET
@@ -94,8 +87,9 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 
 def _next(request: SignedIn) -> HttpResponseRedirect:
     """To the next review that asks this person, else to what else does."""
-    left = items(request.user, ASKED)
-    return redirect(left[0].url if left else reverse("needs-me"))
+    shown = replace(review_list(request), tab=ASKED)
+    left = items(request.user, shown)
+    return redirect(left[0].url if left else shown.address)
 
 
 def _dossier(
@@ -104,10 +98,9 @@ def _dossier(
     form: DecisionForm,
     status: int = 200,
     conflict: Conflict | None = None,
-    tab: str = ASKED,
     opened: bool = True,
 ) -> HttpResponse:
-    project = visit.task.project
+    beside = review_list(request)
     shown = dossier(visit, request.user)
     trail = crumbs((_("Inbox"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
     context = {
@@ -119,13 +112,13 @@ def _dossier(
         "unprotected": unprotected(timezone.now()),
         "selected": str(visit.pk),
         "opened": opened,
-        "live_project": f"{project.owner.key}/{project.key}",
-        **_list(request, tab),
+        "live_project": str(visit.task.project),
+        **_list(request, beside),
     }
     return show(
         request,
         "reviews/gate_visit.html",
-        project=project,
+        scope=beside.scope,
         section="needs",
         trail=trail,
         status=status,

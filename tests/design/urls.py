@@ -10,7 +10,8 @@ from django.urls import path
 from pipelines.web.shell.design import design
 
 RESULTS = '<a class="option" role="option" id="r1" href="/found/">Repository check</a>'
-SHELL_NAMES = ("home", "needs-me", "account", "preferences", "help", "notifications", "sign-out", "sign-in")
+SHELL_NAMES = ("home", "needs-me", "tasks-everywhere", "account", "preferences", "help", "notifications", "sign-out",
+    "sign-in")  # fmt: skip
 PROJECT_NAMES = ("tasks", "lines", "project-settings", "task-new-choose")
 
 

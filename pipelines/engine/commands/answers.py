@@ -10,6 +10,7 @@ from typing import TypeVar
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
+from pipelines.engine.moves.entitlement import person_of
 from pipelines.models import Deadlock, Escalation, User
 
 Asked = TypeVar("Asked", Escalation, Deadlock)
@@ -29,7 +30,7 @@ class RoleAnswer:
 def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offered: Collection[str]) -> Asked:
     """What is answered. `words`: all that there are; `offered`: those of them that may be said here. Raises NotFound
     (none such, or a stranger), Forbidden (for another role), Invalid (path `word` or `reason`)."""
-    if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
+    if found is None or person_of(found.task.project_id, answer.user) is None:
         raise NotFound()
     if not roles.may_answer(found.task.project_id, found.role, answer.user):
         raise Forbidden(f"This is for {found.role}.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,17 +55,24 @@ def formerly(role: str) -> tuple[str, ...]:
 
 def people_of(project_id: int) -> dict[int, EntitledPerson]:
     """Everybody who is a member of the project and may sign in."""
-    groups: dict[int, list[str]] = {}
-    for key, user_id in Group.objects.filter(project=project_id).values_list("key", "members"):
-        groups.setdefault(user_id, []).append(key)
-    members = Membership.objects.filter(project=project_id, user__is_active=True)
-    found = list(members.values_list("user_id", "user__username", "roles"))
-    return {
-        user_id: EntitledPerson(
-            user_id, username, tuple(roles), tuple(sorted(groups.get(user_id, ()))), len(found) == 1
-        )
-        for user_id, username, roles in found
-    }
+    return people_of_projects([project_id])[project_id]
+
+
+def people_of_projects(project_ids: Collection[int]) -> dict[int, dict[int, EntitledPerson]]:
+    """By project, in two statements for all of them."""
+    groups: dict[tuple[int, int], list[str]] = {}
+    of_groups = Group.objects.filter(project__in=project_ids)
+    for project_id, user_id, key in of_groups.values_list("project_id", "members", "key"):
+        groups.setdefault((project_id, user_id), []).append(key)
+    members = Membership.objects.filter(project__in=project_ids, user__is_active=True)
+    found = list(members.values_list("project_id", "user_id", "user__username", "roles"))
+    sizes = Counter(project_id for project_id, *_rest in found)
+    people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
+    for project_id, user_id, username, roles in found:
+        keys = tuple(sorted(groups.get((project_id, user_id), ())))
+        alone = sizes[project_id] == 1
+        people[project_id][user_id] = EntitledPerson(user_id, username, tuple(roles), keys, alone)
+    return people
 
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 
-from pipelines.engine.moves.entitlement import EntitledPerson, people_of
+from pipelines.engine.moves.entitlement import EntitledPerson, people_of_projects
 from pipelines.models import Group, Role, User
 from pipelines.models.people import expand
 from pipelines.routing.document.escalations import groups_of, role_key
@@ -12,15 +13,10 @@ from pipelines.routing.document.escalations import groups_of, role_key
 
 @dataclass
 class ProjectRoles:
-    """Of one project: its people and groups are read once."""
+    """Of one project: its people by their ids, and its groups as (key, name)."""
 
-    project_id: int
-    people: dict[int, EntitledPerson] = field(init=False)
-    groups: list[tuple[str, str]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.people = people_of(self.project_id)
-        self.groups = list(Group.objects.filter(project=self.project_id).values_list("key", "name"))
+    people: dict[int, EntitledPerson]
+    groups: list[tuple[str, str]]
 
     def holders(self, role: str) -> dict[int, EntitledPerson]:
         """The group of the project that has this name or key; else, for the name of one of Gateline's own roles, who
@@ -38,14 +34,29 @@ class ProjectRoles:
         return person is not None and (Role.ADMIN in person.roles or user.pk in self.holders(role))
 
 
+def roles_of(project_ids: Collection[int]) -> dict[int, ProjectRoles]:
+    """By project, in three statements for all of them."""
+    people = people_of_projects(project_ids)
+    groups: dict[int, list[tuple[str, str]]] = {each: [] for each in project_ids}
+    for project_id, key, name in Group.objects.filter(project__in=project_ids).values_list(
+        "project_id", "key", "name"
+    ):
+        groups[project_id].append((key, name))
+    return {each: ProjectRoles(people[each], groups[each]) for each in project_ids}
+
+
+def roles_in(project_id: int) -> ProjectRoles:
+    return roles_of([project_id])[project_id]
+
+
 def may_answer(project_id: int, role: str, user: User) -> bool:
-    """See `Roles`."""
-    return ProjectRoles(project_id).may_answer(role, user)
+    """See `ProjectRoles`."""
+    return roles_in(project_id).may_answer(role, user)
 
 
 def addresses(project_id: int, *roles: str) -> tuple[str, ...]:
     """Where these people get mail, each once."""
-    known = ProjectRoles(project_id)
+    known = roles_in(project_id)
     wanted = {pk for role in roles for pk in known.holders(role)}
     people = User.objects.filter(pk__in=wanted).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -13,9 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
-from pipelines.models import GateVisit, Line, Project, Task
+from pipelines.models import GateVisit, Line, Project, Task, User
 from pipelines.queries import tasks
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.shell.scope import scope_of
 
 COOKIE = "gl_first_steps"
 YEAR = 365 * 24 * 3600
@@ -33,23 +35,22 @@ class FirstStep:
 @signed_in
 @require_safe
 def home(request: SignedIn) -> HttpResponse:
-    projects = list(access.visible_projects(request.user))
-    steps = first_steps(request, projects) if request.COOKIES.get(COOKIE) != "off" else []
+    scope = scope_of(request, "home")
+    steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else []
     return show(
         request,
         "shell/home.html",
-        project=projects[0] if len(projects) == 1 else None,
+        scope=scope,
         section="home",
         trail=crumbs(_("Home")),
-        home=tasks.home(request.user, projects, timezone.now()),
-        has_projects=bool(projects),
+        home=tasks.home(request.user, scope.projects, timezone.now()),
         steps=steps,
     )
 
 
-def first_steps(request: SignedIn, projects: list[Project]) -> list[FirstStep]:
+def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
-    able = [project for project in projects if access.can(request.user, "submit", project)]
+    able = access.projects_where(user, "submit").filter(pk__in=[project.pk for project in projects])
     lines = Line.objects.filter(project__in=able, live__isnull=False, archived_at=None).select_related(
         "project__owner"
     )

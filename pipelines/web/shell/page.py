@@ -18,7 +18,9 @@ from pipelines import access
 from pipelines.errors import NotFound
 from pipelines.models import Line, Project, User
 from pipelines.people import accounts
+from pipelines.templatetags.shell import LAST_PROJECT
 from pipelines.web.shell import errors
+from pipelines.web.shell.scope import Scope
 from pipelines.web.shell.turns import TooMuch, turn
 
 Crumb = Mapping[str, str]
@@ -133,19 +135,28 @@ def show(
     template: str,
     *,
     project: Project | None = None,
+    scope: Scope | None = None,
     section: str = "",
     trail: Sequence[Crumb] = (),
     status: int = 200,
     **context: Any,
 ) -> HttpResponse:
-    """A page in the shell."""
+    """A page in the shell: of one project, of those that a `scope` spans, or of none."""
+    if scope:
+        project = scope.project
     shell = {
         "project": project,
+        "scope": scope,
         "section": section,
         "breadcrumb": trail,
         "may": Permissions(request.user, project) if project else None,
     }
-    return render(request, template, {**shell, **context}, status=status)
+    response = render(request, template, {**shell, **context}, status=status)
+    if project and request.COOKIES.get(LAST_PROJECT) != str(project.pk):
+        response.set_cookie(
+            LAST_PROJECT, str(project.pk), samesite="Lax", httponly=True, secure=request.is_secure()
+        )
+    return response
 
 
 def show_line(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.moves.roles import ProjectRoles, may_answer
+from pipelines.engine.moves.roles import may_answer, roles_in
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR
@@ -112,7 +112,7 @@ def sentence(row: Escalation) -> Sentence:
 
 def asked(task: Task, role: str) -> str:
     """Who resolves it, by name: `Development Manager or an administrator of the project resolves it: Ada, Ben.`"""
-    people = User.objects.filter(pk__in=list(ProjectRoles(task.project_id).holders(role)))
+    people = User.objects.filter(pk__in=list(roles_in(task.project_id).holders(role)))
     words = {"role": role, "people": ", ".join(map(str, people.order_by("first_name", "username")[:NAMED]))}
     if role == OUTSIDER:
         text = _("The administrators of the project resolve it: %(people)s.")

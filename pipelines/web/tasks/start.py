@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -25,7 +26,8 @@ from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Input, Problem
 from pipelines.vault.finding import Reach
 from pipelines.web.lines import lines
-from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
+from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks import uploads
 
 # fields that every task has
@@ -158,22 +160,33 @@ def value_of(field: Input, text: str) -> Any:
     return text.replace("\r\n", "\n")
 
 
+@signed_in
+@require_safe
+def choose_everywhere(request: SignedIn) -> HttpResponse:
+    """Which line, of all projects in which this person may start a task?"""
+    scope = scope_of(request, "task-new-everywhere")
+    able = access.projects_where(request.user, "submit").filter(pk__in=[each.pk for each in scope.projects])
+    return _choose(request, Line.objects.filter(project__in=able), scope=scope, trail=crumbs(_("New task")))
+
+
 @in_project("submit")
 @require_safe
 def choose(request: SignedIn, project: Project) -> HttpResponse:
+    trail = tab_trail(project, _("New task"))
+    return _choose(request, Line.objects.filter(project=project), project=project, trail=trail)
+
+
+def _choose(request: SignedIn, lines: QuerySet[Line], **shell: Any) -> HttpResponse:
     """Which line? With only one there is nothing to choose. What the address says goes along to the form."""
-    found = list(Line.objects.filter(project=project, live__isnull=False, archived_at=None).order_by("name"))
+    lines = lines.filter(live__isnull=False, archived_at=None).select_related("project__owner")
+    found = list(lines.order_by("project__owner__key", "project__key", "name"))
     if len(found) == 1:
+        (line,) = found
         query = f"?{request.GET.urlencode()}" if request.GET else ""
-        return redirect(reverse("task-new", args=[project.owner.key, project.key, found[0].key]) + query)
-    return show(
-        request,
-        "tasks/choose.html",
-        project=project,
-        section="tasks",
-        trail=tab_trail(project, _("New task")),
-        lines=found,
-    )
+        return redirect(
+            reverse("task-new", args=[line.project.owner.key, line.project.key, line.key]) + query
+        )
+    return show(request, "tasks/choose.html", section="tasks", lines=found, **shell)
 
 
 @in_project("submit")

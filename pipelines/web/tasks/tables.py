@@ -7,12 +7,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import DISPLAYED, Line, Priority, Project
-from pipelines.queries.tasks import SORTS, TaskFilter, counts, table
+from pipelines.queries.tasks import SORTS, TaskFilter, table
 from pipelines.web.shell.page import (
     Crumb,
     SignedIn,
@@ -24,6 +25,7 @@ from pipelines.web.shell.page import (
     signed_in,
     tab_trail,
 )
+from pipelines.web.shell.scope import Scope, scope_of
 
 FIELDS = ("q", "status", "line", "priority", "requester", "sort")
 STATUSES = ("open", "ended", *(value for value, _word in DISPLAYED))
@@ -49,27 +51,26 @@ def number(text: str | None, otherwise: int = 1) -> int:
 @signed_in
 @require_safe
 def everywhere(request: SignedIn) -> HttpResponse:
-    projects = list(access.visible_projects(request.user))
-    return _page(request, projects, None, crumbs(_("Tasks")))
+    return _page(request, scope_of(request, "tasks-everywhere"), crumbs(_("Tasks")))
 
 
 @in_project("view")
 @require_safe
 def of_project(request: SignedIn, project: Project) -> HttpResponse:
-    return _page(request, [project], project, tab_trail(project, _("Tasks")))
+    scope = Scope([project], project, reverse("tasks-everywhere"))
+    return _page(request, scope, tab_trail(project, _("Tasks")))
 
 
 @in_project("view")
 @require_safe
 def of_line(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = access.get_line(request.user, project.owner.key, project.key, line)
-    return _page(request, [project], project, tab_trail(project, found.name), found)
+    return _page(request, Scope([project], project, ""), tab_trail(project, found.name), found)
 
 
 def _page(
     request: SignedIn,
-    projects: Sequence[Project],
-    project: Project | None,
+    scope: Scope,
     trail: Sequence[Crumb],
     line: Line | None = None,
 ) -> HttpResponse:
@@ -78,29 +79,27 @@ def _page(
         search = TaskFilter(search.q, search.status, line.key, search.priority, search.requester, search.sort)
     context: dict[str, Any] = {
         "search": search,
-        "rows": table(projects, search, request.user, number(request.GET.get("page"))),
-        "query": urlencode({k: v for k, v in request.GET.items() if k in FIELDS and v}),
+        "rows": table(scope.projects, search, request.user, number(request.GET.get("page"))),
+        "query": urlencode({k: v for k, v in request.GET.items() if k in (*FIELDS, "project") and v}),
         "line": line,
         "line_view": line,
-        "many_projects": project is None,
     }
     if fragment(request, "table"):
-        part = show(request, "tasks/tasks.html#table", project=project, **context)
+        part = show(request, "tasks/tasks.html#table", scope=scope, **context)
         page = context["rows"].number
         return at_address(part, request, context["query"] + (f"&page={page}" if page > 1 else ""))
     return show(
         request,
         "tasks/tasks.html",
-        project=project,
+        scope=scope,
         section="lines" if line else "tasks",
         trail=trail,
-        counts=counts(projects),
-        lines=Line.objects.filter(project__in=projects)
+        lines=Line.objects.filter(project__in=scope.projects)
         .order_by("name")
         .values_list("key", "name")
         .distinct(),
         statuses=DISPLAYED,
         priorities=Priority.choices,
-        live_project=f"{project.owner.key}/{project.key}" if project else "",
+        live_project=str(scope.project or ""),
         **context,
     )
