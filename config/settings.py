@@ -202,6 +202,7 @@ TEMPLATES = [
                 "template_partials.templatetags.partials",
                 "django.templatetags.i18n",
                 "django.templatetags.static",
+                "pipelines.web.help.tags",
             ],
             "context_processors": [
                 "django.template.context_processors.request",

@@ -68,7 +68,7 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
     with turn(request.auth):
         setting = Setting(found.project, payload.names, payload.own, found, payload.within)
         told = answer(FORMS[what], payload, setting)
-        drawn = FormView(told, payload.scope or what)
+        drawn = FormView(told, what, payload.scope or what)
         may_edit = access.can(request.auth, "design", found.project)
         return FormOut(
             html=drawn.html(request, found.project, may_edit),

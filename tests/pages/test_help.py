@@ -8,7 +8,8 @@ import pytest
 from django.urls import reverse
 
 from pipelines.models import Membership
-from pipelines.web.help import help as help_pages
+from pipelines.web.help.pages import FOR_USERS, Page, html_of, pages, parts, targets
+from pipelines.web.help.search import search
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -17,9 +18,8 @@ pytestmark = pytest.mark.django_db
 
 def test_every_page_of_the_documentation_is_shown(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
-    pages = help_pages.pages()
-    assert {"drawing", "watching"} <= {page.slug for page in pages}
-    for page in pages:
+    assert {"drawing", "watching"} <= {page.slug for page in pages()}
+    for page in pages():
         answer = client.get(reverse("help-page", args=[page.slug]))
         assert answer.status_code == 200
         assert page.title in text(answer)
@@ -33,46 +33,46 @@ def test_the_help_is_searched(world: World, signed_in: As) -> None:
 
 
 def test_the_help_finds_pages_by_their_words_wherever_they_stand() -> None:
-    def page(slug: str, text: str, folder: str = "") -> help_pages.Page:
-        return help_pages.Page(slug, text.splitlines()[0], text, folder)
+    def page(slug: str, text: str, folder: str = "") -> Page:
+        return Page(slug, text.splitlines()[0], text, folder)
 
     there = [
-        page("gates", "Gates\nA vote. Whoever asked cannot approve."),
-        page("rules", "Rules\nNobody has to vote."),
-        page("drawing", "Approve\nHere one can vote, and approve."),
+        page("holds", "Gates\nA vote. Whoever asked cannot approve."),
+        page("ways", "Rules\nNobody has to vote."),
+        page("sketch", "Approve\nHere one can vote, and approve."),
     ]
-    hits = help_pages.search(there, "approve vote")
-    assert [hit.page.slug for hit in hits] == ["drawing", "gates"], "those with both, the title first"
+    hits = search(there, "approve vote")
+    assert [hit.page.slug for hit in hits] == ["sketch", "holds"], "those with both, the title first"
     assert hits[1].found == "approve" and hits[1].before.endswith("cannot ")
-    assert help_pages.search(there, "zebra vote") == [] and help_pages.search(there, " ") == []
+    assert search(there, "zebra vote") == [] and search(there, " ") == []
 
 
 def test_pages_for_users_come_first_and_those_for_developers_apart(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
-    listed = client.get(reverse("help")).context["pages"]
-    assert [page.slug for page in listed["users"]] == list(help_pages.FOR_USERS)
+    listed = client.get(reverse("help")).context
+    assert [page.slug for shelf in listed["shelves"].values() for page in shelf] == list(FOR_USERS)
     assert {"architecture", "law", "dependencies"} <= {page.slug for page in listed["developers"]}
     found = text(client.get(reverse("help"), {"q": "reviewers approve"}))
-    users, _apart, developers = found.partition("Found in the pages for developers")
+    users, _apart, developers = found.partition("Found in the pages for developers of Gateline")
     assert reverse("help-page", args=["gates"]) in users.partition("Found")[2]
-    assert reverse("help-page", args=["gates"]) not in developers.partition("Using Gateline")[0]
+    marked = text(client.get(reverse("help-page", args=["architecture"]))).partition("<article")[2]
+    assert "For developers of Gateline" in marked
+    assert reverse("help-page", args=["gates"]) not in developers.partition("Start here")[0]
 
 
 def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
-    page = help_pages.Page(
-        "x", "X", "# X\n\n<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](watching.md#top)"
-    )
-    html = help_pages.html_of(page)
+    page = Page("x", "X", "# X\n\n<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](watching.md#top)")
+    html = html_of(page)
     assert "<script" not in html
     assert "javascript:" not in html.replace("[a](javascript:alert(1))", "")
     assert reverse("help-page", args=["watching"]) + "#top" in html
 
 
-def test_links_between_pages_lead_to_pages_that_are_there() -> None:
-    slugs = {page.slug for page in help_pages.pages()}
-    for page in help_pages.pages():
-        for target in help_pages.targets(page):
-            assert target in slugs, f"docs/{page.slug}.md links to {target}.md"
+def test_links_between_pages_lead_to_headings_that_are_there() -> None:
+    there = {page.slug: {part.anchor for part in parts(page)} for page in pages()}
+    for page in pages():
+        for slug, anchor in targets(page):
+            assert anchor in there.get(slug, ()), f"docs/{page.slug}.md links to {slug}.md#{anchor}"
 
 
 def test_the_palette_finds_lines_tasks_and_pages_that_one_may_see(world: World, signed_in: As) -> None:
@@ -151,9 +151,9 @@ def test_an_open_question_of_another_project_is_not_on_my_home(world: World, sig
 
 def test_a_picture_of_a_page_is_shown_and_nothing_else_of_the_folder(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
-    page = help_pages.Page("x", "X", "# X\n\n![One move](pictures/move.svg)")
+    page = Page("x", "X", "# X\n\n![One move](pictures/move.svg)")
     address = reverse("help-picture", args=["move"])
-    assert f'src="{address}"' in help_pages.html_of(page)
+    assert f'src="{address}"' in html_of(page)
     answer = client.get(address)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "image/svg+xml"

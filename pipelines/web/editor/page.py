@@ -62,6 +62,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
             **{name: reverse(route, args=at) for name, route in URLS.items()},
             "schema": reverse("api-1:schema"),
             "templates": reverse("lines-new", args=at[:2]),
+            "help": reverse("help-page", args=["drawing"]) + "#a-first-line",
             **_naming(line, at),
         },
         "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,

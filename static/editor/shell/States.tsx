@@ -44,6 +44,9 @@ export function Empty({ desk }: { desk: Desk }) {
             ) : null}
           </>
         ) : null}
+        <a className="empty-more small" href={urls.help}>
+          {say("emptyHelp")}
+        </a>
       </div>
     </div>
   );

@@ -246,6 +246,7 @@ const WORDS = {
   emptyWords: gettext("A line starts with a station: the work that runs first."),
   emptyFirst: gettext("Add a first station"),
   emptyTemplate: gettext("All templates"),
+  emptyHelp: gettext("Learn more"),
   emptyImport: gettext("Import a document"),
   firstStation: gettext("First station"),
   brokenTitle: gettext("The drawing failed"),

@@ -20,10 +20,11 @@ from pipelines.web.editor.forms.form import Rows, Section
 
 
 class FormView:
-    """The answer as the templates want it: one dict for each block. `scope` begins every id of the page."""
+    """The answer of the form `what` as the templates want it: one dict for each block. `scope` begins every id of the
+    page."""
 
-    def __init__(self, found: FormAnswer, scope: str) -> None:
-        self.found, self.scope = found, scope
+    def __init__(self, found: FormAnswer, what: str, scope: str) -> None:
+        self.found, self.what, self.scope = found, what, scope
 
     def html(self, request: HttpRequest, project: Project, may_edit: bool) -> str:
         """Its controls are off for who may only look."""
@@ -32,6 +33,8 @@ class FormView:
             "problems": [_said(problem) for problem in self.found.problems.get("", ())],
             "may_edit": may_edit,
             "project": project,
+            "help_at": f"form-{self.what}",
+            "help_kind": places.get(self.found.fragment, ("work", "kind")),
         }
         return render_to_string("editor/forms/form.html", context, request)
 

@@ -1,0 +1,172 @@
+"""The pages of docs/ as the product shows them: who they are for, their parts, and their text as HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+import nh3
+from django.conf import settings
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext_lazy as _
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+TAGS = nh3.ALLOWED_TAGS
+ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, **{f"h{n}": {"id"} for n in range(1, 5)}, "code": {"class"}}
+TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
+PICTURE = re.compile(r"(?:\.\./)?pictures/(?P<name>[-\w]+)\.svg")
+SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
+    _("Start here"): ("getting-started", "demo"),
+    _("People, projects, secrets"): ("people", "projects", "secrets"),
+    _("Draw a line"): ("drawing", "kinds", "rules", "gates", "start-forms", "testing", "lint", "versions"),
+    _("Run tasks and decide"): ("watching", "escalations"),
+    _("Run Gateline for others"): ("operating", "workers", "api"),
+}
+"""The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""
+FOR_USERS = tuple(slug for slugs in SHELVES.values() for slug in slugs)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`folder`: of pages below `docs/`, such as those of the checks of lint. A README is the page of its folder."""
+
+    slug: str
+    title: str
+    text: str
+    folder: str = ""
+
+    @property
+    def for_users(self) -> bool:
+        return (self.folder or self.slug) in FOR_USERS
+
+
+@dataclass(frozen=True, slots=True)
+class HelpPart:
+    """What stands below one heading, as plain text. The first has no anchor: it is the top of its page."""
+
+    anchor: str
+    title: str
+    text: str
+
+
+def pages() -> list[Page]:
+    """Those of `docs/` and of one folder below."""
+    docs = Path(settings.BASE_DIR, "docs")
+    found = [*sorted(docs.glob("*.md")), *sorted(docs.glob("*/*.md"))]
+    return [_read(path, path.stat().st_mtime) for path in found]
+
+
+def shelves(folder: str = "") -> dict[str | Promise, list[Page]]:
+    """The pages for users by subject: the main ones, and those of this folder after its own."""
+    found = [each for each in pages() if each.for_users and _listed(each, folder)]
+    return {
+        name: [each for slug in slugs for each in found if (each.folder or each.slug) == slug]
+        for name, slugs in SHELVES.items()
+    }
+
+
+def for_developers(folder: str = "") -> list[Page]:
+    return [each for each in pages() if not each.for_users and _listed(each, folder)]
+
+
+def _listed(page: Page, folder: str) -> bool:
+    return page.folder in ("", folder) or page.slug == page.folder
+
+
+@lru_cache(maxsize=200)
+def _read(path: Path, changed: float) -> Page:
+    """`changed` is the file's time, so that an edited page is seen without a restart."""
+    text = path.read_text("utf-8")
+    title = TITLE.search(text)
+    folder = path.parent.name if path.parent.name != "docs" else ""
+    name = folder if path.stem == "README" else path.stem
+    return Page(name.lower(), title.group(1).strip() if title else path.stem, text, folder)
+
+
+def _tokens(page: Page) -> list[Token]:
+    return _markdown().parse(page.text)
+
+
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
+
+
+@lru_cache(maxsize=200)
+def parts(page: Page) -> tuple[HelpPart, ...]:
+    found = [("", page.title, list[str]())]
+    for before, token in pairwise([Token("", "", 0), *_tokens(page)]):
+        if before.type == "heading_open" and before.tag != "h1":
+            found.append((_anchor(token.content), _plain(token), []))
+        elif token.type == "inline" and before.type != "heading_open":
+            found[-1][2].append(_plain(token))
+        elif token.type == "fence":
+            found[-1][2].append(token.content)
+    return tuple(HelpPart(anchor, title, " ".join(text)) for anchor, title, text in found)
+
+
+def _plain(inline: Token) -> str:
+    return "".join(each.content or " " * (each.type == "softbreak") for each in inline.children or [])
+
+
+@lru_cache(maxsize=200)
+def html_of(page: Page) -> SafeString:
+    """Markdown without raw HTML, cleaned once more; links between pages stay inside the product."""
+    markdown, tokens = _markdown(), _tokens(page)
+    for token in _inline(tokens, "link_open"):
+        token.attrs["href"] = _inside(str(token.attrs.get("href", "")), page)
+    for token in _inline(tokens, "image"):
+        token.attrs["src"] = _picture(str(token.attrs.get("src", "")))
+    for opening, inside in pairwise(tokens):
+        if opening.type == "heading_open":
+            opening.attrs["id"] = _anchor(inside.content)
+    html = markdown.renderer.render(tokens, markdown.options, {})
+    return mark_safe(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, link_rel="noopener noreferrer"))
+
+
+def _inline(tokens: list[Token], kind: str) -> Iterator[Token]:
+    for token in tokens:
+        if token.type == kind:
+            yield token
+        yield from _inline(token.children or [], kind)
+
+
+def targets(page: Page) -> set[tuple[str, str]]:
+    """The pages, each with the anchor or "", to which a page links."""
+    links = (str(link.attrs.get("href", "")) for link in _inline(_tokens(page), "link_open"))
+    split = (link.partition("#") for link in links)
+    return {
+        (_slug(name, page) if name else page.slug, anchor)
+        for name, _mark, anchor in split
+        if "//" not in name and (name.endswith(".md") or not name)
+    }
+
+
+def _slug(name: str, page: Page) -> str:
+    """Of the page to which a page links as `name`."""
+    path = Path(name)
+    return (path.stem if path.stem != "README" else path.parent.name or page.folder).lower()
+
+
+def _inside(href: str, page: Page) -> str:
+    """`watching.md#boards` as the address of that page here."""
+    name, mark, anchor = href.partition("#")
+    if not name.endswith(".md") or "//" in name:
+        return href
+    return reverse("help-page", args=[_slug(name, page)]) + mark + anchor
+
+
+def _picture(src: str) -> str:
+    """`pictures/rooms.svg` as the address of that picture here."""
+    found = PICTURE.fullmatch(src)
+    return reverse("help-picture", args=[found["name"]]) if found else src

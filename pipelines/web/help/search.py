@@ -1,0 +1,99 @@
+"""The search of the help: by the words on a page, and by those that people have for what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines.web.help.pages import Page, HelpPart, parts
+from pipelines.web.help.words import UNSAID, WORDS
+
+AROUND = 90
+SHORTEST = 3
+"""Characters of a word that is looked for, where there is a longer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """`part`: where on the page it is said."""
+
+    page: Page
+    part: HelpPart
+    before: str
+    found: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    phrase: str
+    words: list[str]
+
+    def known_by(self, page: Page, part: HelpPart) -> int:
+        """How many of the words people have for this part of the page."""
+        known = WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "").split()
+        return sum(stem(word) in map(stem, known) for word in self.words)
+
+    def rank(self, page: Page) -> tuple[int, int, bool, int]:
+        """What people call it, then the title, then the whole phrase, then how often it is said."""
+        title, said = page.title.lower(), page.text.lower()
+        known = max(self.known_by(page, part) for part in parts(page))
+        times = sum(map(said.count, self.words))
+        return known, sum(word in title for word in self.words), self.phrase in said, times
+
+
+def search(found: Iterable[Page], text: str) -> list[Hit]:
+    """Pages with all of the words, on them or among the words for them, wherever they stand; the best first, each with
+    the place that fits best."""
+    phrase = " ".join(text.lower().strip(" ?!.").split())
+    asked = _Asked(phrase, _wanted(phrase))
+    hits = [page for page in found if asked.words and all(_about(page, word) for word in asked.words)]
+    hits.sort(key=asked.rank, reverse=True)
+    return [_hit(page, asked) for page in hits]
+
+
+def _wanted(phrase: str) -> list[str]:
+    """The words that say what is looked for; all of them where none does."""
+    words = phrase.split()
+    telling = [word for word in words if len(word) >= SHORTEST and word not in UNSAID]
+    return telling or words
+
+
+def _about(page: Page, word: str) -> bool:
+    known = (
+        WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "") for part in parts(page)
+    )
+    return stem(word) in page.text.lower() or any(stem(word) in map(stem, words.split()) for words in known)
+
+
+def stem(word: str) -> str:
+    """`invite` of invites, inviting and invited: crude, and the same for what is typed and what is known."""
+    for end in ("ations", "ation", "ings", "ing", "ers", "ed", "es", "s", "e"):
+        if word.endswith(end) and len(word) - len(end) >= SHORTEST:
+            return word[: -len(end)]
+    return word
+
+
+def _hit(page: Page, asked: _Asked) -> Hit:
+    """In the part that people mean by the words, else where the phrase, or most of the words, are said first."""
+
+    def fits(part: HelpPart) -> tuple[int, bool, int]:
+        said = f"{part.title} {part.text}".lower()
+        return (
+            asked.known_by(page, part),
+            asked.phrase in said,
+            sum(stem(word) in said for word in asked.words),
+        )
+
+    part = max(parts(page), key=fits)
+    low = part.text.lower()
+    found = next((each for each in (asked.phrase, *asked.words, *map(stem, asked.words)) if each in low), "")
+    place = low.index(found)
+    end = place + len(found)
+    return Hit(
+        page,
+        part,
+        part.text[max(0, place - AROUND) : place],
+        part.text[place:end],
+        part.text[end : end + AROUND],
+    )

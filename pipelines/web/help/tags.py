@@ -1,0 +1,54 @@
+"""Links into the help, for the components of pages: `{% help_place name as place %}`, `{% help_link name %}`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django import template
+from django.template import Context
+from django.urls import reverse
+
+from pipelines.web.help.pages import pages
+from pipelines.web.help.places import place
+
+register = template.Library()
+
+
+@dataclass(frozen=True, slots=True)
+class PageHelp:
+    href: str
+    title: str
+
+
+@register.simple_tag(takes_context=True)
+def help_place(context: Context, field: str = "") -> str:
+    """The address of what the help says about the page, or about this field of it; "" where there is nothing, and for
+    who may not read the help yet. `help_at` and `help_kind` in the context stand for the page."""
+    return _address(_found(context, field))
+
+
+@register.simple_tag(takes_context=True)
+def help_of_page(context: Context) -> PageHelp | None:
+    found = _found(context, "")
+    slug = found.partition("#")[0]
+    title = next((page.title for page in pages() if page.slug == slug), "")
+    return PageHelp(_address(found), title) if title else None
+
+
+@register.inclusion_tag("help/more.html", takes_context=True)
+def help_link(context: Context, field: str = "") -> dict[str, str]:
+    return {"href": help_place(context, field)}
+
+
+def _found(context: Context, field: str) -> str:
+    at = context.get("help_at")
+    if at is None:
+        request = context.get("request")
+        user, match = getattr(request, "user", None), getattr(request, "resolver_match", None)
+        at = match.url_name if match is not None and user is not None and user.is_authenticated else ""
+    return place(at or "", field, context.get("help_kind", ""))
+
+
+def _address(found: str) -> str:
+    slug, mark, anchor = found.partition("#")
+    return reverse("help-page", args=[slug]) + mark + anchor if slug else ""
