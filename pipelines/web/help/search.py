@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.web.help.pages import Page, HelpPart, parts
+from pipelines.web.help.pages import HelpPart, Page, parts
 from pipelines.web.help.words import UNSAID, WORDS
 
 AROUND = 90
