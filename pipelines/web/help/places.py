@@ -1,8 +1,8 @@
 """Where the help says more about a page, a field or an empty state: one table for all of them.
 
 A line is a page by the name of its route, or a form of the editor as `form-…`; after a space the name of a field there,
-or the beginning of it up to a dot. What has no line of its own goes where the page goes. `kind …` is for the fields of
-one kind of work, `input …` for those of one type of input.
+or the beginning of it up to a dot. What has no line of its own goes where the page goes. `input …` is for fields of one
+type of input, `kind …` for those of a kind of work that has its section elsewhere than on the page of the kinds.
 """
 
 from __future__ import annotations
@@ -103,14 +103,7 @@ PLACES: Mapping[str, str] = {
     "task-resolve": "escalations#resolving",
     "task-unlock": "escalations#deadlocks",
     # Types of input
-    "input text": "start-forms#types",
-    "input long_text": "start-forms#types",
-    "input number": "start-forms#types",
-    "input choice": "start-forms#types",
-    "input yes_no": "start-forms#types",
-    "input date": "start-forms#types",
-    "input repository": "start-forms#types",
-    "input revision": "start-forms#types",
+    "input": "start-forms#types",
     "input file": "start-forms#files",
     "input secret": "secrets",
     # Forms of the editor
@@ -151,22 +144,14 @@ PLACES: Mapping[str, str] = {
     "form-failures": "drawing#forms",
     # Kinds of work
     "kind command": "workers#what-a-command-gets",
-    "kind hook": "kinds#hook",
-    "kind chat": "kinds#chat",
-    "kind tools": "kinds#tools",
-    "kind route": "kinds#route",
-    "kind http": "kinds#http",
-    "kind wait": "kinds#wait",
-    "kind error": "kinds#error",
-    "kind manual": "kinds#manual",
-    "kind noop": "kinds#noop",
 }
 
 
 def place(at: str, field: str = "", kind: str = "") -> str:
     """`page#heading`, or "" where nothing is said about it. `kind`: of the work whose field it is."""
-    of_work = [f"kind {kind}"] if kind and field.startswith("work.") and field != "work.kind" else []
-    wanted = (*of_work, *(f"{at} {name}" for name in _shorter(field)), at)
+    if kind and field.startswith("work.") and field != "work.kind":
+        return PLACES.get(f"kind {kind}", f"kinds#{kind}")
+    wanted = (*(f"{at} {name}" for name in _shorter(field)), at, at.partition(" ")[0])
     return next((PLACES[each] for each in wanted if each in PLACES), "")
 
 
