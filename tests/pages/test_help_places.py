@@ -158,7 +158,7 @@ def test_every_field_of_the_inspector_has_a_place(world: World) -> None:
     assert place("form-station", "limits.max_timeout") == "workers#limits-of-resources"
 
 
-MORE = re.compile(r'class="(?:field|empty)-more[^"]*" href="/help/([-\w]+)/(#[-\w]+)?"')
+MORE = re.compile(r'(?:class="field-more"|data-learn-more)\s+href="/help/([-\w]+)/(#[-\w]+)?"')
 FIELD = re.compile(r'class="(?:field|empty)[ "]')
 NAMED_ABOVE = '<legend class="visually-hidden">'
 """A group of boxes that has the heading of its page for a name."""

@@ -44,7 +44,7 @@ export function Empty({ desk }: { desk: Desk }) {
             ) : null}
           </>
         ) : null}
-        <a className="empty-more small" href={urls.help}>
+        <a className="small" href={urls.help}>
           {say("emptyHelp")}
         </a>
       </div>
