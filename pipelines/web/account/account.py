@@ -59,7 +59,7 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
     return show(
         request,
         "account/account.html",
-        section="settings",
+        section="account",
         trail=crumbs(_("Personal settings")),
         status=status,
         **(mine | context),

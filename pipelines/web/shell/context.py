@@ -11,10 +11,12 @@ from pipelines import access
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """`projects` for the switcher, asked for only where a page shows it."""
+    """`projects` for the switcher, asked for only where a page shows it. `frame`: of pages that have no frame of their
+    own; who is signed in keeps the sidebar on them."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
     return {
-        "projects": SimpleLazyObject(lambda: list(access.visible_projects(user).filter(archived_at=None)))
+        "frame": "base.html",
+        "projects": SimpleLazyObject(lambda: list(access.visible_projects(user).filter(archived_at=None))),
     }

@@ -1,4 +1,5 @@
-"""Pages for what went wrong, each with a way on. None of them needs the database."""
+"""Pages for what went wrong, each with a way on: for who is signed in in the shell, else in the plain frame. 500 and
+503 come without the database, too."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Called while the error is handled: that the database is away is no failure of the server."""
     if is_away(sys.exc_info()[1]):
         return unavailable(request)
-    return _page(request, 500)
+    try:
+        return _page(request, 500)
+    except Exception:  # noqa: BLE001  # what failed may be the shell itself
+        return HttpResponse(render_to_string("errors/500.html"), status=500)
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
