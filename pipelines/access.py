@@ -88,6 +88,14 @@ def owners_to_create_in(who: Who) -> QuerySet[Owner]:
     return Owner.objects.filter(projects__memberships__in=admins).distinct().order_by("key")
 
 
+def people_known_to(person: User) -> QuerySet[User]:
+    """Whom somebody may name: who shares a project with them. An administrator of the installation knows everybody."""
+    active = User.objects.filter(is_active=True)
+    if person.is_staff:
+        return active
+    return active.filter(memberships__project__in=visible_projects(person)).distinct()
+
+
 def _whole_person(token: ApiToken) -> User | None:
     """Whom a token acts as outside of any project that there is: none if it is bound to one, or lacks the scope."""
     scope = TABLE["settings"][1]

@@ -68,35 +68,41 @@ PRIVATE = "private, no-store"
 
 
 class Place:
-    """One project with something at every address: a task that waits at a gate, one at a manual station, a file."""
+    """One project with something at every address: a task that waits at a gate, one at a manual station, a file.
+    `mark` makes its keys differ from those of another; `says` stands wherever people write."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, mark: str = "", says: str = "A task") -> None:
         self.world = world
+        self.line, self.gate = f"line{mark}", f"look{mark}"
         version = world.line(
             document(
+                key=self.line,
                 stations=[
-                    station("build", {"id": "on", "to": "check", "gates": ["look"]}),
+                    station("build", {"id": "on", "to": "check", "gates": [self.gate]}),
                     {"key": "check", "work": {"kind": "manual"}},
                 ],
-                gates=[{"key": "look", "name": "Look"}],
+                gates=[{"key": self.gate, "name": f"Look {says}"}],
+                description=says,
             )
         )
-        waits, manual = world.start(version), world.start(version)
+        waits, manual = world.start(version, title=says), world.start(version, title=says)
         world.report(waits)
         world.report(manual)
         world.vote(manual, by=world.reviewer)
         self.task, self.job = waits, world.job(manual)
         self.manual = manual
-        blob = Blob.objects.create(digest="0" * 64, size=1, name="no such file", created_at=timezone.now())
+        blob, _ = Blob.objects.get_or_create(
+            digest="0" * 64, defaults={"size": 1, "name": "no such file", "created_at": timezone.now()}
+        )
         made = waits.jobs.get()
-        self.artifact = Artifact.objects.create(task=waits, job=made, name="a.txt", blob=blob)
-        self.group = world.group("security")
+        self.artifact = Artifact.objects.create(task=waits, job=made, name=f"{says}.txt", blob=blob)
+        self.group = world.group(f"security{mark}")
         self.agent = Agent.objects.create(
-            project=world.project, key="coder", owner=world.operator, created_at=timezone.now()
+            project=world.project, key=f"coder{mark}", owner=world.operator, created_at=timezone.now()
         )
         (self.invitation,) = invitations.invite(
             world.project,
-            ["newcomer@example.com"],
+            [f"newcomer{mark}@example.com"],
             roles=[Role.VIEWER],
             execute=False,
             groups=(),
@@ -107,18 +113,20 @@ class Place:
         self.visit = world.visit(waits)
         self.member = Membership.objects.get(user=world.viewer)
         self.scenario = Scenario.objects.create(
-            line=version.line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
+            line=version.line,
+            key=f"smoke{mark}",
+            name=says,
+            document={"key": f"smoke{mark}"},
+            at=timezone.now(),
         )
 
-        self.comment = comments.write(version.line, world.viewer, "Why?", timezone.now(), kind="line")
-        self.escalation = engine.escalate(
-            waits.pk, user=world.operator, trigger="architecture", reason="Too big."
-        )
+        self.comment = comments.write(version.line, world.viewer, says, timezone.now(), kind="line")
+        self.escalation = engine.escalate(waits.pk, user=world.operator, trigger="architecture", reason=says)
         self.deadlock = Deadlock.objects.create(
             task=waits,
             kind="circular_wait",
             parties=[],
-            suggestion="s",
+            suggestion=says,
             role="admin",
             found_at=timezone.now(),
         )
@@ -134,10 +142,15 @@ class Place:
             )
             batch.flush()
         self.value = store.put(
-            store.Place(world.project), "REGION", "eu", kind="variable", by=world.admin, now=timezone.now()
+            store.Place(world.project),
+            f"REGION{mark.upper().replace('-', '_')}",
+            says,
+            kind="variable",
+            by=world.admin,
+            now=timezone.now(),
         )
         self.migration = Migration.objects.create(
-            line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
+            line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
         )
 
     def arguments(self, name: str) -> dict[str, Any]:
@@ -148,7 +161,7 @@ class Place:
             "line": self.task.line.key,
             "wi": task.name,
             "task": task.name,
-            "gate": "look",
+            "gate": self.gate,
             "number": 1,
             "visit": self.visit.pk,
             "artifact": self.artifact.pk,

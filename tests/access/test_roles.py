@@ -111,6 +111,31 @@ def test_a_reviewer_is_offered_no_publishing(world: World) -> None:
     assert reverse("line-edit", args=where) not in page
 
 
+@pytest.mark.django_db
+def test_roles_that_changed_count_at_the_next_request(world: World) -> None:
+    """Of a page and of a token, given and taken, by an admin: nothing is remembered."""
+    version = world.line()
+    admin, client = _signed_in(world.admin), _signed_in(world.viewer)
+    bearer = {"Authorization": f"Bearer {world.token_of(world.viewer)[1]}"}
+    where = [world.project.owner.key, world.project.key]
+    member = Membership.objects.get(user=world.viewer)
+    change = reverse("member-change", args=[*where, member.pk])
+    edit = reverse("line-edit", args=[*where, version.line.key])
+    starters = f"/api/owners/{where[0]}/projects/{where[1]}/lines/{version.line.key}/draft/starters"
+
+    def answers() -> tuple[int, int]:
+        return client.get(edit).status_code, Client().get(starters, headers=bearer).status_code
+
+    assert answers() == (403, 403)
+    for given, status in (
+        ({"roles": ["designer"]}, 200),
+        ({"roles": ["viewer"]}, 403),
+        ({"remove": "yes"}, 404),
+    ):
+        admin.post(change, given)
+        assert answers() == (status, status), given
+
+
 @pytest.fixture
 def scratch(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """The alias of an empty database of its own."""

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import audit
-from pipelines.models import AdministrativeAct, Group, Membership
+from pipelines.models import AdministrativeAct, Group, Membership, Role
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 
@@ -28,6 +28,7 @@ def kinds() -> list[str]:
 def test_what_an_admin_does_is_recorded_with_before_and_after(world: World, signed_in: As) -> None:
     client, member = signed_in(world.admin), Membership.objects.get(user=world.viewer)
     there = world.stranger
+    Membership.objects.create(project=there.memberships.get().project, user=world.admin, roles=[Role.VIEWER])
     client.post(at(world, "member-add"), {"username": there.username, "roles": ["viewer"]})
     client.post(at(world, "member-change", member.pk), {"roles": ["operator"], "execute": "on"})
     client.post(at(world, "member-change", member.pk), {"roles": ["operator"], "execute": "on"})

@@ -23,7 +23,7 @@ from pipelines.web.shell.page import SignedIn, in_project
 def invite(request: SignedIn, project: Project) -> HttpResponse:
     form = InviteForm(project, request.POST)
     if not form.is_valid():
-        return members_page(request, project, AddMember(project), status=422, invite=form)
+        return members_page(request, project, AddMember(project, request.user), status=422, invite=form)
     given = form.cleaned_data
     made = invitations.invite(
         project,

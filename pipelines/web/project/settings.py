@@ -39,7 +39,7 @@ def _address(project: Project, name: str) -> str:
 @require_safe
 def members(request: SignedIn, project: Project) -> HttpResponse:
     """Members see who else is one; only admins change it."""
-    return members_page(request, project, AddMember(project))
+    return members_page(request, project, AddMember(project, request.user))
 
 
 def members_page(
@@ -73,7 +73,7 @@ def members_page(
 @in_project("admin")
 @require_POST
 def add_member(request: SignedIn, project: Project) -> HttpResponse:
-    form = AddMember(project, request.POST)
+    form = AddMember(project, request.user, request.POST)
     if not form.is_valid():
         return members_page(request, project, form, status=422)
     members_of.add(

@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
@@ -74,17 +75,22 @@ class RolesForm(forms.Form):
 
 
 class AddMember(RolesForm):
+    """Somebody whom the admin `by` works with elsewhere. Whoever they do not know is invited: nobody learns here which
+    accounts there are."""
+
     username = forms.CharField(label=_("Person"), max_length=150)
 
-    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, project: Project, by: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.project = project
+        self.project, self.by = project, by
 
     def clean_username(self) -> str:
         name = self.cleaned_data["username"]
-        found = User.objects.filter(username=name, is_active=True).first()
+        found = access.people_known_to(self.by).filter(username=name).first()
         if found is None:
-            raise ValidationError(_("Nobody here has this user name. An administrator can add people."))
+            raise ValidationError(
+                _("Nobody in your projects has this user name. Invite people who are new to you.")
+            )
         self.user = found
         if Membership.objects.filter(project=self.project, user=self.user).exists():
             raise ValidationError(_("This person is a member already. Change the role in the list."))
