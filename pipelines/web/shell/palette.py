@@ -1,10 +1,14 @@
-"""What the command palette finds: lines, tasks, people's pages and commands."""
+"""What the command palette finds: lines, tasks, people and projects by their names, pages and commands by what they do.
+Each is offered to those only who may see or do it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -12,21 +16,32 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines import access
-from pipelines.models import Line, Project, Task
+from pipelines.models import Line, Membership, Project, Role, Task, User
 from pipelines.queries.tasks import matching
 from pipelines.templatetags.gateline import status
 from pipelines.web.shell.page import SignedIn, signed_in
 
 FOUND = 8
+MEMBERSHIPS = 100
+"""Read to find FOUND people: each may be a member of several projects."""
+NAMES = ("user__first_name", "user__last_name", "user__username", "user__email")
 
 
 @dataclass(frozen=True, slots=True)
 class PaletteOption:
+    """`click`: instead of an address, the control of the page that does it. `also`: other words that people use."""
+
     label: str
     address: str
     icon: str
     note: str = ""
     mono: str = ""
+    click: str = ""
+    also: str = ""
+
+    def answers(self, words: str) -> bool:
+        said = f"{self.label} {self.also}".lower()
+        return all(word in said for word in words.lower().split())
 
 
 @signed_in
@@ -34,8 +49,14 @@ class PaletteOption:
 def palette(request: SignedIn) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     projects = list(access.visible_projects(request.user))
-    here = next((p for p in projects if f"{p.owner.key}/{p.key}" == request.GET.get("project")), None)
-    options = [*_lines(projects, words), *(_tasks(projects, words) if words else ()), *_pages(here, words)]
+    here = next((p for p in projects if str(p) == request.GET.get("project")), None)
+    options = [
+        *_lines(projects, words),
+        *(_tasks(projects, words) if words else ()),
+        *(_people(request.user, projects, words) if words else ()),
+        *(each for each in _commands(request.user, projects, here) if each.answers(words)),
+        *(each for each in _projects(projects) if words and each.answers(words)),
+    ]
     return render(request, "shell/palette_options.html", {"options": options, "words": words})
 
 
@@ -62,23 +83,103 @@ def _keys(project: Project, last: str) -> list[str]:
     return [project.owner.key, project.key, last]
 
 
-def _pages(here: Project | None, words: str) -> list[PaletteOption]:
-    pages = [
-        PaletteOption(_("Home"), reverse("home"), "home"),
-        PaletteOption(_("Inbox"), reverse("needs-me"), "needs"),
-        PaletteOption(_("All tasks"), reverse("tasks-everywhere"), "tasks"),
-        PaletteOption(_("Personal settings"), reverse("account"), "settings"),
-        PaletteOption(_("Help"), reverse("help"), "help"),
-    ]
+def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[PaletteOption]:
+    """People of one's projects: an admin of theirs goes to their page, anybody else to the list of members."""
+    named = reduce(and_, (_is_named(word) for word in words.split()))
+    members = Membership.objects.filter(named, project__in=projects, user__is_active=True)
+    rows = list(
+        members.select_related("user", "project__owner").order_by("user__username", "pk")[:MEMBERSHIPS]
+    )
+    mine = Membership.objects.filter(user=user, roles__contains=[Role.ADMIN]).values_list(
+        "project_id", flat=True
+    )
+    administered = set(mine) if rows else set()
+    people: dict[int, list[Membership]] = {}
+    for row in rows:
+        people.setdefault(row.user_id, []).append(row)
+    for found in list(people.values())[:FOUND]:
+        member = next((each for each in found if each.project_id in administered), found[0])
+        keys = [member.project.owner.key, member.project.key]
+        address = f"{reverse('project-settings', args=keys)}#member-{member.pk}"
+        if member.project_id in administered:
+            address = reverse("member-change", args=[*keys, member.pk])
+        names = ", ".join(each.project.name or each.project.key for each in found)
+        yield PaletteOption(str(member.user), address, "actor-person", names)
+
+
+def _is_named(word: str) -> Q:
+    found = Q()
+    for field in NAMES:
+        found |= Q(**{f"{field}__icontains": word})
+    return found
+
+
+def _projects(projects: Sequence[Project]) -> Iterator[PaletteOption]:
+    for each in projects:
+        keys = [each.owner.key, each.key]
+        yield PaletteOption(
+            _("Switch to %(project)s") % {"project": each.name or each.key}, reverse("lines", args=keys), "lines",
+            str(each), also=f"{each} {_('project')}",
+        )  # fmt: skip
+
+
+def _commands(user: User, projects: Sequence[Project], here: Project | None) -> Iterator[PaletteOption]:
     if here:
-        keys = [here.owner.key, here.key]
-        pages += [
-            PaletteOption(_("New task"), reverse("task-new-choose", args=keys), "plus", str(here)),
-            PaletteOption(_("Tasks"), reverse("tasks", args=keys), "tasks", str(here)),
-            PaletteOption(_("Lines"), reverse("lines", args=keys), "lines", str(here)),
-            PaletteOption(_("New line"), reverse("lines-new", args=keys), "plus", str(here)),
-            PaletteOption(
-                _("Project settings"), reverse("project-settings", args=keys), "settings", str(here)
-            ),
-        ]
-    return [page for page in pages if words.lower() in page.label.lower()]
+        yield from _of_project(user, here)
+    elif projects and access.projects_where(user, "submit").exists():
+        yield PaletteOption(_("New task"), reverse("task-new-everywhere"), "plus", also=_("start create"))
+    yield PaletteOption(_("Home"), reverse("home"), "home")
+    yield PaletteOption(_("Inbox"), reverse("needs-me"), "needs", also=_("review approve"))
+    yield PaletteOption(_("All tasks"), reverse("tasks-everywhere"), "tasks")
+    yield PaletteOption(_("Projects, new project"), reverse("projects"), "lines", also=_("create switch"))
+    yield PaletteOption(
+        _("Personal settings"), reverse("account"), "settings", also=_("account password token profile")
+    )
+    yield PaletteOption(
+        _("Second factor"), reverse("mfa_index"), "settings", also=_("passkey 2fa recovery codes")
+    )
+    yield PaletteOption(_("Help"), reverse("help"), "help", also=_("documentation manual"))
+    yield PaletteOption(
+        _("Show shortcuts"), "", "keyboard", click="[data-dialog=shortcuts]", also=_("keys keyboard")
+    )
+    for theme, label, icon in (
+        ("light", _("Light theme"), "sun"),
+        ("dark", _("Dark theme"), "moon"),
+        ("system", _("Theme of the system"), "system"),
+    ):
+        click = f"#user-menu [name=theme][value={theme}]"
+        yield PaletteOption(label, "", icon, click=click, also=_("switch mode appearance"))
+    yield PaletteOption(
+        _("Sign out"), "", "sign-out", click="#user-menu [data-sign-out]", also=_("log out logout")
+    )
+
+
+def _of_project(user: User, here: Project) -> Iterator[PaletteOption]:
+    keys, note = [here.owner.key, here.key], here.name or here.key
+    members, open_project = reverse("project-settings", args=keys), not here.archived_at
+    if open_project and access.can(user, "submit", here):
+        yield PaletteOption(
+            _("New task"), reverse("task-new-choose", args=keys), "plus", note, also=_("start create")
+        )
+    if open_project and access.can(user, "design", here):
+        yield PaletteOption(
+            _("New line"), reverse("lines-new", args=keys), "plus", note, also=_("create import")
+        )
+    if access.can(user, "admin", here):
+        yield PaletteOption(
+            _("Invite people"), f"{members}#invite", "actor-people", note, also=_("add member user")
+        )
+        yield PaletteOption(_("Audit log"), reverse("project-audit", args=keys), "settings", note)
+    yield PaletteOption(_("Tasks"), reverse("tasks", args=keys), "tasks", note)
+    yield PaletteOption(_("Lines"), reverse("lines", args=keys), "lines", note)
+    yield PaletteOption(
+        _("Insights"), reverse("project-health", args=keys), "insights", note, also=_("health numbers")
+    )
+    yield PaletteOption(_("Members"), members, "actor-people", note, also=_("people roles"))
+    if access.can(user, "admin", here):
+        general = reverse("project-general", args=keys)
+        yield PaletteOption(
+            _("Project settings"), general, "settings", note, also=_("rename archive transfer")
+        )
+    else:
+        yield PaletteOption(_("Project settings"), members, "settings", note)

@@ -1,0 +1,36 @@
+"""Ctrl+K in a real browser: a person is opened, a command is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines.models import User
+from tests.factories import World
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SignIn = Callable[[Page | BrowserContext, User], None]
+
+
+def test_ctrl_k_opens_a_person_and_switches_the_theme(page: Page, sign_in: SignIn, world: World) -> None:
+    reader = world.viewer
+    sign_in(page, world.admin)
+    page.goto(reverse("help"))
+
+    def take(words: str, option: str) -> None:
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Search lines, tasks, people, commands").fill(words)
+        expect(page.get_by_role("option", name=option)).to_have_attribute(
+            "data-combobox-option-default", "true"
+        )
+        page.keyboard.press("Enter")
+
+    take("dark", "Dark theme")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    take(str(reader), str(reader))
+    expect(page.get_by_role("heading", name=str(reader), level=1)).to_be_visible()
+    take("sign out", "Sign out")
+    expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
