@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.mail import EmailMultiAlternatives
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from pipelines.models import Deadlock, Escalation, Status
@@ -15,12 +14,12 @@ from pipelines.routing.sentences.escalations import action_words, deadlock_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.addresses import absolute
 from pipelines.web.tasks.escalation_cards import shown
-from reviews.mail.review_mail import SUBJECT_LENGTH, host
+from reviews.mail.message import host, message
 from reviews.models import Notice
 
 
 def letter(notice: Notice) -> EmailMultiAlternatives:
-    """Text complete by itself, HTML beside it. What comes later about the same stands in the thread of the first."""
+    """What comes later about the same stands in the thread of the first."""
     task = notice.task
     owner = task.project.owner
     context = {"task": task, "line_name": parsed(task.pinned).name, **_about(notice)}
@@ -28,30 +27,22 @@ def letter(notice: Notice) -> EmailMultiAlternatives:
     context["link"] = f"{page}#{context['anchor']}-{notice.about}"
     text = f"[{task.line.name}] {context['subject']}: {task} {task.title}"
     late = _("Overdue: %(subject)s") % {"subject": text} if notice.kind == Notice.Kind.BREACHED else text
-    message = EmailMultiAlternatives(
-        subject=" ".join(late.split())[:SUBJECT_LENGTH],
-        body=render_to_string("reviews/mail/notice.txt", context),
-        to=[notice.address],
-        headers=_headers(notice),
+    return message(
+        "notice", context, subject=late, to=notice.address, unique=_id(notice), headers=_headers(notice)
     )
-    message.attach_alternative(render_to_string("reviews/mail/notice.html", context), "text/html")
-    return message
 
 
 def _headers(notice: Notice) -> dict[str, str]:
-    made = {
-        "Message-ID": _id(notice),
-        "Auto-Submitted": "auto-generated",
-        "X-Auto-Response-Suppress": "All",
-        "List-Id": f"Line <{notice.task.line.key}.{host()}>",
-    }
+    made = {"List-Id": f"Line <{notice.task.line.key}.{host()}>"}
     earlier = Notice.objects.filter(about=notice.about, address=notice.address, pk__lt=notice.pk)
     first = earlier.order_by("pk").first()
-    return made if first is None else made | {"In-Reply-To": _id(first), "References": _id(first)}
+    return (
+        made if first is None else made | {"In-Reply-To": f"<{_id(first)}>", "References": f"<{_id(first)}>"}
+    )
 
 
 def _id(notice: Notice) -> str:
-    return f"<{notice.token}@{host()}>"
+    return f"{notice.token}@{host()}"
 
 
 def _about(notice: Notice) -> dict[str, Any]:

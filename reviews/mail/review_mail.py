@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
-from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from pipelines.queries.versions import parsed
-from pipelines.routing.basics.visible import visible
 from pipelines.web.addresses import absolute
-from pipelines.web.shell.visible import visible_page
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
+from reviews.mail.message import host, message
 from reviews.models import Mail
-
-SUBJECT_LENGTH = 200
 
 
 def compose(mail: Mail) -> EmailMultiAlternatives:
@@ -37,30 +30,28 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
         "options": _options(mail),
         "link": absolute("gate-visit", visit.pk),
     }
-    message = EmailMultiAlternatives(
+    return message(
+        str(mail.kind),
+        context,
         subject=subject(line.name, visit.task, gate.name),
-        body=visible(render_to_string(f"reviews/mail/{mail.kind}.txt", context)),
-        to=[mail.address],
+        to=mail.address,
+        unique=message_id(mail),
         headers=headers(mail, line.key),
     )
-    page = visible_page(render_to_string(f"reviews/mail/{mail.kind}.html", context))
-    message.attach_alternative(page, "text/html")
-    return message
 
 
 def subject(line_name: str, task: object, gate_name: str) -> str:
     """Stable for a task and a gate, so that clients thread it: `[Line] Review: WI-app-42 Add login · Security gate`."""
-    text = _("[%(line)s] Review: %(number)s %(title)s · %(gate)s") % {
+    return _("[%(line)s] Review: %(number)s %(title)s · %(gate)s") % {
         "line": line_name,
         "number": task,
         "title": getattr(task, "title", ""),
         "gate": gate_name,
     }
-    return visible(" ".join(text.split()))[:SUBJECT_LENGTH]
 
 
 def headers(mail: Mail, line_key: str) -> dict[str, str]:
-    """`Message-ID` fixed by the row; later mails point to the first of this task, gate and address."""
+    """Later mails point to the first of this task, gate and address."""
     first = (
         Mail.objects.filter(
             visit__task_id=mail.visit.task_id,
@@ -71,23 +62,14 @@ def headers(mail: Mail, line_key: str) -> dict[str, str]:
         .order_by("pk")
         .first()
     )
-    made = {
-        "Message-ID": message_id(mail),
-        "Auto-Submitted": "auto-generated",
-        "X-Auto-Response-Suppress": "All",
-        "List-Id": f"Line <{line_key}.{host()}>",
-    }
+    made = {"List-Id": f"Line <{line_key}.{host()}>"}
     if first is not None:
-        made |= {"In-Reply-To": message_id(first), "References": message_id(first)}
+        made |= {"In-Reply-To": f"<{message_id(first)}>", "References": f"<{message_id(first)}>"}
     return made
 
 
 def message_id(mail: Mail) -> str:
-    return f"<{mail.token}@{host()}>"
-
-
-def host() -> str:
-    return urlsplit(settings.BASE_URL).hostname or "localhost"
+    return f"{mail.token}@{host()}"
 
 
 def _options(mail: Mail) -> list[VoteOption]:

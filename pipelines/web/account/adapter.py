@@ -9,7 +9,9 @@ import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
+from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -53,6 +55,14 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
         """Pages say what happened; a toast beside would say it twice."""
+
+    def render_mail(self, *args: Any, **kwargs: Any) -> EmailMessage:
+        """A mail of the library that has no page of its own gets its text in the frame of all others."""
+        message = super().render_mail(*args, **kwargs)
+        if isinstance(message, EmailMultiAlternatives) and not message.alternatives:
+            context = {"subject": message.subject, "text": message.body}
+            message.attach_alternative(render_to_string("account/email/plain.html", context), "text/html")
+        return message
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """A mail server that is away is no fault of the page: known and unknown addresses are answered alike."""
