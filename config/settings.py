@@ -211,6 +211,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "pipelines.web.shell.context.shell",
+                "reviews.mail.context.development_mail",
             ],
         },
     }
@@ -278,6 +279,9 @@ CHANNEL_LAYERS = {
 }
 HINT_SINK = "pipelines.live.hints.push"
 OBSERVERS = ["reviews.observer.ReviewObserver"]
+# What is kept for a time only: each deletes some of it, and is called every hour until nothing is left.
+EXPIRES = ["pipelines.work.expiry.expire_some", "reviews.notifications.retention.expire_some"]
+NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
 
 # Mail
 _mail = env.mail(DATA_DIR / "mail")

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
+
+from pipelines.web.shell.page import from_this_machine
 
 NAME = re.compile(r"[\w-]{1,100}\.eml\Z")
 MOST = 200
@@ -33,6 +36,18 @@ class Letter:
 def in_use(configured: Any) -> bool:
     """Whether mail goes into a folder at all; with an SMTP server there is nothing to see here."""
     return bool(getattr(configured, "EMAIL_FILE_PATH", None)) and "smtp" not in configured.EMAIL_BACKEND
+
+
+def open_to(request: HttpRequest) -> bool:
+    """Administrators, from this machine, and only while mail goes into a folder (house §5)."""
+    user = getattr(request, "user", None)
+    return (
+        in_use(settings)
+        and user is not None
+        and user.is_authenticated
+        and user.is_superuser
+        and from_this_machine(request)
+    )
 
 
 def _path() -> Path:

@@ -6,7 +6,6 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -19,7 +18,7 @@ from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Word
 from pipelines.queries.workers import unprotected
-from pipelines.web.shell.page import SignedIn, crumbs, from_this_machine, show, signed_in
+from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from reviews.decision.forms import DecisionForm
 from reviews.inbox.lists import ASKED, TABS, ReviewList, items, review_list
 from reviews.mail import folder
@@ -154,7 +153,8 @@ def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
 @require_GET
 @signed_in
 def mail(request: SignedIn) -> HttpResponse:
-    _only_development(request)
+    if not folder.open_to(request):
+        raise Http404
     return show(
         request, "reviews/mail_folder.html", trail=crumbs(_("Development mail")), mails=folder.listing()
     )
@@ -163,7 +163,8 @@ def mail(request: SignedIn) -> HttpResponse:
 @require_GET
 @signed_in
 def mail_message(request: SignedIn, name: str) -> HttpResponse:
-    _only_development(request)
+    if not folder.open_to(request):
+        raise Http404
     found = folder.read(name)
     if found is None:
         raise Http404
@@ -171,9 +172,3 @@ def mail_message(request: SignedIn, name: str) -> HttpResponse:
         return HttpResponse(found.source, content_type="text/plain; charset=utf-8")
     trail = crumbs((_("Development mail"), reverse("mail-dev")), found.subject)
     return show(request, "reviews/mail_message.html", trail=trail, mail=found)
-
-
-def _only_development(request: SignedIn) -> None:
-    """Administrators, from this machine, and only while mail goes into a folder (house §5)."""
-    if not (from_this_machine(request) and request.user.is_superuser and folder.in_use(settings)):
-        raise Http404
