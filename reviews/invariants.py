@@ -12,7 +12,7 @@ from reviews.models import Mail
 
 
 def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Iterable[Violation]:
-    """Every address in a gate's `notify` was asked exactly once, and nobody else was asked."""
+    """Every address in a gate's `notify` was asked exactly once, and nobody else was asked but who chose to be."""
     visits = GateVisit.objects.select_related("asked_by__pinned")
     mails = Mail.objects.all()
     if task_ids is not None:
@@ -23,9 +23,10 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
         if count > 1:
             yield Violation("I12", f"gate visit {visit_id}", f"{count} mails of kind {kind} to {address}")
     asked_of = defaultdict(set)
-    for visit_id, address, kind in written:
-        if kind == Mail.Kind.ASKED:
-            asked_of[visit_id].add(address)
+    for visit_id, address in mails.filter(kind=Mail.Kind.ASKED, chosen=False).values_list(
+        "visit_id", "address"
+    ):
+        asked_of[visit_id].add(address)
     for visit in visits.iterator(chunk_size=500):
         due = set(_notify(visit))
         asked = asked_of.get(visit.pk, set())

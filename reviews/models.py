@@ -1,14 +1,16 @@
-"""What the human side of a gate keeps for itself: the mails."""
+"""What the human side keeps for itself: mails, notifications, and how each person wants them."""
 
 from __future__ import annotations
 
 import uuid
 
+from django.conf import settings
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from pipelines.models import GateVisit, Task
+from pipelines.models import GateVisit, Project, Task
 
 
 class Posted(models.Model):
@@ -20,8 +22,10 @@ class Posted(models.Model):
         QUEUED = "queued", _("Queued")
         SENT = "sent", _("Sent")
         FAILED = "failed", _("Failed")
+        DIGEST = "digest", _("In the digest")
+        SKIPPED = "skipped", _("Not wanted")
 
-    address = models.EmailField(max_length=254)
+    address = models.EmailField(max_length=254, blank=True)
     token = models.UUIDField(default=uuid.uuid4, help_text=_("The unique part of the Message-ID."))
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     error = models.TextField(blank=True)
@@ -42,6 +46,9 @@ class Mail(Posted):
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="mails")
     kind = models.CharField(max_length=8, choices=Kind.choices)
+    chosen = models.BooleanField(
+        default=False, help_text=_("Its reader asked for it; the gate does not name the address.")
+    )
 
     class Meta:
         constraints = [
@@ -79,3 +86,85 @@ class Notice(Posted):
 
     def __str__(self) -> str:
         return f"{self.kind} · {self.address}"
+
+
+class NotificationSettings(models.Model):
+    """How one person is told. Who has no row has the defaults of the kinds (`reviews.notifications.table`)."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="notification_settings"
+    )
+    choices = models.JSONField(
+        default=dict, help_text=_("{kind: {bell: yes or no, mail: now, named, digest or never}}")
+    )
+    digest_hour = models.PositiveSmallIntegerField(default=8, validators=[MaxValueValidator(23)])
+    quiet_from = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(23)])
+    quiet_until = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(23)])
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(digest_hour__lte=23)
+                & (Q(quiet_from__isnull=True) | Q(quiet_from__lte=23))
+                & (Q(quiet_until__isnull=True) | Q(quiet_until__lte=23)),
+                name="notification_hours_of_a_day",
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                name="quiet_hours_have_both_ends",
+            ),
+        ]
+        verbose_name_plural = "notification settings"
+
+    def __str__(self) -> str:
+        return f"Notifications of {self.user}"
+
+
+class Digest(Posted):
+    """One mail a day with what a person wants together. Its row is made with the first notification that goes into it,
+    and its ticket waits until `due_at`."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="digests")
+    due_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "due_at"], name="one_digest_at_a_time")]
+
+    def __str__(self) -> str:
+        return f"{self.address} · {self.due_at:%Y-%m-%d %H:%M}"
+
+
+class Notification(Posted):
+    """One person is told of one event, once. Written in the transaction of what happened; shown while they are a member
+    of its project. `state` is of its mail alone: `skipped` where none is wanted."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notifications")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="notifications")
+    task = models.ForeignKey(Task, models.CASCADE, null=True, blank=True, related_name="notifications")
+    kind = models.CharField(max_length=24, help_text=_("A key of `reviews.notifications.table`."))
+    about = models.CharField(max_length=80, help_text=_("What it speaks of, named so that it is told once."))
+    data = models.JSONField(default=dict, help_text=_("What its sentence names besides the task."))
+    bell = models.BooleanField(default=True, help_text=_("Shown behind the bell."))
+    read_at = models.DateTimeField(null=True, blank=True)
+    digest = models.ForeignKey(Digest, models.SET_NULL, null=True, blank=True, related_name="items")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "kind", "about"], name="one_notification_of_an_event"),
+        ]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="notification_of_person"),
+            models.Index(
+                fields=["user"], condition=Q(bell=True, read_at__isnull=True), name="notification_unread"
+            ),
+            models.Index(
+                fields=["user"],
+                condition=Q(state="digest", digest__isnull=True),
+                name="notification_for_digest",
+            ),
+            models.Index(fields=["created_at"], name="notification_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} · {self.user}"

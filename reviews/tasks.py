@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from django.core.mail import EmailMultiAlternatives
 from django.db import connection
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from pipelines.models import Invitation
+from reviews.mail.digest import digest_mail
 from reviews.mail.invitation import invitation_mail
 from reviews.mail.notices import letter
+from reviews.mail.notification import notification_mail
 from reviews.mail.review_mail import compose
-from reviews.models import Mail, Notice
+from reviews.models import Digest, Mail, Notice, Notification, Posted
+from reviews.notifications.reading import with_words
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
+Row = TypeVar("Row", bound=Posted)
 RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[OSError, smtplib.SMTPException])
 
 
@@ -31,6 +38,16 @@ async def send_mail(mail_id: int) -> None:
 @app.task(name="reviews.send_notice", queue="mail", retry=RETRY)
 async def send_notice(notice_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, tell, notice_id)
+
+
+@app.task(name="reviews.send_notification", queue="mail", retry=RETRY)
+async def send_notification(notification_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(SENDERS, notify, notification_id)
+
+
+@app.task(name="reviews.send_digest", queue="mail", retry=RETRY)
+async def send_digest(digest_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(SENDERS, sum_up, digest_id)
 
 
 @app.task(name="reviews.send_invitation", queue="mail", retry=RETRY)
@@ -61,42 +78,52 @@ def _mail_invitation(found: Invitation) -> None:
     row.update(mailed_at=Now(), mail_error="")
 
 
-def tell(notice_id: int) -> None:
-    """As `send`, of an escalation or a deadlock."""
-    try:
-        waiting = Notice.objects.select_related("task__project__owner", "task__line", "task__pinned")
-        notice = waiting.filter(pk=notice_id).exclude(state=Mail.State.SENT).first()
-        if notice is not None:
-            _deliver(notice, letter(notice))
-    finally:
-        connection.close()
-
-
 def send(mail_id: int) -> None:
     """Sends a queued mail and marks it; one that is already sent, or gone with its task, is left alone.
 
     At least once: a crash between the server's answer and the mark sends the same Message-ID again.
     """
+    waiting = Mail.objects.select_related(
+        "visit__task__project", "visit__job", "visit__token", "visit__asked_by__pinned"
+    )
+    _send(waiting, mail_id, compose)
+
+
+def tell(notice_id: int) -> None:
+    """As `send`, of an escalation or a deadlock."""
+    _send(
+        Notice.objects.select_related("task__project__owner", "task__line", "task__pinned"), notice_id, letter
+    )
+
+
+def notify(notification_id: int) -> None:
+    """As `send`, of a notification; not to who has left its project meanwhile."""
+    _send(with_words(Notification.objects.select_related("user")), notification_id, notification_mail)
+
+
+def sum_up(digest_id: int) -> None:
+    """As `send`, of a digest. What goes into it is settled before it is sent, so that a second try is the same mail."""
+    _send(Digest.objects.select_related("user"), digest_id, digest_mail)
+
+
+def _send(waiting: QuerySet[Row], pk: int, composed: Callable[[Row], EmailMultiAlternatives | None]) -> None:
     try:
-        mail = (
-            Mail.objects.select_related(
-                "visit__task__project", "visit__job", "visit__token", "visit__asked_by__pinned"
-            )
-            .filter(pk=mail_id)
-            .exclude(state=Mail.State.SENT)
-            .first()
-        )
-        if mail is not None:
-            _deliver(mail, compose(mail))
+        found = waiting.filter(pk=pk).exclude(state__in=[Posted.State.SENT, Posted.State.SKIPPED]).first()
+        if found is not None:
+            _deliver(found, composed(found))
     finally:
         connection.close()
 
 
-def _deliver(mail: Mail | Notice, message: EmailMultiAlternatives) -> None:
+def _deliver(mail: Posted, message: EmailMultiAlternatives | None) -> None:
+    """None: nobody is to be told any more."""
     row = type(mail)._default_manager.filter(pk=mail.pk)
+    if message is None:
+        row.update(state=Posted.State.SKIPPED)
+        return
     try:
         message.send()
     except (OSError, smtplib.SMTPException) as problem:
-        row.update(state=Mail.State.FAILED, error=str(problem))
+        row.update(state=Posted.State.FAILED, error=str(problem))
         raise
-    row.update(state=Mail.State.SENT, sent_at=Now(), error="")
+    row.update(state=Posted.State.SENT, sent_at=Now(), error="")

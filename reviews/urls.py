@@ -1,6 +1,7 @@
 from django.urls import path
 
 from reviews.inbox import views as needs
+from reviews.notifications import views as notifications
 from reviews.review import views
 
 urlpatterns = [
@@ -10,6 +11,10 @@ urlpatterns = [
     path("needs-me/", needs.page, name="needs-me"),
     path("needs-me/count/", needs.number, name="needs-count"),
     path("needs-me/<slug:kind>/<str:key>/", needs.act, name="need-act"),
+    path("notifications/", notifications.page, name="notifications"),
+    path("notifications/read/", notifications.read, name="notifications-read"),
+    path("notifications/<int:notification>/", notifications.follow, name="notification"),
+    path("account/notifications/", notifications.settings, name="account-notifications"),
     path("_mail/", views.mail, name="mail-dev"),
     path("_mail/<str:name>/", views.mail_message, name="mail-dev-message"),
 ]

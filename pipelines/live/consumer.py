@@ -11,7 +11,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from redis.exceptions import RedisError
 
 from pipelines.live.healing import healer
-from pipelines.live.hints import Row, group_of, room_of
+from pipelines.live.hints import Row, group_of, group_of_person, room_of
 from pipelines.live.presence import Presence
 from pipelines.live.subscriptions import Subscription, subscription_for
 
@@ -22,10 +22,11 @@ NO_LONGER = 4403  # closing code: signed out, or no member any more; the client 
 
 class LiveConsumer(AsyncWebsocketConsumer):
     """`/live/?project=owner/key[&line=key][&task=WI-…]` sends `{"hints": [{"task", "version"}, …]}` and
-    `{"resync": true}`. With `&line=…&draw=1` it is one of a canvas: it tells besides `{"line": what, "number": n}` (the
-    draft, the comments, the live version has this number now) and `{"here": {"socket", "user", "chosen", "away"}}` or
-    `{"here": {"socket", "gone"}}` of the others who have it open. Whoever may not see the project is refused before the
-    socket is accepted (403)."""
+    `{"resync": true}`, and `{"notified": true}` when there is news behind the bell of the person, whatever its project.
+    With `&line=…&draw=1` it is one of a canvas: it tells besides `{"line": what, "number": n}` (the draft, the
+    comments, the live version has this number now) and `{"here": {"socket", "user", "chosen", "away"}}` or `{"here":
+    {"socket", "gone"}}` of the others who have it open. Whoever may not see the project is refused before the socket is
+    accepted (403)."""
 
     subscription: Subscription  # unset until the socket is accepted
     presence: Presence | None = None
@@ -51,6 +52,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.subscription = subscription
         # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
         await self.channel_layer.group_add(group_of(subscription.project_id), self.channel_name)
+        await self.channel_layer.group_add(group_of_person(subscription.user_id), self.channel_name)
         if subscription.draws and subscription.line_id is not None:
             self.presence = Presence(subscription.user_id, self._tell_room)
             await self.channel_layer.group_add(room_of(subscription.line_id), self.channel_name)
@@ -90,6 +92,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             healer.note_line(self.subscription.line_id, message["what"], message["number"])
         await self.tell_line(message["what"], message["number"])
 
+    async def live_person(self, message: dict[str, Any]) -> None:
+        await self.send(text_data='{"notified":true}')
+
     async def live_who(self, message: dict[str, Any]) -> None:
         if self.presence is not None:
             await self.presence.again()
@@ -119,6 +124,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _leave(self) -> None:
         healer.leave(self)
         await self.channel_layer.group_discard(group_of(self.subscription.project_id), self.channel_name)
+        await self.channel_layer.group_discard(group_of_person(self.subscription.user_id), self.channel_name)
         if self.presence is not None and self.subscription.line_id is not None:
             await self.channel_layer.group_discard(room_of(self.subscription.line_id), self.channel_name)
             await self.presence.leave()
@@ -135,6 +141,7 @@ TOLD = {
     "live.hints": LiveConsumer.live_hints,
     "live.resync": LiveConsumer.live_resync,
     "live.line": LiveConsumer.live_line,
+    "live.person": LiveConsumer.live_person,
     "live.who": LiveConsumer.live_who,
     "live.here": LiveConsumer.live_here,
 }

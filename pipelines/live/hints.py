@@ -21,7 +21,7 @@ from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
 
 from pipelines.live.layer import PostgresLayer
-from pipelines.ports.observers import Hint, LineHint
+from pipelines.ports.observers import LineHint, LiveHint, PersonHint
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,11 @@ def room_message(what: str, number: int) -> dict[str, Any]:
     return {"type": "live.line", "what": what, "number": number}
 
 
+def group_of_person(user_id: int) -> str:
+    """The group of the sockets of one person."""
+    return f"live.person.{user_id}"
+
+
 def message_of(rows: Sequence[Row]) -> dict[str, Any]:
     return {"type": "live.hints", "hints": [list(row) for row in rows]}
 
@@ -52,12 +57,12 @@ class Sender:
     """Merges hints (the highest version of a task wins) and hands them to the channel layer from its own thread."""
 
     def __init__(self) -> None:
-        self._pending: dict[tuple[int, str], Hint | LineHint] = {}
+        self._pending: dict[tuple[int, str], LiveHint] = {}
         self._work = threading.Condition()
         self._busy = self._ending = False
         self._thread: threading.Thread | None = None
 
-    def put(self, hints: Iterable[Hint | LineHint]) -> None:
+    def put(self, hints: Iterable[LiveHint]) -> None:
         with self._work:
             for hint in hints:
                 key = _subject(hint)
@@ -104,29 +109,35 @@ class Sender:
                     self._work.notify_all()
                 time.sleep(WINDOW)
 
-    def _send(self, runner: asyncio.Runner, batch: list[Hint | LineHint]) -> None:
+    def _send(self, runner: asyncio.Runner, batch: list[LiveHint]) -> None:
         try:
             runner.run(_publish(batch))
         except (psycopg.Error, RedisError, OSError) as error:
             log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
 
 
-def _subject(hint: Hint | LineHint) -> tuple[int, str]:
+def _subject(hint: LiveHint) -> tuple[int, str]:
     """No name of a task has a space in it."""
+    if isinstance(hint, PersonHint):
+        return hint.user_id, "a person"
     if isinstance(hint, LineHint):
         return hint.line_id, f"line {hint.what}"
     return hint.project_id, hint.task
 
 
-def _number(hint: Hint | LineHint) -> int:
+def _number(hint: LiveHint) -> int:
+    if isinstance(hint, PersonHint):
+        return 0
     return hint.number if isinstance(hint, LineHint) else hint.seq
 
 
-async def _publish(batch: list[Hint | LineHint]) -> None:
+async def _publish(batch: list[LiveHint]) -> None:
     layer = get_channel_layer()
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for hint in batch:
-        if isinstance(hint, LineHint):
+        if isinstance(hint, PersonHint):
+            await layer.group_send(group_of_person(hint.user_id), {"type": "live.person"})
+        elif isinstance(hint, LineHint):
             await layer.group_send(room_of(hint.line_id), room_message(hint.what, hint.number))
         else:
             rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
@@ -138,6 +149,6 @@ async def _publish(batch: list[Hint | LineHint]) -> None:
 sender = Sender()
 
 
-def push(hints: Sequence[Hint | LineHint]) -> None:
+def push(hints: Sequence[LiveHint]) -> None:
     """What a commit changed. Called after it, by any thread."""
     sender.put(hints)

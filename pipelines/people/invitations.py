@@ -15,7 +15,7 @@ from pipelines.errors import Refused
 from pipelines.models import Group, Invitation, Membership, Project, User
 from pipelines.models.invitations import new_key
 from pipelines.models.people import simplify
-from pipelines.ports import queue
+from pipelines.ports import observers, queue
 
 LASTS = timedelta(days=7)
 MAIL = "reviews.send_invitation"
@@ -108,6 +108,9 @@ def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
     found.accepted_at, found.accepted_by = now, user
     found.save(update_fields=["accepted_at", "accepted_by"])
     _record("invitation.accepted", found, user, now, roles=member.roles, execute=member.execute)
+    observers.tell(
+        observers.InvitationAccepted(found.pk, found.project_id, found.created_by_id, str(user), now)
+    )
     return member
 
 

@@ -10,6 +10,7 @@ from django.db import transaction
 from pipelines import audit
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import Group, Membership, Project, Role, User
+from pipelines.ports import observers
 
 
 class LastAdmin(Conflict):
@@ -26,6 +27,7 @@ def add(
     )
     if made:
         _record("member.added", member, by, now, roles=member.roles, execute=execute)
+        _tell(member, by, now, before=())
     return member
 
 
@@ -41,6 +43,7 @@ def change(
         found.roles, found.execute = list(roles), execute
         found.save(update_fields=["roles", "execute"])
         _record("member.changed", found, by, now, before=before, after=after)
+        _tell(found, by, now, before=before["roles"])
     return found
 
 
@@ -68,6 +71,7 @@ def put(
     found.roles, found.execute = list(roles), execute
     found.save(update_fields=["roles", "execute"])
     _record("member.changed", found, by, now, before=before, after=given)
+    _tell(found, by, now, before=before["roles"])
     return found
 
 
@@ -81,6 +85,14 @@ def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
     if admin_ids == {found.pk} and not stays_admin:
         raise LastAdmin
     return found
+
+
+def _tell(member: Membership, by: User | None, now: datetime, *, before: Collection[str]) -> None:
+    observers.tell(
+        observers.RolesChanged(
+            member.project_id, member.user_id, by.pk if by else None, tuple(before), tuple(member.roles), now
+        )
+    )
 
 
 def _record(kind: str, member: Membership, by: User | None, now: datetime, **data: object) -> None:

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from pipelines import audit
 from pipelines.models import Group, Membership, Project, Role, User
+from pipelines.ports import observers
 
 # {group of the provider: {"owner/project": roles}}
 Mapped = Mapping[str, Mapping[str, Collection[str]]]
@@ -39,6 +40,7 @@ def _settle(
         if after:
             Membership.objects.create(project=project, user=user, roles=after, provider_roles=sorted(roles))
             _record("member.added", user, project, now, roles=after)
+            _tell(user, project, now, [], after)
         return
     if not after:
         _record("member.removed", user, project, now, roles=before)
@@ -50,6 +52,7 @@ def _settle(
     member.save(update_fields=["roles", "provider_roles"])
     if set(before) != set(after):
         _record("member.changed", user, project, now, before={"roles": before}, after={"roles": after})
+        _tell(user, project, now, before, after)
 
 
 def _given(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:
@@ -81,6 +84,10 @@ def _is_last_admin(member: Membership) -> bool:
         project=member.project_id, roles__contains=[Role.ADMIN]
     )
     return [each.pk for each in admins] == [member.pk]
+
+
+def _tell(user: User, project: Project, now: datetime, before: Iterable[str], after: Iterable[str]) -> None:
+    observers.tell(observers.RolesChanged(project.pk, user.pk, None, tuple(before), tuple(after), now))
 
 
 def _record(kind: str, user: User, project: Project, now: datetime, **data: object) -> None:

@@ -113,6 +113,40 @@ class TaskEnded:
     at: datetime
 
 
+@dataclass(frozen=True)
+class AgentHandedOver:
+    """Somebody else than `user_id` made them the owner of an agent."""
+
+    agent_id: int
+    name: str
+    project_id: int
+    user_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class InvitationAccepted:
+    """`name`: who joined, as people see it."""
+
+    invitation_id: int
+    project_id: int
+    invited_by_id: int
+    name: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class RolesChanged:
+    """What a member may do. `before` is empty for who was none; `by_id` None: the shell, or a sign-in provider."""
+
+    project_id: int
+    user_id: int
+    by_id: int | None
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    at: datetime
+
+
 Consequence = (
     GateOpened
     | GateOverdue
@@ -123,6 +157,9 @@ Consequence = (
     | TaskMoved
     | TaskWaits
     | TaskEnded
+    | AgentHandedOver
+    | InvitationAccepted
+    | RolesChanged
 )
 
 
@@ -144,6 +181,16 @@ class LineHint:
     line_id: int
     what: str
     number: int
+
+
+@dataclass(frozen=True)
+class PersonHint:
+    """For the open pages of one person: there is news for them."""
+
+    user_id: int
+
+
+LiveHint = Hint | LineHint | PersonHint
 
 
 @dataclass(frozen=True)
@@ -182,12 +229,18 @@ def observers() -> tuple[Observer, ...]:
     return tuple(import_string(path)() for path in settings.OBSERVERS)
 
 
+def tell(*batch: Consequence) -> None:
+    """What an act outside the engine has brought about, in the transaction of that act."""
+    for observer in observers():
+        observer.consequences(batch)
+
+
 @lru_cache(maxsize=1)
-def _sink() -> Callable[[Sequence[Hint | LineHint]], Any] | None:
+def _sink() -> Callable[[Sequence[LiveHint]], Any] | None:
     return import_string(settings.HINT_SINK) if settings.HINT_SINK else None
 
 
-def publish_hints(hints: Sequence[Hint | LineHint]) -> None:
+def publish_hints(hints: Sequence[LiveHint]) -> None:
     """Hand the hints to the live push. Only ever called after the commit; lost ones heal (house §4)."""
     sink = _sink()
     if sink and hints:

@@ -13,6 +13,7 @@
 //   gl:changed        any task changed (at most one per 100 ms): hx-trigger="gl:changed from:body"
 //   gl:task           CustomEvent, detail {task, version}: one per task and newest version
 //   gl:task-<WI-…>    the same, named: hx-trigger="gl:task-WI-app-42 from:body"
+//   gl:notified       something new behind the bell, or less: hx-trigger="gl:notified from:body"
 //   gl:inbox          something moved: the inbox may have changed (at most every 3 s)
 //   gl:live-state     detail {state}: live | reconnecting | polling | offline | ended
 
@@ -40,7 +41,7 @@ interface Options {
   /** Called when everything has to be fetched again. */
   onResync: () => void;
   onState: (state: LiveState) => void;
-  /** Hints that are not of tasks, as a canvas gets them. */
+  /** Hints that are not of tasks: what a canvas gets, and `notified`. */
   onOther?: (push: Readonly<Record<string, unknown>>) => void;
   socket?: (address: string) => WebSocket;
 }
@@ -120,7 +121,7 @@ export class Live {
       this.resync();
       return;
     }
-    if (push.line !== undefined || push.here !== undefined) {
+    if (push.line !== undefined || push.here !== undefined || push.notified !== undefined) {
       this.options.onOther?.(push);
       return;
     }
@@ -246,6 +247,9 @@ export function startLive(): void {
       changed();
     },
     onResync: resync,
+    onOther: (push) => {
+      if (push.notified !== undefined) send("gl:notified");
+    },
     onState: (state) => {
       view.show(state);
       if (state === "ended") showFailure("signed-out");

@@ -86,6 +86,11 @@ POST gate-decide             >          0         y       y         y         y 
 GET  needs-me                >          y         y       y         y         y         y      >
 GET  needs-count             >          y         y       y         y         y         y      >
 POST need-act                >          0         -       y         y         y         y      >
+GET  notifications           >          y         y       y         y         y         y      >
+POST notifications-read      >          y         y       y         y         y         y      >
+GET  notification            >          0         0       0         0         0         y      >
+GET  account-notifications   >          y         y       y         y         y         y      >
+POST account-notifications   >          y         y       y         y         y         y      >
 GET  mail-dev                >          0         0       0         0         0         0      >
 GET  mail-dev-message        >          0         0       0         0         0         0      >
 GET  project                 >          0         y       y         y         y         y      >

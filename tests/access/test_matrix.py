@@ -24,6 +24,7 @@ from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
 from pipelines.people import accounts, invitations
 from pipelines.vault import store
+from reviews.models import Notification
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -149,6 +150,7 @@ class Place:
             by=world.admin,
             now=timezone.now(),
         )
+        self.notification = Notification.objects.get(user=world.admin, kind="review", task=waits)
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
         )
@@ -182,6 +184,7 @@ class Place:
             "kind": "question",
             "what": "station",
             "migration": self.migration.pk,
+            "notification": self.notification.pk,
             "comment": self.comment.pk,
             "escalation": self.escalation.pk,
             "deadlock": self.deadlock.pk,

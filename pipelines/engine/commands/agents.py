@@ -13,6 +13,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.agent_suspension import audit, locked, now
 from pipelines.models import Agent, Project
+from pipelines.ports import observers
 
 FIELDS = (
     "name",
@@ -42,6 +43,7 @@ def _register(project: Project, key: str, values: Mapping[str, Any], actor: Acto
     if not made:
         raise Conflict("There is an agent with this key already.")
     audit(agent, actor, "added", **{name: _said(getattr(agent, name)) for name in FIELDS})
+    _tell_owner(agent, actor)
     wake(project.pk, key)
     return agent
 
@@ -59,8 +61,17 @@ def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
             setattr(agent, name, value)
         agent.save(update_fields=[name.removesuffix("_id") for name in changed])
         audit(agent, actor, "changed", **{name: _said(value) for name, value in changed.items()})
+        if "owner_id" in changed:
+            _tell_owner(agent, actor)
         wake(agent.project_id, agent.key)
     return agent
+
+
+def _tell_owner(agent: Agent, actor: Actor) -> None:
+    """Who made themselves the owner knows."""
+    if str(actor) != f"person:{agent.owner_id}":
+        name = agent.name or agent.key
+        observers.tell(observers.AgentHandedOver(agent.pk, name, agent.project_id, agent.owner_id, now()))
 
 
 def _said(value: Any) -> Any:

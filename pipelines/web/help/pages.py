@@ -26,7 +26,7 @@ SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
     _("Start here"): ("getting-started", "demo"),
     _("People, projects, secrets"): ("people", "projects", "secrets"),
     _("Draw a line"): ("drawing", "kinds", "rules", "gates", "start-forms", "testing", "lint", "versions"),
-    _("Run tasks and decide"): ("watching", "escalations"),
+    _("Run tasks and decide"): ("watching", "notifications", "escalations"),
     _("Run Gateline for others"): ("operating", "workers", "api"),
 }
 """The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""

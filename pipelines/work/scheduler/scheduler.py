@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from procrastinate import exceptions
 
 from pipelines.ports.terms import DRIVE, EVALUATE
-from pipelines.work import expiry
 from pipelines.work.scheduler import timers
 from pipelines.work.scheduler.queues import Queue, open_app
 from pipelines.work.scheduler.tickets import DRIVER
@@ -90,8 +91,9 @@ class Scheduler:
         """In short transactions, so that leases which expire do not wait for it."""
         while True:
             try:
-                while found := await self._sweeping.call(expiry.expire_some, timezone.now()):
-                    log.info("files_expired", files=found)
+                for path in settings.EXPIRES:
+                    while found := await self._sweeping.call(import_string(path), timezone.now()):
+                        log.info("expired", by=path, count=found)
             except (DatabaseError, InterfaceError, OSError) as error:
                 log.warning("expiry_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(EXPIRY_SECONDS)

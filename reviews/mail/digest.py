@@ -1,0 +1,66 @@
+"""One mail a day: what its reader has not read yet of what they want together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.core.mail import EmailMultiAlternatives
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.web.addresses import absolute
+from pipelines.web.shell.middleware import zone
+from reviews.mail.message import host, message
+from reviews.models import Digest, Notification, Posted
+from reviews.notifications.kind import Words
+from reviews.notifications.reading import Shown, entitled, with_words
+from reviews.notifications.table import KINDS
+
+MOST = 100
+
+
+def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
+    """None if there is nothing in it any more."""
+    rows = _settled(digest)
+    shown = [Shown(row) for row in rows[:MOST]]
+    if not shown or not digest.user.is_active:
+        return None
+    count = len(rows)
+    subject = ngettext("%(n)s notification", "%(n)s notifications", count) % {"n": count}
+    context = {
+        "groups": _by_kind(shown),
+        "more": count - len(shown),
+        "subject": subject,
+        "all": absolute("notifications"),
+        "settings": absolute("account-notifications"),
+    }
+    with timezone.override(zone(digest.user.time_zone)):
+        return message(
+            "digest",
+            context,
+            subject=_("Gateline digest: %(what)s") % {"what": subject},
+            to=digest.address,
+            unique=f"{digest.token}@{host()}",
+        )
+
+
+def _settled(digest: Digest) -> list[Notification]:
+    """What waits comes into the digest once; then its rows say that they were taken, whether or not the mail arrives at
+    the first try."""
+    waiting: QuerySet[Notification] = Notification.objects.filter(
+        user=digest.user, state=Posted.State.DIGEST, digest=None, created_at__lt=digest.due_at
+    )
+    waiting.update(digest=digest)
+    return list(
+        with_words(entitled(digest.user).filter(digest=digest, read_at=None)).order_by("created_at", "pk")
+    )
+
+
+def _by_kind(shown: Iterable[Shown]) -> list[tuple[Words, list[tuple[Shown, str]]]]:
+    """(label of the kind, its notifications with the address of each), the kinds in the order of the table."""
+    found: dict[str, list[tuple[Shown, str]]] = {kind.key: [] for kind in KINDS}
+    for each in shown:
+        found[each.row.kind].append((each, absolute("notification", each.row.pk)))
+    return [(kind.label, found[kind.key]) for kind in KINDS if found[kind.key]]

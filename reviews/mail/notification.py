@@ -1,0 +1,25 @@
+"""The mail of one notification, composed at the moment of sending from what its kind says."""
+
+from __future__ import annotations
+
+from django.core.mail import EmailMultiAlternatives
+
+from pipelines.web.addresses import absolute
+from reviews.mail.message import host, message
+from reviews.models import Notification
+from reviews.notifications.reading import Shown, entitled
+
+
+def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
+    """None for who has left the project or cannot sign in any more."""
+    if not row.user.is_active or not entitled(row.user).filter(pk=row.pk).exists():
+        return None
+    shown = Shown(row)
+    context = {
+        "each": shown,
+        "link": absolute("notification", row.pk),
+        "settings": absolute("account-notifications"),
+    }
+    return message(
+        "notification", context, subject=shown.said.text, to=row.address, unique=f"{row.token}@{host()}"
+    )

@@ -1,0 +1,103 @@
+"""What one kind of notification is: whom it tells of what, and how it says it. Mail and bell come from the same row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.utils.functional import Promise
+
+from pipelines.models import Task
+from pipelines.ports.observers import Consequence
+from reviews.notifications.recipients import MailChoice, Recipient, members_at
+
+if TYPE_CHECKING:
+    from reviews.models import Notification
+
+Words = str | Promise
+Told = TypeVar("Told", bound=Consequence)
+
+
+@dataclass(frozen=True)
+class NotificationEvent:
+    """One person is told of one thing. `about` names it, so that it is told once; `data` is what the sentence says
+    besides the task."""
+
+    user_id: int
+    about: str
+    project_id: int
+    at: datetime
+    task_id: int | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A notification in words. `page` is the name of the page it leads to and its arguments; `anchor` a place there."""
+
+    text: str
+    page: tuple[Any, ...]
+    verb: Words
+    anchor: str = ""
+    facts: Sequence[tuple[Words, str]] = ()
+
+
+@dataclass(frozen=True)
+class NotificationKind:
+    """One row of the table. `mail`: for who chose nothing. `named`: lines name addresses for it, and mail to those is
+    put into the outbox by `reviews.mail.posting`, not for each notification."""
+
+    key: str
+    label: Words
+    help: Words
+    icon: str
+    mail: MailChoice
+    told: Callable[[Heard], Iterable[NotificationEvent]]
+    says: Callable[[Notification], Said]
+    named: bool = False
+
+    @property
+    def mails(self) -> list[tuple[str, Words]]:
+        """What one may choose."""
+        return [
+            (str(each), each.label)
+            for each in MailChoice
+            if each != MailChoice.NAMED or self.mail == MailChoice.NAMED
+        ]
+
+
+class Heard:
+    """One batch of consequences, and what the kinds look up about it; each is asked for once, and only if needed."""
+
+    def __init__(self, batch: Sequence[Consequence]) -> None:
+        self.batch = batch
+
+    def of(self, what: type[Told]) -> list[Told]:
+        return [each for each in self.batch if isinstance(each, what)]
+
+    @cached_property
+    def tasks(self) -> dict[int, Task]:
+        """Of all that has a task, by id: only what a notification needs of it."""
+        wanted = {each.task_id for each in self.batch if hasattr(each, "task_id")}
+        return Task.objects.only("project_id", "requester_id", "pinned_id").in_bulk(wanted)
+
+    @cached_property
+    def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:
+        """Members at the addresses that are notified, by project and address."""
+        return members_at(
+            (self.tasks[each.task_id].project_id, address.lower())
+            for each in self.batch
+            for address in getattr(each, "notify", ())
+        )
+
+    def members(self, task_id: int, address: str) -> list[Recipient]:
+        """The members of the task's project who get mail there."""
+        return self._addressed.get((self.tasks[task_id].project_id, address.lower()), [])
+
+    def at(self, task_id: int, addresses: Iterable[str]) -> list[int]:
+        """Those of all these addresses, each once."""
+        found = [recipient.user_id for address in addresses for recipient in self.members(task_id, address)]
+        return list(dict.fromkeys(found))

@@ -1,0 +1,55 @@
+"""A task that this person requested has ended: a kind for each end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.models import Status
+from pipelines.ports.observers import TaskEnded
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+SENTENCES = {
+    Status.COMPLETED: gettext_lazy("“%(task)s” is completed."),
+    Status.FAILED: gettext_lazy("“%(task)s” failed."),
+}
+
+
+def _told(end: Status, heard: Heard) -> Iterable[NotificationEvent]:
+    for each in heard.of(TaskEnded):
+        if each.kind != end:
+            continue
+        task = heard.tasks[each.task_id]
+        if task.requester_id is not None:
+            yield NotificationEvent(task.requester_id, str(task.pk), task.project_id, each.at, task.pk)
+
+
+def _says(end: Status, row: Notification) -> Said:
+    assert row.task is not None
+    page = ("task", row.project.owner.key, row.project.key, row.task.name)
+    return Said(SENTENCES[end] % {"task": row.task.title}, page, _("Open the task"))
+
+
+COMPLETED = NotificationKind(
+    "completed",
+    gettext_lazy("A task of yours is completed"),
+    gettext_lazy("A task that you requested has reached its end."),
+    "end-completed",
+    MailChoice.NEVER,
+    partial(_told, Status.COMPLETED),
+    partial(_says, Status.COMPLETED),
+)
+FAILED = NotificationKind(
+    "failed",
+    gettext_lazy("A task of yours failed"),
+    gettext_lazy("A task that you requested has failed."),
+    "end-failed",
+    MailChoice.DIGEST,
+    partial(_told, Status.FAILED),
+    partial(_says, Status.FAILED),
+)

@@ -1,0 +1,56 @@
+"""An escalation or a deadlock asks somebody of a role that this person has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.ports.observers import Alarm
+from reviews.models import Notice, Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+SENTENCES = {
+    Notice.Kind.ESCALATED: gettext_lazy("“%(task)s” was escalated to you."),
+    Notice.Kind.BREACHED: gettext_lazy("The escalation of “%(task)s” was not answered in time."),
+    Notice.Kind.DEADLOCK: gettext_lazy("“%(task)s” is on hold in a deadlock."),
+}
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    for each in heard.of(Alarm):
+        for user_id in heard.at(each.task_id, each.notify):
+            yield NotificationEvent(
+                user_id,
+                f"{each.about}:{each.kind}",
+                heard.tasks[each.task_id].project_id,
+                each.at,
+                each.task_id,
+                {"alarm": each.kind},
+            )
+
+
+def says(row: Notification) -> Said:
+    assert row.task is not None
+    kind = Notice.Kind(row.data["alarm"])
+    anchor = "deadlock" if kind == Notice.Kind.DEADLOCK else "escalation"
+    return Said(
+        SENTENCES[kind] % {"task": row.task.title},
+        ("task", row.project.owner.key, row.project.key, row.task.name),
+        _("Resolve it"),
+        f"{anchor}-{row.about.partition(':')[0]}",
+    )
+
+
+KIND = NotificationKind(
+    "escalation",
+    gettext_lazy("Escalations and deadlocks"),
+    gettext_lazy("A task is on hold until somebody of your role resolves it."),
+    "warning",
+    MailChoice.NOW,
+    told,
+    says,
+    named=True,
+)

@@ -1,0 +1,43 @@
+"""This person answers for an agent now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.ports.observers import AgentHandedOver
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    for each in heard.of(AgentHandedOver):
+        yield NotificationEvent(
+            each.user_id,
+            f"agent:{each.agent_id}:{each.at.isoformat()}",
+            each.project_id,
+            each.at,
+            data={"agent": each.agent_id, "name": each.name},
+        )
+
+
+def says(row: Notification) -> Said:
+    return Said(
+        _("You answer for the agent %(agent)s now.") % {"agent": row.data["name"]},
+        ("project-agent", row.project.owner.key, row.project.key, row.data["agent"]),
+        _("Open the agent"),
+    )
+
+
+KIND = NotificationKind(
+    "handed-over",
+    gettext_lazy("Agents handed to you"),
+    gettext_lazy("You were made the owner of an agent."),
+    "actor-agent",
+    MailChoice.NOW,
+    told,
+    says,
+)

@@ -1,0 +1,69 @@
+"""A review waits for this person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.engine.moves.entitlement import EntitledPerson, barred, meets_any, people_of
+from pipelines.models import GateVisit
+from pipelines.ports.observers import GateOpened, GateOverdue
+from pipelines.queries import versions
+from reviews.decision.gates import gate_of
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    """Everybody whose word would count, and the members among those whom the gate names."""
+    opened = {each.visit_id: each for each in heard.of(GateOpened)}
+    if opened:
+        visits = GateVisit.objects.filter(pk__in=opened).select_related("task", "job", "asked_by")
+        people: dict[int, dict[int, EntitledPerson]] = {}
+        for visit in visits.order_by("task_id", "position"):
+            each = opened[visit.pk]
+            if each.project_id not in people:
+                people[each.project_id] = people_of(each.project_id)
+            gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+            asked = [
+                pk
+                for pk, person in people[each.project_id].items()
+                if meets_any(person, gate.approval.who)
+                and not barred(person, visit.task, visit, gate.approval)
+            ]
+            for user_id in dict.fromkeys([*asked, *heard.at(each.task_id, each.notify)]):
+                yield NotificationEvent(
+                    user_id, str(visit.pk), each.project_id, each.opened_at, each.task_id, {"gate": gate.name}
+                )
+    for late in heard.of(GateOverdue):
+        project_id = heard.tasks[late.task_id].project_id
+        for user_id in heard.at(late.task_id, late.notify):
+            yield NotificationEvent(
+                user_id, f"{late.visit_id}:overdue", project_id, late.at, late.task_id, {"overdue": True}
+            )
+
+
+def says(row: Notification) -> Said:
+    assert row.task is not None
+    words = {"task": row.task.title, "gate": row.data.get("gate", "")}
+    text = (
+        _("The review of “%(task)s” is overdue.") % words
+        if row.data.get("overdue")
+        else _("“%(task)s” waits for your review: %(gate)s.") % words
+    )
+    return Said(text, ("gate-visit", row.about.partition(":")[0]), _("Open the review"))
+
+
+KIND = NotificationKind(
+    "review",
+    gettext_lazy("Reviews"),
+    gettext_lazy("A task waits for your decision, or the time for it is over."),
+    "gate",
+    MailChoice.NAMED,
+    told,
+    says,
+    named=True,
+)

@@ -1,0 +1,63 @@
+"""A task that this person requested does not go on by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.models import Status, Token
+from pipelines.ports.observers import TaskWaits
+from pipelines.queries import versions
+from pipelines.routing.sentences.names import station_name
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+# What frees a task that is on hold for one of these is told to somebody else, or comes by itself.
+OTHERS = ["escalation", "paused_by", "depends_on"]
+ASKS = Q(status__in=[Status.BLOCKED, Status.STUCK]) | (Q(status=Status.HELD) & ~Q(wait__has_any_keys=OTHERS))
+SENTENCES = {
+    Status.BLOCKED: gettext_lazy("“%(task)s” is blocked at %(station)s."),
+    Status.STUCK: gettext_lazy("“%(task)s” is stuck at %(station)s."),
+    Status.HELD: gettext_lazy("“%(task)s” is on hold at %(station)s."),
+}
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    waits = {each.token_id: each for each in heard.of(TaskWaits) if each.status in SENTENCES}
+    if not waits:
+        return
+    for token in Token.objects.filter(ASKS, pk__in=waits, task__requester__isnull=False).order_by("pk"):
+        each = waits[token.pk]
+        task = heard.tasks[each.task_id]
+        assert task.requester_id is not None
+        station = station_name(versions.by_id(task.pinned_id), token.station)
+        yield NotificationEvent(
+            task.requester_id,
+            f"{token.pk}:{token.version}",
+            task.project_id,
+            each.at,
+            task.pk,
+            {"status": token.status, "station": station},
+        )
+
+
+def says(row: Notification) -> Said:
+    assert row.task is not None
+    words = {"task": row.task.title, "station": row.data["station"]}
+    page = ("task", row.project.owner.key, row.project.key, row.task.name)
+    return Said(SENTENCES[Status(row.data["status"])] % words, page, _("Open the task"))
+
+
+KIND = NotificationKind(
+    "waiting",
+    gettext_lazy("A task of yours needs somebody"),
+    gettext_lazy("A task that you requested is blocked, stuck or on hold."),
+    "status-blocked",
+    MailChoice.DIGEST,
+    told,
+    says,
+)

@@ -1,0 +1,82 @@
+"""What a person has been told: of the projects that they are a member of now, whatever it was when it was written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from pipelines import access
+from pipelines.models import User
+from reviews.models import Notification
+from reviews.notifications.kind import NotificationKind, Said
+from reviews.notifications.table import BY_KEY
+
+MOST_COUNTED = 99
+FIRST = 10
+"""Those behind the bell; the page has more."""
+LISTED = 200
+NOT_READ = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds", "description")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A notification as a page or a mail shows it."""
+
+    row: Notification
+
+    @cached_property
+    def kind(self) -> NotificationKind:
+        return BY_KEY[self.row.kind]
+
+    @cached_property
+    def said(self) -> Said:
+        return self.kind.says(self.row)
+
+    @property
+    def address(self) -> str:
+        """Of the page that it leads to."""
+        name, *arguments = self.said.page
+        return reverse(name, args=arguments) + (f"#{self.said.anchor}" if self.said.anchor else "")
+
+
+def entitled(user: User) -> QuerySet[Notification]:
+    """All that this person may be told of now, the newest first. A kind that is gone since has no words."""
+    mine = Notification.objects.filter(user=user, kind__in=BY_KEY)
+    return mine.filter(project__in=access.visible_projects(user).order_by()).order_by("-id")
+
+
+def visible(user: User) -> QuerySet[Notification]:
+    """Of those, what is behind the bell."""
+    return entitled(user).filter(bell=True)
+
+
+def with_words(rows: QuerySet[Notification]) -> QuerySet[Notification]:
+    """With what their sentences name, in the same query."""
+    found = rows.select_related("project__owner", "task__project")
+    return found.defer(*(f"task__{name}" for name in NOT_READ))
+
+
+def unread_count(user: User) -> str:
+    """As the bell shows it: empty for none."""
+    found = visible(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
+    return f"{MOST_COUNTED}+" if found > MOST_COUNTED else str(found or "")
+
+
+def shown(user: User, *, unread: bool, most: int) -> list[Shown]:
+    rows = visible(user).filter(read_at=None) if unread else visible(user)
+    return [Shown(row) for row in with_words(rows)[:most]]
+
+
+def find(user: User, pk: int) -> Shown | None:
+    row = with_words(visible(user)).filter(pk=pk).first()
+    return Shown(row) if row else None
+
+
+def mark_read(user: User, now: datetime, **which: Any) -> int:
+    """How many were unread of those (`which`: a filter) that the person sees."""
+    return visible(user).filter(read_at=None, **which).order_by().update(read_at=now)

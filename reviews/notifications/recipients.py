@@ -1,0 +1,116 @@
+"""How people want to be told: their choices, their digest, their quiet hours. Read for many by one query."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import Membership, User
+from pipelines.web.shell.middleware import zone
+
+# So much before its hour a digest is closed: what is being written now must not come after it.
+CLOSED_BEFORE = timedelta(minutes=15)
+
+
+class MailChoice(models.TextChoices):
+    """When a person gets a mail about a kind."""
+
+    NOW = "now", _("Mail at once")
+    NAMED = "named", _("Mail where the line names me")
+    DIGEST = "digest", _("In the digest mail")
+    NEVER = "never", _("No mail")
+
+
+FIELDS = (
+    "id",
+    "email",
+    "time_zone",
+    "notification_settings__choices",
+    "notification_settings__digest_hour",
+    "notification_settings__quiet_from",
+    "notification_settings__quiet_until",
+)
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """One person. `choices`: {kind: {"bell": yes or no, "mail": MailChoice}}, where they differ from the kind's own."""
+
+    user_id: int
+    address: str
+    zone: zoneinfo.ZoneInfo
+    choices: Mapping[str, Mapping[str, Any]]
+    digest_hour: int
+    quiet: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> Recipient:
+        """`row`: what FIELDS name."""
+        user_id, address, zone_name, choices, hour, quiet_from, quiet_until = row
+        quiet = None if quiet_from is None or quiet_from == quiet_until else (quiet_from, quiet_until)
+        return cls(user_id, address, zone(zone_name), choices or {}, 8 if hour is None else hour, quiet)
+
+    def bell(self, kind: str) -> bool:
+        return bool(self.choices.get(kind, {}).get("bell", True))
+
+    def mail(self, kind: str, otherwise: str) -> str:
+        """`otherwise`: what the kind does for who chose nothing. Without an address there is no mail."""
+        return str(self.choices.get(kind, {}).get("mail", otherwise)) if self.address else MailChoice.NEVER
+
+    def after_quiet(self, at: datetime) -> datetime:
+        """`at`, or the end of the quiet hours that it falls into."""
+        local = at.astimezone(self.zone)
+        if self.quiet is None or not _within(local.hour, *self.quiet):
+            return at
+        return self._next(self.quiet[1], at)
+
+    def digest_at(self, at: datetime) -> datetime:
+        """When the digest goes out that something of this time comes into."""
+        return self.after_quiet(self._next(self.digest_hour, at + CLOSED_BEFORE))
+
+    def _next(self, hour: int, at: datetime) -> datetime:
+        """The first time after `at` that it is this hour where the person is."""
+        local = at.astimezone(self.zone)
+        found = local.replace(hour=hour, minute=0, second=0, microsecond=0, fold=0)
+        if found <= local:
+            found = (found + timedelta(days=1)).replace(hour=hour)
+        return found.astimezone(zoneinfo.ZoneInfo("UTC"))
+
+
+def _within(hour: int, start: int, end: int) -> bool:
+    """Over midnight, too."""
+    return start <= hour < end if start < end else hour >= start or hour < end
+
+
+def recipients(user_ids: Collection[int]) -> dict[int, Recipient]:
+    """Those who may sign in, by id."""
+    if not user_ids:
+        return {}
+    rows = User.objects.filter(pk__in=user_ids, is_active=True).values_list(*FIELDS)
+    return {row[0]: Recipient.of(row) for row in rows}
+
+
+def members_at(places: Iterable[tuple[int, str]]) -> dict[tuple[int, str], list[Recipient]]:
+    """`places`: (project, address in small letters). The members of the project whose address it is; several may share
+    one, and of an address that is nobody's there is no row."""
+    wanted = set(places)
+    if not wanted:
+        return {}
+    members = Membership.objects.filter(
+        project__in={project for project, _address in wanted}, user__is_active=True
+    ).annotate(small=Lower("user__email"))
+    rows = members.filter(small__in={address for _project, address in wanted}).order_by("user_id")
+    found: dict[tuple[int, str], list[Recipient]] = {}
+    for project, small, *row in rows.values_list(
+        "project_id", "small", *(f"user__{name}" for name in FIELDS)
+    ):
+        if (project, small) in wanted:
+            found.setdefault((project, small), []).append(Recipient.of(tuple(row)))
+    return found

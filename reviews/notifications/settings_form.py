@@ -1,0 +1,84 @@
+"""The form in which a person says how they want to be told: a row for each kind, the digest, the quiet hours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import User
+from reviews.models import NotificationSettings
+from reviews.notifications.kind import NotificationKind
+from reviews.notifications.table import KINDS
+
+HOURS = [(hour, f"{hour:02}:00") for hour in range(24)]
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """One kind, as the page draws it."""
+
+    kind: NotificationKind
+    bell: forms.BoundField
+    mail: forms.BoundField
+
+
+class SettingsForm(forms.Form):
+    digest_hour = forms.TypedChoiceField(label=_("Digest at"), choices=HOURS, coerce=int)
+    quiet = forms.BooleanField(label=_("Quiet hours"), required=False)
+    quiet_from = forms.TypedChoiceField(
+        label=_("From"), choices=HOURS, coerce=int, required=False, empty_value=22
+    )
+    quiet_until = forms.TypedChoiceField(
+        label=_("Until"), choices=HOURS, coerce=int, required=False, empty_value=7
+    )
+
+    def __init__(self, user: User, data: Mapping[str, Any] | None = None) -> None:
+        self.user = user
+        kept = NotificationSettings.objects.filter(user=user).first() or NotificationSettings(user=user)
+        quiet = kept.quiet_from is not None
+        super().__init__(
+            data,
+            initial={
+                "digest_hour": kept.digest_hour,
+                "quiet": quiet,
+                "quiet_from": kept.quiet_from if quiet else 22,
+                "quiet_until": kept.quiet_until if quiet else 7,
+            },
+        )
+        for kind in KINDS:
+            chosen = kept.choices.get(kind.key, {})
+            self.fields[f"{kind.key}-bell"] = forms.BooleanField(
+                required=False, initial=chosen.get("bell", True)
+            )
+            self.fields[f"{kind.key}-mail"] = forms.ChoiceField(
+                choices=kind.mails, initial=chosen.get("mail", kind.mail.value)
+            )
+
+    @property
+    def rows(self) -> list[KindRow]:
+        return [KindRow(kind, self[f"{kind.key}-bell"], self[f"{kind.key}-mail"]) for kind in KINDS]
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        if said.get("quiet") and said.get("quiet_from") == said.get("quiet_until"):
+            self.add_error("quiet_until", _("Choose another hour: this would be no time at all."))
+        return said
+
+    def save(self) -> None:
+        said = self.cleaned_data
+        NotificationSettings.objects.update_or_create(
+            user=self.user,
+            defaults={
+                "choices": {
+                    kind.key: {"bell": said[f"{kind.key}-bell"], "mail": said[f"{kind.key}-mail"]}
+                    for kind in KINDS
+                },
+                "digest_hour": said["digest_hour"],
+                "quiet_from": said["quiet_from"] if said["quiet"] else None,
+                "quiet_until": said["quiet_until"] if said["quiet"] else None,
+            },
+        )

@@ -1,0 +1,19 @@
+"""The table of the kinds of notification, in the order of the settings page. Bell, mail and digest come from it: a file
+in `kinds` and a line here add one."""
+
+from __future__ import annotations
+
+from reviews.notifications.kind import NotificationKind
+from reviews.notifications.kinds import ended, escalation, handed_over, invitation, review, roles, waiting
+
+KINDS: tuple[NotificationKind, ...] = (
+    review.KIND,
+    escalation.KIND,
+    waiting.KIND,
+    ended.FAILED,
+    ended.COMPLETED,
+    handed_over.KIND,
+    invitation.KIND,
+    roles.KIND,
+)
+BY_KEY = {kind.key: kind for kind in KINDS}

@@ -1,0 +1,91 @@
+"""The bell of the shell, the page of all notifications, and how one is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
+from reviews.notifications import reading
+from reviews.notifications.settings_form import SettingsForm
+
+
+@signed_in
+@require_safe
+def page(request: SignedIn) -> HttpResponse:
+    if fragment(request, "count"):
+        return render(request, "reviews/count.html", {"count": reading.unread_count(request.user)})
+    if fragment(request, "bell"):
+        return _bell(request)
+    unread = request.GET.get("show") == "unread"
+    return show(
+        request,
+        "reviews/notifications/page.html",
+        trail=crumbs(_("Notifications")),
+        rows=reading.shown(request.user, unread=unread, most=reading.LISTED),
+        unread_only=unread,
+        unread_count=reading.unread_count(request.user),
+        most=reading.LISTED,
+    )
+
+
+def _bell(request: SignedIn) -> HttpResponse:
+    rows = reading.shown(request.user, unread=True, most=reading.FIRST)
+    return render(request, "reviews/notifications/bell.html", {"rows": rows})
+
+
+@signed_in
+@require_safe
+def follow(request: SignedIn, notification: int) -> HttpResponse:
+    """To the page that it speaks of. A GET, so that it is a link like any other: mails have it, and it opens in another
+    tab; whoever follows it has read it."""
+    found = reading.find(request.user, notification)
+    if found is None:
+        raise Http404
+    if request.method == "GET":
+        reading.mark_read(request.user, timezone.now(), pk=notification)
+    return HttpResponseRedirect(found.address)
+
+
+@signed_in
+@require_POST
+def read(request: SignedIn) -> HttpResponse:
+    """One (`notification`), or all that this person sees."""
+    which = request.POST.get("notification", "")
+    if which and not which.isdecimal():
+        raise Http404
+    reading.mark_read(request.user, timezone.now(), **({"pk": int(which)} if which else {}))
+    return _changed(_bell(request)) if request.headers.get("HX-Request") else redirect("notifications")
+
+
+def _changed(response: HttpResponse) -> HttpResponse:
+    """The count beside the bell is asked for again."""
+    response["HX-Trigger"] = "gl:notified"
+    return response
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: SignedIn) -> HttpResponse:
+    form = SettingsForm(request.user, request.POST or None)
+    if form.is_bound and form.is_valid():
+        form.save()
+        messages.success(request, _("Saved"))
+        return redirect("account-notifications")
+    trail = crumbs((_("Personal settings"), reverse("account")), _("Notifications"))
+    context: dict[str, Any] = {"form": form}
+    return show(
+        request,
+        "account/notifications.html",
+        section="settings",
+        trail=trail,
+        status=422 if form.is_bound else 200,
+        **context,
+    )

@@ -1,0 +1,119 @@
+"""Notifications on their way in: rows, tickets of their mails, and the hint to open pages, all of one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+from procrastinate.types import JSONDict
+
+from pipelines.ports.observers import Consequence, GateClosed, GateDecided, PersonHint, publish_hints
+from pipelines.ports.queue import enqueue
+from reviews.models import Digest, Notification, Posted
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind
+from reviews.notifications.recipients import MailChoice, Recipient, recipients
+from reviews.notifications.table import KINDS
+
+State = Posted.State
+Written = tuple[NotificationKind, NotificationEvent, Recipient]
+"""Who was told of what, and how they want it."""
+
+
+def write(heard: Heard) -> list[Written]:
+    """Tell everybody whom the kinds name of what has happened, each once; what was told, and to whom."""
+    told = [(kind, event) for kind in KINDS for event in kind.told(heard)]
+    people = recipients({event.user_id for _kind, event in told})
+    found = [(kind, event, people[event.user_id]) for kind, event in told if event.user_id in people]
+    rows = [row for each in found if (row := _row(*each)) is not None]
+    if rows:
+        Notification.objects.bulk_create(rows, ignore_conflicts=True)
+        _send(rows, people)
+        _hint({row.user_id for row in rows if row.bell})
+    return found
+
+
+def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient) -> Notification | None:
+    """None where the person wants neither. At once, what a line names addresses for has mails of its own."""
+    mail = recipient.mail(kind.key, kind.mail)
+    if kind.named and mail != MailChoice.DIGEST:
+        mail = MailChoice.NEVER
+    if mail == MailChoice.NEVER and not recipient.bell(kind.key):
+        return None
+    states = {MailChoice.NOW: State.QUEUED, MailChoice.DIGEST: State.DIGEST}
+    return Notification(
+        user_id=recipient.user_id,
+        project_id=event.project_id,
+        task_id=event.task_id,
+        kind=kind.key,
+        about=event.about,
+        data=dict(event.data),
+        bell=recipient.bell(kind.key),
+        address=recipient.address,
+        state=states.get(MailChoice(mail), State.SKIPPED),
+        created_at=event.at,
+    )
+
+
+def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
+    queued = [row for row in rows if row.state == State.QUEUED]
+    post(queued, "reviews.send_notification", "notification_id", _waits(queued, people))
+    digests = {
+        (row.user_id, people[row.user_id].digest_at(row.created_at)): row
+        for row in rows
+        if row.state == State.DIGEST
+    }
+    made = [
+        Digest(user_id=user_id, address=row.address, due_at=due, created_at=row.created_at)
+        for (user_id, due), row in digests.items()
+    ]
+    if made:
+        Digest.objects.bulk_create(made, ignore_conflicts=True)
+        post(made, "reviews.send_digest", "digest_id", [each.due_at for each in made])
+
+
+def _waits(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[datetime | None]:
+    return [late(people[row.user_id], row.created_at) for row in rows]
+
+
+def late(recipient: Recipient, at: datetime) -> datetime | None:
+    """When a mail of this time may go out, if not now."""
+    end = recipient.after_quiet(at)
+    return end if end != at else None
+
+
+def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime | None]) -> None:
+    """A ticket for each of these that the database took (the others were there before), not before its time."""
+    if not rows:
+        return
+    written = dict(
+        type(rows[0])
+        ._default_manager.filter(token__in=[row.token for row in rows])
+        .values_list("token", "pk")
+    )
+    tickets: dict[datetime | None, list[JSONDict]] = {}
+    for row, wait in zip(rows, waits, strict=True):
+        if row.token in written:
+            tickets.setdefault(wait, []).append({name: written[row.token]})
+    for wait, arguments in tickets.items():
+        enqueue(task, "mail", *arguments, not_before=wait)
+
+
+def settle(batch: Sequence[Consequence]) -> None:
+    """A review that was decided or closed waits for nobody any more."""
+    over = [(str(each.visit_id), each.at) for each in batch if isinstance(each, GateDecided | GateClosed)]
+    if over:
+        about = Q(about__in=[name for visit, _at in over for name in (visit, f"{visit}:overdue")])
+        unread = Notification.objects.filter(about, kind="review", read_at=None)
+        people = set(unread.values_list("user_id", flat=True))
+        if people:
+            unread.update(read_at=over[0][1])
+            _hint(people)
+
+
+def _hint(people: Iterable[int]) -> None:
+    hints = [PersonHint(user_id) for user_id in sorted(people)]
+    if hints:
+        # A push that fails must not look like a move that failed: it is only a hint.
+        transaction.on_commit(lambda: publish_hints(hints), robust=True)

@@ -1,0 +1,314 @@
+"""When a person gets a mail of what they are told: at once, in the digest, after the quiet hours, or not at all."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allauth.account.adapter import get_adapter
+from allauth.core.context import request_context
+from django.db import connection
+from django.test import RequestFactory
+from django.urls import reverse
+
+from pipelines import invariants
+from pipelines.models import Membership, Role, User
+from pipelines.people import invitations, members
+from pipelines.templatetags.mail import TONES
+from reviews.mail import folder
+from reviews.models import Digest, Mail, Notification, NotificationSettings, Posted
+from reviews.notifications.recipients import MailChoice, Recipient, recipients
+from reviews.notifications.table import KINDS
+from reviews.tasks import invite, notify, send, sum_up
+from tests.design.colours import colour
+from tests.factories import World, station
+from tests.fixtures.mailbox import Mailbox
+from tests.pages.conftest import As, signed_in
+from tests.reviews.conftest import gated
+
+__all__ = ["signed_in"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NIGHT = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
+
+
+def choose(user: User, kind: str, mail: str, *, bell: bool = True, **more: Any) -> None:
+    NotificationSettings.objects.update_or_create(
+        user=user, defaults={"choices": {kind: {"bell": bell, "mail": mail}}, **more}
+    )
+
+
+def tickets(task: str) -> list[datetime | None]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT scheduled_at FROM procrastinate_jobs WHERE task_name = %s ORDER BY id", [task])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def of(message: EmailMessage, kind: str) -> str:
+    body = message.get_body((kind,))
+    assert body is not None
+    return str(body.get_content())
+
+
+def changed(world: World, at: datetime, *roles: str) -> None:
+    """The viewer is told of a change of roles."""
+    member = Membership.objects.get(user=world.viewer)
+    members.change(world.project, member.pk, roles=roles, execute=False, by=world.admin, now=at)
+
+
+# When
+
+
+@pytest.mark.parametrize(
+    ("hour", "quiet", "zone", "waits_until"),
+    [
+        (23, (22, 7), "UTC", "2026-03-03T07:00+00:00"),
+        (3, (22, 7), "UTC", "2026-03-02T07:00+00:00"),
+        (7, (22, 7), "UTC", None),
+        (12, (22, 7), "UTC", None),
+        (12, (12, 14), "UTC", "2026-03-02T14:00+00:00"),
+        (12, (5, 5), "UTC", None),
+        (12, None, "UTC", None),
+        (12, (22, 7), "Asia/Tokyo", None),
+        (14, (22, 7), "Asia/Tokyo", "2026-03-02T22:00+00:00"),
+        (12, (22, 7), "Nowhere/Else", None),
+    ],
+)
+def test_quiet_hours_end_where_the_person_is(
+    hour: int, quiet: tuple[int, int] | None, zone: str, waits_until: str | None
+) -> None:
+    start, end = quiet or (None, None)
+    person = Recipient.of((1, "a@example.com", zone, {}, 8, start, end))
+    at = datetime(2026, 3, 2, hour, 30 if hour != 7 else 0, tzinfo=UTC)
+    assert person.after_quiet(at) == (datetime.fromisoformat(waits_until) if waits_until else at)
+
+
+@pytest.mark.parametrize(
+    ("at", "quiet", "due"),
+    [
+        ("2026-03-02T06:00+00:00", (None, None), "2026-03-02T07:00+00:00"),
+        ("2026-03-02T06:50+00:00", (None, None), "2026-03-03T07:00+00:00"),
+        ("2026-03-02T07:30+00:00", (None, None), "2026-03-03T07:00+00:00"),
+        ("2026-03-02T06:00+00:00", (22, 10), "2026-03-02T09:00+00:00"),
+        # The clocks go forward on this day: eight o'clock comes an hour sooner.
+        ("2026-03-28T20:00+00:00", (None, None), "2026-03-29T06:00+00:00"),
+    ],
+)
+def test_the_digest_goes_out_at_the_hour_of_the_person(at: str, quiet: Any, due: str) -> None:
+    person = Recipient.of((1, "a@example.com", "Europe/Berlin", {}, 8, *quiet))
+    found = person.digest_at(datetime.fromisoformat(at))
+    assert found == datetime.fromisoformat(due) and found.tzinfo == zoneinfo.ZoneInfo("UTC")
+
+
+# At once
+
+
+def test_a_mail_at_once_says_it_and_leads_there(world: World, mailbox: Mailbox) -> None:
+    choose(world.viewer, "roles", MailChoice.NOW)
+    changed(world, NIGHT, Role.OPERATOR)
+    assert tickets("reviews.send_notification") == [None]
+    row = Notification.objects.get(user=world.viewer)
+    for _ in range(2):
+        notify(row.pk)
+    ((to, message),) = mailbox.received
+    text = f"Your roles in {world.project.name} are now: Operator."
+    assert (to, str(message["Subject"])) == ([world.viewer.email], text)
+    assert reverse("notification", args=[row.pk]) in of(message, "plain")
+    assert reverse("account-notifications") in of(message, "plain")
+    assert text in of(message, "html")
+    assert str(row.token) in message["Message-ID"]
+
+
+def test_in_quiet_hours_the_ticket_waits_and_the_bell_does_not(world: World) -> None:
+    choose(world.viewer, "roles", MailChoice.NOW, quiet_from=22, quiet_until=7)
+    changed(world, NIGHT, Role.OPERATOR)
+    assert tickets("reviews.send_notification") == [datetime(2026, 3, 3, 7, tzinfo=UTC)]
+    assert Notification.objects.get(user=world.viewer).bell
+
+
+@pytest.mark.parametrize("gone", ["project", "account"])
+def test_who_has_left_gets_no_mail_any_more(world: World, mailbox: Mailbox, gone: str) -> None:
+    choose(world.viewer, "roles", MailChoice.NOW)
+    changed(world, NIGHT, Role.OPERATOR)
+    if gone == "project":
+        Membership.objects.filter(user=world.viewer).delete()
+    else:
+        User.objects.filter(pk=world.viewer.pk).update(is_active=False)
+    row = Notification.objects.get(user=world.viewer)
+    notify(row.pk)
+    row.refresh_from_db()
+    assert (mailbox.received, row.state) == ([], Posted.State.SKIPPED)
+
+
+def test_both_off_is_not_told(world: World) -> None:
+    choose(world.viewer, "roles", MailChoice.NEVER, bell=False)
+    changed(world, NIGHT, Role.OPERATOR)
+    assert not Notification.objects.filter(user=world.viewer).exists()
+
+
+def test_without_an_address_there_is_the_bell_alone(world: World) -> None:
+    choose(world.viewer, "roles", MailChoice.NOW)
+    User.objects.filter(pk=world.viewer.pk).update(email="")
+    changed(world, NIGHT, Role.OPERATOR)
+    assert Notification.objects.get(user=world.viewer).state == Posted.State.SKIPPED
+    assert tickets("reviews.send_notification") == []
+
+
+# Mails that a line asks for
+
+
+@pytest.mark.parametrize(
+    ("mail", "state"),
+    [("now", "queued"), ("named", "queued"), ("digest", "skipped"), ("never", "skipped")],
+)
+def test_the_mail_of_a_gate_that_names_me_is_as_i_chose(world: World, mail: str, state: str) -> None:
+    choose(world.reviewer, "review", mail)
+    task = world.start(world.line(**gated(notify=[world.reviewer.email, "list@example.com"])))
+    world.report(task)
+    assert dict(Mail.objects.values_list("address", "state")) == {
+        world.reviewer.email: state,
+        "list@example.com": "queued",
+    }
+    assert Notification.objects.get(user=world.reviewer).state == (
+        "digest" if mail == "digest" else "skipped"
+    )
+    assert not [found for found in invariants.check() if found.invariant == "I12"]
+    world.vote(task, by=world.admin)
+    closing = set(Mail.objects.filter(kind=Mail.Kind.CLOSED).values_list("address", flat=True))
+    assert closing == {"list@example.com", *([world.reviewer.email] if state == "queued" else [])}
+
+
+def test_who_wants_every_review_by_mail_gets_the_mail_of_the_gate(world: World, mailbox: Mailbox) -> None:
+    choose(world.reviewer, "review", MailChoice.NOW, quiet_from=0, quiet_until=23)
+    task = world.start(world.line(**gated(notify=[])), title="Add login")
+    world.report(task)
+    row = Mail.objects.get()
+    assert (row.address, row.chosen) == (world.reviewer.email, True)
+    assert not [found for found in invariants.check() if found.invariant == "I12"]
+    send(row.pk)
+    assert "Add login" in mailbox.received[0][1]["Subject"]
+
+
+# The digest
+
+
+def test_one_digest_with_what_is_unread_however_often_its_ticket_runs(world: World, mailbox: Mailbox) -> None:
+    choose(world.viewer, "roles", MailChoice.DIGEST)
+    for minute, role in enumerate((Role.OPERATOR, Role.REVIEWER, Role.DESIGNER)):
+        changed(world, NIGHT + timedelta(minutes=minute), role)
+    assert tickets("reviews.send_digest") == [datetime(2026, 3, 3, 8, tzinfo=UTC)]
+    Notification.objects.filter(user=world.viewer, data__after=["operator"]).update(read_at=NIGHT)
+    digest = Digest.objects.get()
+    mailbox.refuse = "451 try again later"
+    with pytest.raises(OSError):
+        sum_up(digest.pk)
+    # Told after it was settled: it waits for the next.
+    changed(world, NIGHT + timedelta(hours=9), Role.VIEWER)
+    mailbox.refuse = None
+    for _ in range(2):
+        sum_up(digest.pk)
+    ((to, message),) = mailbox.received
+    assert to == [world.viewer.email] and message["Subject"] == "Gateline digest: 2 notifications"
+    for body in (of(message, "plain"), of(message, "html")):
+        assert "now: Reviewer" in body and "now: Designer" in body
+        assert "now: Operator" not in body and "now: Viewer" not in body
+    following = Digest.objects.exclude(pk=digest.pk).get()
+    sum_up(following.pk)
+    assert "now: Viewer" in of(mailbox.received[1][1], "plain")
+
+
+def test_a_digest_of_nothing_unread_is_not_sent(world: World, mailbox: Mailbox) -> None:
+    choose(world.viewer, "roles", MailChoice.DIGEST)
+    changed(world, NIGHT, Role.OPERATOR)
+    Membership.objects.filter(user=world.viewer).delete()
+    digest = Digest.objects.get()
+    sum_up(digest.pk)
+    digest.refresh_from_db()
+    assert (mailbox.received, digest.state) == ([], Posted.State.SKIPPED)
+
+
+# The settings page
+
+
+def test_the_settings_of_a_person_are_kept(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    address = reverse("account-notifications")
+    form = {f"{kind.key}-mail": "digest" for kind in KINDS}
+    form |= {"roles-bell": "on", "digest_hour": "17", "quiet": "on", "quiet_from": "22", "quiet_until": "6"}
+    assert client.post(address, form).status_code == 302
+    found = recipients([world.viewer.pk])[world.viewer.pk]
+    assert (found.digest_hour, found.quiet) == (17, (22, 6))
+    assert (found.bell("roles"), found.bell("review"), found.mail("review", "now")) == (True, False, "digest")
+    page = client.get(address).content.decode()
+    assert re.search(r'value="17"\s+selected', page)
+    for wrong in (
+        {"digest_hour": "24"},
+        {"roles-mail": "named"},
+        {"quiet_until": "22"},
+        {"review-mail": "x"},
+    ):
+        assert client.post(address, form | wrong).status_code == 422, wrong
+    assert recipients([world.viewer.pk])[world.viewer.pk] == found
+
+
+# HTML
+
+
+def test_the_tones_of_mails_are_those_of_the_pages() -> None:
+    assert {role: (colour(role, "light"), colour(role, "dark")) for role in TONES} == TONES
+
+
+def test_every_mail_has_text_and_html_with_nothing_of_others_as_markup(
+    world: World, mailbox: Mailbox
+) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    User.objects.filter(pk=world.admin.pk).update(first_name=hostile)
+    world.admin.refresh_from_db()
+    (made,) = invitations.invite(
+        world.project,
+        ["new@example.com"],
+        roles=[Role.VIEWER],
+        execute=False,
+        groups=(),
+        by=world.admin,
+        now=datetime.now(UTC),
+    )
+    invite(made.pk)
+    choose(world.operator, "completed", MailChoice.NOW)
+    ending = station("build", {"id": "on", "to": "completed"})
+    world.report(world.start(world.line(stations=[ending]), title=hostile))
+    notify(Notification.objects.get(user=world.operator).pk)
+    with request_context(RequestFactory().get("/")):
+        get_adapter().send_mail("account/email/unknown_account", "a@example.com", {})
+        get_adapter().send_mail("account/email/password_changed", "b@example.com", {"user_agent": hostile})
+    assert len(mailbox.received) == 4
+    for _to, message in mailbox.received:
+        html = of(message, "html")
+        assert message.get_content_type() == "multipart/alternative" and of(message, "plain").strip()
+        assert "prefers-color-scheme: dark" in html and "<img" not in html
+        assert "<link" not in html and "<script" not in html and "url(" not in html
+
+
+# The development mail
+
+
+def test_pages_that_speak_of_mail_lead_to_it_for_whom_it_opens(
+    world: World, signed_in: As, settings: Any, tmp_path: Path
+) -> None:
+    settings.EMAIL_FILE_PATH = tmp_path
+    keys = [world.project.owner.key, world.project.key]
+    pages = [reverse("account-notifications"), reverse("project-settings", args=keys)]
+    here = f'href="{reverse("mail-dev")}"'
+    client = signed_in(world.admin)
+    assert not any(here in client.get(page).content.decode() for page in pages)
+    User.objects.filter(pk=world.admin.pk).update(is_superuser=True)
+    assert all(here in client.get(page).content.decode() for page in pages)
+    assert not any(here in client.get(page, REMOTE_ADDR="10.0.0.7").content.decode() for page in pages)
+    settings.EMAIL_FILE_PATH, settings.EMAIL_BACKEND = None, "django.core.mail.backends.smtp.EmailBackend"
+    assert not any(here in client.get(page).content.decode() for page in pages)
+    assert not folder.open_to(RequestFactory().get("/"))

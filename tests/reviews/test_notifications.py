@@ -1,0 +1,241 @@
+"""Who is told of what behind the bell, what they see of it, and what becomes of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from pipelines import engine
+from pipelines.models import Agent, Due, Membership, Role, Task, User
+from pipelines.people import invitations, leaving, members
+from pipelines.work.scheduler import timers
+from reviews.models import Notification
+from reviews.notifications import reading, retention
+from reviews.notifications.table import BY_KEY, KINDS
+from tests.factories import World, make_member, station
+from tests.pages.conftest import As, signed_in
+from tests.reviews.conftest import gated
+
+__all__ = ["signed_in"]
+
+pytestmark = pytest.mark.django_db
+
+
+def told(user: User, kind: str = "") -> list[str]:
+    """What this person reads behind the bell, of one kind or all."""
+    return [
+        each.said.text for each in reading.shown(user, unread=True, most=99) if kind in ("", each.row.kind)
+    ]
+
+
+def test_a_review_waits_for_everybody_whose_word_would_count(world: World) -> None:
+    also = make_member(world.project, Role.REVIEWER)
+    others = [world.operator, world.viewer]
+    task = world.start(world.line(**gated()), title="Add login", by=world.reviewer)
+    world.report(task)
+    for person in (also, world.admin):
+        assert told(person) == ["“Add login” waits for your review: Release review."]
+    assert [told(person) for person in others] == [[], []]
+    assert told(world.reviewer, "review") == []  # who requested it is barred
+
+
+def test_a_member_whom_the_gate_names_is_told_although_their_word_does_not_count(world: World) -> None:
+    task = world.start(world.line(**gated(notify=[world.viewer.email.upper()])))
+    world.report(task)
+    assert len(told(world.viewer, "review")) == 1
+
+
+def test_a_review_that_was_decided_waits_for_nobody(world: World, waiting: Task) -> None:
+    assert told(world.admin, "review")
+    world.vote(waiting, by=world.reviewer)
+    assert told(world.admin, "review") == []
+
+
+def test_who_may_decide_is_told_when_it_is_overdue(world: World) -> None:
+    assert world.reviewer
+    task = world.start(world.line(**gated(due={"after": "1h"}, notify=[])), title="Add login")
+    world.report(task)
+    Due.objects.filter(task=task).update(due_at=timezone.now())
+    timers.run_due()
+    assert "The review of “Add login” is overdue." in told(world.reviewer)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "text"),
+    [
+        ({"result": "success"}, "completed", "“A task” is completed."),
+        ({"result": "failure"}, "failed", "“A task” failed."),
+    ],
+)
+def test_the_requester_is_told_how_a_task_ended(
+    world: World, outcome: dict[str, Any], kind: str, text: str
+) -> None:
+    worse = {"id": "worse", "when": {"result": "failure"}, "to": "failed"}
+    task = world.start(world.line(stations=[station("build", worse, {"id": "on", "to": "completed"})]))
+    world.report(task, outcome)
+    assert told(world.operator, kind) == [text]
+    assert told(world.admin) == []
+
+
+def test_the_requester_is_told_where_a_task_is_blocked_each_time(world: World) -> None:
+    asked = {"verdict": "hold", "reason": "needs_human", "meta": {"question": "Which colour?"}}
+    task = world.start(world.line(stations=["build"]))
+    world.report(task, {"result": "success", "signals": [asked]})
+    assert told(world.operator, "waiting") == ["“A task” is blocked at build."]
+
+
+def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
+    assert world.admin.email
+    task = world.start(world.line(), title="Add login")
+    engine.escalate(task.pk, user=world.operator, trigger="security", reason="A key.")
+    assert told(world.admin, "escalation") == ["“Add login” was escalated to you."]
+    (shown,) = [
+        each for each in reading.shown(world.admin, unread=True, most=9) if each.row.kind == "escalation"
+    ]
+    assert shown.address.endswith(f"#escalation-{task.escalated.get().pk}")
+
+
+def test_who_takes_an_agent_over_is_told(world: World) -> None:
+    Agent.objects.create(project=world.project, key="coder", owner=world.operator, created_at=timezone.now())
+    leaving.leave(world.project, world.operator, heir=world.designer, by=world.admin, now=timezone.now())
+    assert told(world.designer) == ["You answer for the agent coder now."]
+
+
+def test_who_invited_is_told_that_somebody_joined(world: World) -> None:
+    (made,) = invitations.invite(
+        world.project, [], roles=[Role.VIEWER], execute=False, groups=(), by=world.admin, now=timezone.now()
+    )
+    invitations.accept(made, world.stranger, timezone.now())
+    assert told(world.admin) == [f"{world.stranger} joined {world.project.name} by your invitation."]
+
+
+def test_a_member_is_told_of_roles_that_somebody_else_changed(world: World) -> None:
+    member = Membership.objects.get(user=world.viewer)
+    for by in (world.admin, world.viewer):
+        roles = [Role.OPERATOR] if by == world.admin else [Role.VIEWER]
+        members.change(world.project, member.pk, roles=roles, execute=False, by=by, now=timezone.now())
+    assert told(world.viewer) == [f"Your roles in {world.project.name} are now: Operator."]
+    members.add(world.project, world.stranger, roles=["viewer"], execute=False, by=None, now=timezone.now())
+    assert told(world.stranger) == [f"You are now a member of {world.project.name}: Viewer."]
+
+
+def test_nothing_of_a_project_that_one_has_left(world: World, waiting: Task, signed_in: As) -> None:
+    client = signed_in(world.admin)
+    row = Notification.objects.get(user=world.admin)
+    assert "Add login" in client.get(reverse("notifications")).content.decode()
+    Membership.objects.filter(user=world.admin).delete()
+    assert "Add login" not in client.get(reverse("notifications")).content.decode()
+    assert client.get(reverse("notifications"), {"fragment": "count"}).content.strip() == b""
+    assert client.get(reverse("notification", args=[row.pk])).status_code == 404
+    client.post(reverse("notifications-read"), {"notification": row.pk})
+    row.refresh_from_db()
+    assert row.read_at is None
+
+
+def test_each_leads_to_what_it_speaks_of_and_is_read_then(world: World, waiting: Task, signed_in: As) -> None:
+    client = signed_in(world.admin)
+    row = Notification.objects.get(user=world.admin)
+    response = client.get(reverse("notification", args=[row.pk]))
+    assert response.headers["Location"] == reverse("gate-visit", args=[world.visit(waiting).pk])
+    assert told(world.admin) == []
+
+
+def test_one_is_marked_as_read_or_all(world: World, signed_in: As) -> None:
+    client = signed_in(world.admin)
+    version = world.line(**gated())
+    for title in ("One", "Two", "Three"):
+        world.report(world.start(version, title=title))
+    one = Notification.objects.filter(user=world.admin).earliest("pk")
+    bell = client.post(
+        reverse("notifications-read"), {"notification": one.pk}, headers={"HX-Request": "true"}
+    )
+    assert bell.headers["HX-Trigger"] == "gl:notified"
+    assert "One" not in bell.content.decode() and "Two" in bell.content.decode()
+    assert client.get(reverse("notifications"), {"fragment": "count"}).content.strip() == b"2"
+    client.post(reverse("notifications-read"))
+    assert told(world.admin) == []
+    page = client.get(reverse("notifications")).content.decode()
+    assert "One" in page and "Three" in page and "Mark all as read" not in page
+
+
+def test_nobody_reads_what_others_are_told(world: World, waiting: Task, signed_in: As) -> None:
+    row = Notification.objects.get(user=world.admin)
+    client = signed_in(world.operator)
+    assert client.get(reverse("notification", args=[row.pk])).status_code == 404
+    client.post(reverse("notifications-read"), {"notification": row.pk})
+    assert told(world.admin)
+
+
+def test_a_title_is_text(world: World, signed_in: As) -> None:
+    client = signed_in(world.admin)
+    world.report(world.start(world.line(**gated()), title="<script>alert(1)</script>"))
+    for fragment in ({}, {"fragment": "bell"}):
+        page = client.get(reverse("notifications"), fragment).content.decode()
+        assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+
+
+def test_as_many_statements_however_many_there_are(world: World, signed_in: As) -> None:
+    client = signed_in(world.admin)
+    version = world.line(**gated())
+    world.report(world.start(version))
+    counts = []
+    for more in (0, 8):
+        for _ in range(more):
+            world.report(world.start(version))
+        for query in ({}, {"fragment": "bell"}, {"fragment": "count"}):
+            with CaptureQueriesContext(connection) as seen:
+                client.get(reverse("notifications"), query)
+            counts.append(len(seen))
+    assert counts[:3] == counts[3:]
+    assert counts[1] <= 4 and counts[2] <= 4, counts
+
+
+def test_a_member_more_costs_the_move_no_statement(world: World) -> None:
+    version = world.line(**gated())
+    counts = []
+    for _ in range(2):
+        task = world.start(version)
+        report = world.report_of(world.started(task))
+        with CaptureQueriesContext(connection) as seen:
+            engine.report([report])
+        counts.append(len(seen))
+        world.reviewers(5)
+    assert counts[0] == counts[1]
+
+
+def test_old_ones_go(world: World, waiting: Task, settings: Any) -> None:
+    now = timezone.now()
+    later = now + timedelta(days=settings.NOTIFICATION_DAYS + 1)
+    assert retention.expire_some(now) == 0
+    settings.NOTIFICATION_DAYS, days = 0, settings.NOTIFICATION_DAYS
+    assert retention.expire_some(later) == 0
+    settings.NOTIFICATION_DAYS = days
+    assert retention.expire_some(later) > 0
+    assert not Notification.objects.exists()
+
+
+def test_every_kind_is_in_the_table_once() -> None:
+    assert len(BY_KEY) == len(KINDS)
+
+
+@pytest.fixture
+def waiting(world: World) -> Task:
+    """A task of the operator that awaits review; the administrator is there."""
+    task = world.start(world.line(**gated()), title="Add login")
+    world.report(task)
+    return task
+
+
+def test_a_station_that_fails_tells_nobody_before_the_task_ends(world: World) -> None:
+    line = world.line(
+        stations=[station("build", {"id": "again", "when": {"result": "failure"}, "to": "fix"}), "fix"]
+    )
+    task = world.start(line)
+    world.report(task, {"result": "failure"})
+    assert told(world.operator) == []
