@@ -42,6 +42,10 @@ passkey                             people#sign-in
 sso                                 people#sign-in-with-a-provider
 okta                                people#sign-in-with-a-provider
 role                                people#roles
+notification                        notifications
+daily digest                        notifications#the-digest
+do not disturb                      notifications#quiet-hours
+mute                                notifications#choose
 permissions                         people#roles
 who may                             gates#who-may-do-what-in-a-project
 what can an admin do?               people#roles
