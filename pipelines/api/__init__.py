@@ -29,6 +29,7 @@ from pipelines.api import (
     problems,
     projects,
     scenarios,
+    start_form,
     stored_values,
     tasks,
     visits,
@@ -62,9 +63,9 @@ api = Api(
 )
 problems.install(api)
 ROOMS = (
-    tasks, positions, position_commands, visits, work_items, files, events, escalations, health, projects, members,
-    stored_values, lines, drafts, forms, imports, difference, analytics, backtest, lint, scenarios, draft_scenarios,
-    walks, migrations, comments,
+    tasks, start_form, positions, position_commands, visits, work_items, files, events, escalations, health, projects,
+    members, stored_values, lines, drafts, forms, imports, difference, analytics, backtest, lint, scenarios,
+    draft_scenarios, walks, migrations, comments,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

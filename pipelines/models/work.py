@@ -203,6 +203,9 @@ class Upload(models.Model):
     name = models.CharField(max_length=200)
     by = models.CharField(max_length=200)
     at = models.DateTimeField()
+    content = models.CharField(
+        max_length=10, blank=True, default="", help_text=_("What its first bytes say; empty: nobody looked.")
+    )
 
     class Meta:
         constraints = [

@@ -17,6 +17,7 @@ from django.core.files.storage import Storage, storages
 from django.db import IntegrityError, transaction
 
 from pipelines.models import Blob, Project, Upload
+from pipelines.routing.basics.signatures import LEAD, content_of
 from pipelines.work.measuring import PIECE, Measured, measure
 
 
@@ -65,6 +66,8 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
         char if char.isprintable() else "_" for char in name.replace("\\", "/").rpartition("/")[2]
     )
     kept = plain[:200].strip() or "file"
+    file.seek(0)
+    content = content_of(file.read(LEAD))
     for last in (False, True):
         _keep(measured, file, now)
         try:
@@ -73,8 +76,8 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
                     project=project,
                     blob_id=measured.digest,
                     name=kept,
-                    defaults={"at": now},
-                    create_defaults={"by": by[:200], "at": now},
+                    defaults={"at": now, "content": content},
+                    create_defaults={"by": by[:200], "at": now, "content": content},
                 )
             break
         except IntegrityError:

@@ -229,6 +229,7 @@ POST /api/owners/{{owner}}/projects    >          0         -       -         - 
 GET  {PROJECT}                         >          0         y       y         y         y         y      y
 PATCH {PROJECT}                        >          0         -       -         -         -         y      -
 POST {PROJECT}/transfer                >          0         -       -         -         -         y      -
+GET  {DRAFTS}/{{line}}/start-form      >          0         -       y         y         y         y      y
 PATCH {DRAFTS}/{{line}}                >          0         -       -         y         -         y      -
 POST {DRAFTS}/{{line}}/duplicate       >          0         y       y         y         y         y      -
 GET  {PROJECT}/members                 >          0         y       y         y         y         y      y

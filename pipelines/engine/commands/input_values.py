@@ -14,6 +14,7 @@ from django.conf import settings
 
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.signatures import belies
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.operators import compile_pattern
 from pipelines.routing.document.work.references import NAME
@@ -121,6 +122,12 @@ def size_fault(field: Input, size: int) -> str:
     """What is wrong with the measured size of a file, or ""."""
     too_large = field.maximum is not None and size > field.maximum * MIB
     return f"is larger than {field.maximum} MiB" if too_large else ""
+
+
+def content_fault(field: Input, name: str, content: str) -> str:
+    """What is wrong with what the first bytes of a file say, where the field takes only some types, or ""."""
+    ending = belies(name, content) if field.accept else ""
+    return f"is called {ending}, but its content is of another type" if ending else ""
 
 
 def _is_name(name: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from pipelines.engine.commands.input_values import NO_SECRET, fault_of, size_fault
+from pipelines.engine.commands.input_values import NO_SECRET, content_fault, fault_of, size_fault
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Upload
 from pipelines.routing.document.inputs import Input
@@ -64,7 +64,8 @@ def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:
 
 
 def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: int, at: str) -> list[Problem]:
-    """Files that were not uploaded to the project, or are too large. The others get the size that was measured."""
+    """Files that were not uploaded to the project, are too large, or are not what their names say. The others get the
+    size that was measured."""
     files = {
         field.key: field
         for field in fields
@@ -73,16 +74,15 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
     if not files:
         return []
     digests = {filled[key]["digest"] for key in files}
-    sizes = dict(
-        Upload.objects.filter(project=project_id, blob__in=digests).values_list("blob_id", "blob__size")
-    )
+    uploads = Upload.objects.filter(project=project_id, blob__in=digests)
+    measured = {upload.blob_id: upload for upload in uploads.select_related("blob").order_by("content")}
     problems = []
     for key, field in files.items():
         name, digest = filled[key]["name"], filled[key]["digest"]
         fault = "is no file that was uploaded to this project"
-        if digest in sizes:
-            filled[key] = {"name": name, "digest": digest, "size": sizes[digest]}
-            fault = size_fault(field, sizes[digest])
+        if upload := measured.get(digest):
+            filled[key] = {"name": name, "digest": digest, "size": upload.blob.size}
+            fault = size_fault(field, upload.blob.size) or content_fault(field, name, upload.content)
         problems += [Problem(f"{at}.{key}", fault, field.help)] if fault else []
     return problems
 

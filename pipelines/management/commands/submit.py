@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.engine import submit
+from pipelines.engine.commands.typed_values import typed_value
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Invalid, NotFound, Refused
 from pipelines.management import printing
@@ -26,7 +26,6 @@ from pipelines.work import measuring, storage
 LOOK_EVERY = 0.5  # seconds
 # Somebody has to do something before such a task goes on.
 WAITS = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
-YES_NO = {"yes": "true", "no": "false"}
 STILL_OPEN = 2  # exit code of --wait when its time is up
 
 
@@ -172,14 +171,9 @@ def uploaded(field: Input, path: str, project: Project, user: User) -> Any:
 
 
 def typed(field: Input, value: str) -> Any:
-    if field.type in ("number", "yes_no"):
-        try:
-            return json.loads(YES_NO.get(value.lower(), value))
-        except ValueError:
-            return value  # the form says what is wrong with it
     if field.type == "repository" and value and Path(value).is_dir():
         return str(Path(value).resolve())  # a station knows no folder of this shell
-    return value
+    return typed_value(field, value)
 
 
 def where(task: Task) -> str:

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Artifact, Blob, Project, Task, Upload
+from pipelines.routing.basics.signatures import content_of
 from pipelines.routing.basics.visible import visible
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
 from pipelines.web.tasks import task as tasks
@@ -19,12 +20,8 @@ from pipelines.web.tasks import task as tasks
 BYTES = "application/octet-stream"
 LEAD, SHOWN = 16, 64 * 1024
 """Bytes that tell a picture, and bytes of a text that a page shows."""
-PICTURES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
+PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
+"""Of what the first bytes tell, what holds no markup."""
 SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 
@@ -86,9 +83,8 @@ def _uploaded(task: Task, key: str) -> tuple[str, Blob]:
 
 def picture_type(lead: bytes) -> str:
     """The type of a picture that holds no markup, by its first bytes, or ""."""
-    if lead[:4] == b"RIFF" and lead[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media for start, media in PICTURES.items() if lead.startswith(start)), "")
+    content = content_of(lead)
+    return f"image/{content}" if content in PICTURES else ""
 
 
 def text_of(lead: bytes, size: int) -> str | None:

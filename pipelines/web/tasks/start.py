@@ -18,7 +18,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
-from pipelines.engine.commands.inputs import default_title, known_secrets
+from pipelines.engine.commands.inputs import default_of, default_title, known_secrets
+from pipelines.engine.commands.typed_values import typed_value
 from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
 from pipelines.queries import versions
@@ -63,6 +64,11 @@ class StartField:
     @property
     def label(self) -> str:
         return self.input.label or self.input.key
+
+    @property
+    def default(self) -> Any:
+        """What the form begins with; None for an empty field."""
+        return default_of(self.input, self.secrets)
 
     @property
     def control(self) -> str:
@@ -151,13 +157,7 @@ def value_of(field: Input, text: str) -> Any:
     if field.type == "yes_no":
         # A box that is not ticked sends nothing.
         return text == "on"
-    text = text if field.type in ("text", "long_text") else text.strip()
-    if field.type == "number" and text:
-        try:
-            return int(text) if text.lstrip("+-").isdigit() and len(text) < 1000 else float(text)
-        except ValueError:
-            return text
-    return text.replace("\r\n", "\n")
+    return typed_value(field, text)
 
 
 @signed_in

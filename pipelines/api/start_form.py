@@ -1,0 +1,83 @@
+"""The start form of a line over HTTP: what a task is started with, as the page of the form shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines.api.auth import Request
+from pipelines.api.lookup import LINE, line_of
+from pipelines.api.problems import ProblemOut
+from pipelines.engine.commands.inputs import default_title
+from pipelines.errors import Conflict
+from pipelines.queries import versions
+from pipelines.vault.finding import Reach
+from pipelines.web.tasks.start import StartField, fields_of
+
+router = Router(tags=["tasks"])
+
+
+class StartFieldOut(BaseModel):
+    """`help`: what the line says, and what the field takes. `default`: what the form begins with, else null.
+    `choices`: of a `secret` the names that are stored for the line. `minimum` and `maximum`: of a text its characters,
+    of a file its MiB. `accept`: endings of the names of files."""
+
+    key: str
+    type: str
+    label: str
+    help: str
+    required: bool
+    default: Any
+    choices: list[str]
+    minimum: int | None
+    maximum: int | None
+    pattern: str
+    accept: list[str]
+
+    @classmethod
+    def of(cls, field: StartField) -> StartFieldOut:
+        said = field.input
+        return cls(
+            key=said.key,
+            type=said.type,
+            label=field.label,
+            help=field.help,
+            required=said.required,
+            default=field.default,
+            choices=list(field.secrets if said.type == "secret" else said.choices),
+            minimum=said.minimum,
+            maximum=field.most if said.type == "file" else said.maximum,
+            pattern=said.pattern,
+            accept=list(said.accept),
+        )
+
+
+class StartFormOut(BaseModel):
+    """`version`: of the line that is live, on which a task is started. `title`: what a task is called that is given
+    none, while the form is as it begins."""
+
+    version: int
+    title: str
+    fields: list[StartFieldOut]
+
+
+@router.get(
+    LINE + "/start-form",
+    response={200: StartFormOut, **dict.fromkeys((401, 403, 404, 409), ProblemOut)},
+    summary="The form that starts a task",
+)
+def start_form(request: Request, owner: str, project: str, line: str) -> StartFormOut:
+    """The inputs of the live version. What is filled in is sent as `inputs` of a new task."""
+    found = line_of(request, owner, project, line, "submit")
+    if found.live is None:
+        raise Conflict("This line has no published version yet; publish it first.")
+    inputs = versions.parsed(found.live).inputs
+    fields = fields_of(inputs, None, reach=Reach(found.project.owner_id, found.project_id, found.pk))
+    usual = {field.input.key: field.default for field in fields if field.default is not None}
+    return StartFormOut(
+        version=found.live.number,
+        title=default_title(found.name, inputs, usual),
+        fields=[StartFieldOut.of(field) for field in fields],
+    )

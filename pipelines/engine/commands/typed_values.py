@@ -1,0 +1,30 @@
+"""What somebody typed for an input, as the value that is checked: the same for a form and for the command line."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from pipelines.routing.document.inputs import Input
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,999}\Z")
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
+YES_NO = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def typed_value(field: Input, text: str) -> Any:
+    """What is no value of the type stays text, which its check refuses."""
+    if field.type in ("text", "long_text"):
+        return text.replace("\r\n", "\n")
+    text = text.strip()
+    if field.type == "number":
+        return _number(text)
+    return YES_NO.get(text.lower(), text) if field.type == "yes_no" else text
+
+
+def _number(text: str) -> int | float | str:
+    if WHOLE.match(text):
+        return int(text)
+    value = float(text) if DECIMAL.match(text) else math.inf
+    return value if math.isfinite(value) else text

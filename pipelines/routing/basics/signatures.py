@@ -1,0 +1,63 @@
+"""What the first bytes of a file say it is, beside what the ending of its name says."""
+
+from __future__ import annotations
+
+from typing import Final
+
+LEAD: Final = 1024
+"""So many first bytes tell."""
+TEXT: Final = "text"
+BINARY: Final = "binary"
+"""Neither a text nor anything that is known here."""
+SIGNATURES: Final = (
+    ("png", 0, b"\x89PNG\r\n\x1a\n"),
+    ("jpeg", 0, b"\xff\xd8\xff"),
+    ("gif", 0, b"GIF87a"),
+    ("gif", 0, b"GIF89a"),
+    ("webp", 8, b"WEBP"),
+    ("pdf", 0, b"%PDF-"),
+    ("zip", 0, b"PK\x03\x04"),
+    ("zip", 0, b"PK\x05\x06"),
+    ("gzip", 0, b"\x1f\x8b"),
+    ("bzip2", 0, b"BZh"),
+    ("xz", 0, b"\xfd7zXZ\x00"),
+    ("zstd", 0, b"\x28\xb5\x2f\xfd"),
+    ("7z", 0, b"7z\xbc\xaf\x27\x1c"),
+    ("tar", 257, b"ustar"),
+    ("sqlite", 0, b"SQLite format 3\x00"),
+)
+UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+_ENDINGS: Final = {
+    "png": "png",
+    "jpeg": "jpg jpeg",
+    "gif": "gif",
+    "webp": "webp",
+    "pdf": "pdf",
+    "zip": "zip jar war whl docx xlsx pptx odt ods odp epub",
+    "gzip": "gz tgz",
+    "bzip2": "bz2",
+    "xz": "xz",
+    "zstd": "zst",
+    "7z": "7z",
+    "tar": "tar",
+    "sqlite": "sqlite sqlite3",
+    TEXT: "txt text log md rst csv tsv json jsonl yaml yml toml ini cfg conf xml html htm svg css js ts tsx py rb go "
+    "rs java c h cpp sh sql diff patch",
+}
+HOLDS: Final = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
+"""What a file with this ending holds; of others nobody knows."""
+
+
+def content_of(lead: bytes) -> str:
+    """A kind of `SIGNATURES`, else text or binary. A text is what has no NUL: it may be of any encoding."""
+    for kind, at, signature in SIGNATURES:
+        if lead[at:].startswith(signature) and (kind != "webp" or lead.startswith(b"RIFF")):
+            return kind
+    return TEXT if lead.startswith(UTF16) or b"\0" not in lead else BINARY
+
+
+def belies(name: str, content: str) -> str:
+    """The ending that says something else than the content (`content_of`; "" is unknown), or ""."""
+    ending = name.lower().rpartition(".")[2]
+    expected = HOLDS.get(ending, content)
+    return f".{ending}" if content and content != expected else ""
