@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 
 class Provider:
@@ -40,7 +40,18 @@ def provider() -> Iterator[Provider]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self._answer()
+            asked = urlsplit(self.path)
+            if asked.path == "/authorize":
+                self._send_back(parse_qs(asked.query))
+            else:
+                self._answer()
+
+        def _send_back(self, asked: dict[str, list[str]]) -> None:
+            """Of a browser: everybody is signed in here already."""
+            back = urlencode({"code": "c", "state": asked["state"][0]})
+            self.send_response(302)
+            self.send_header("Location", f"{asked['redirect_uri'][0]}?{back}")
+            self.end_headers()
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
