@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Q, QuerySet
 
-from pipelines.models import ENDED, Line, Project, Status, Task, Token, User, displayed
+from pipelines.models import Line, Project, Status, Task, User, displayed
 
 PER_PAGE = 50
 OPEN = "open"
@@ -75,39 +74,9 @@ def matching(words: str) -> Q:
 
 
 def counts(projects: Iterable[Project]) -> dict[str, int]:
-    """How many tasks there are in each status that is shown."""
-    rows = displayed(Task.objects.filter(project__in=list(projects)))
+    """How many open tasks there are in each status that is shown."""
+    rows = displayed(Task.objects.filter(project__in=list(projects), ended_at__isnull=True))
     return dict(rows.values_list("display_status").annotate(n=Count("pk")))
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    troubled: list[Token]
-    running: list[Task]
-    mine: list[Task]
-    today: list[Task]
-
-
-SHOWN = 8
-MOVING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-"""What goes on without a person."""
-
-
-def home(user: User, projects: Iterable[Project], now: datetime) -> Home:
-    seen = list(projects)
-    tasks = displayed(Task.objects.filter(project__in=seen)).select_related("project__owner", "line")
-    alive = Token.objects.exclude(status__in=ENDED).select_related("task__project__owner", "task__line")
-    today = tasks.filter(ended_at__gte=now - timedelta(hours=24))
-    return Home(
-        list(alive.filter(_troubled(now), task__project__in=seen).order_by("changed_at").distinct()[:SHOWN]),
-        list(tasks.filter(display_status__in=MOVING).order_by("-changed_at")[:SHOWN]),
-        list(tasks.filter(requester=user, ended_at__isnull=True).order_by("-created_at")[:SHOWN]),
-        list(today.order_by("-ended_at")[:SHOWN]),
-    )
-
-
-def _troubled(now: datetime) -> Q:
-    return Q(status__in=(Status.STUCK, Status.HELD)) | Q(task__due_at__lt=now)
 
 
 def lines_of(project: Project) -> list[Line]:

@@ -10,12 +10,14 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import Job, Status, Task, Token, displayed
+from pipelines.queries.home import requested, troubled
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
@@ -76,7 +78,7 @@ def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None)
         "running": _running(mine),
     }
     if fragment(request, "first"):
-        return render(request, "reviews/inbox/first.html", {**context, "rows": context["rows"][:FIRST]})
+        return _first(request, mine, found, context)
     if fragment(request, "list"):
         return at_address(render(request, "reviews/inbox/list.html", context), request, query)
     return show(
@@ -88,6 +90,18 @@ def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None)
         live_project=str(scope.project or ""),
         **context,
     )
+
+
+def _first(request: SignedIn, mine: Mine, found: list[OfferedItem], context: dict[str, Any]) -> HttpResponse:
+    """The panels of Home that are about people: a task that needs its reader stands in the first of them alone."""
+    listed = {each.need.task.pk for each in found}
+    panels = {
+        "rows": context["rows"][:FIRST],
+        "requested": requested(request.user, mine.seen, listed),
+        "may_start": bool(mine.operated),
+        "troubled": troubled(mine.seen, timezone.now(), listed),
+    }
+    return render(request, "reviews/inbox/first.html", {**context, **panels})
 
 
 def _as_row(found: OfferedItem, refused: InboxRow | None) -> InboxRow:

@@ -121,7 +121,7 @@ def test_home_lists_what_runs_whoever_started_it(world: World, signed_in: As) ->
     world.report(ended, {"result": "failure"})
     shown = signed_in(world.viewer).get(reverse("home"))
     assert [task.title for task in shown.context["home"].running] == ["Going on"]
-    card = text(shown).partition("Running now")[2].partition("Your open tasks")[0]
+    card = text(shown).partition('id="running"')[2].partition("</section>")[0]
     assert at(world, "task", going.name) in card and str(world.operator) in card
     assert "Going on" not in text(signed_in(world.stranger).get(reverse("home")))
 
@@ -131,7 +131,7 @@ def test_manual_work_is_offered_by_what_is_to_be_done(world: World, signed_in: A
     panel = text(signed_in(world.operator).get(reverse("needs-me"), {"fragment": "first"}))
     assert "Do the work" in panel
     home = text(signed_in(world.operator).get(reverse("home")))
-    assert "Sort it" not in home.partition("Running now")[2].partition("Your open tasks")[0], (
+    assert "Sort it" not in home.partition('id="running"')[2].partition("</section>")[0], (
         "it waits for a person"
     )
 

@@ -1,4 +1,4 @@
-"""Home: what needs me (a panel of its own), what is mine, late or stuck, what ran today; and the first steps."""
+"""Home: panels of what concerns its reader (of the inbox), what runs, what happened today; and the first steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
 from pipelines.models import GateVisit, Line, Project, Task, User
-from pipelines.queries import tasks
+from pipelines.queries.home import home as read_home
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from pipelines.web.shell.scope import scope_of
 
@@ -43,9 +43,13 @@ def home(request: SignedIn) -> HttpResponse:
         scope=scope,
         section="home",
         trail=crumbs(_("Home")),
-        home=tasks.home(request.user, scope.projects, timezone.now()),
+        home=read_home(scope.projects, _designed(request.user), timezone.now()),
         steps=steps,
     )
+
+
+def _designed(user: User) -> set[int]:
+    return set(access.projects_where(user, "design").values_list("pk", flat=True))
 
 
 def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
