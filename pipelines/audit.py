@@ -41,6 +41,8 @@ KINDS: dict[str, str | Promise] = {
     "project.archived": _("Archived the project"),
     "project.restored": _("Restored the project"),
     "project.transferred": _("Transferred the project"),
+    "project.factor_required": _("Required a second factor"),
+    "project.factor_optional": _("Made the second factor optional"),
     "line.renamed": _("Renamed the line"),
     "line.archived": _("Archived the line"),
     "line.restored": _("Restored the line"),

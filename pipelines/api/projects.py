@@ -20,10 +20,13 @@ ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
 class ProjectOut(BaseModel):
+    """`second_factor`: every member has to have one."""
+
     owner: str
     key: str
     name: str
     archived: bool
+    second_factor: bool
 
     @classmethod
     def of(cls, project: Project) -> ProjectOut:
@@ -32,6 +35,7 @@ class ProjectOut(BaseModel):
             key=project.key,
             name=project.name,
             archived=project.archived_at is not None,
+            second_factor=project.second_factor,
         )
 
 
@@ -45,6 +49,7 @@ class ProjectChange(Strict):
 
     name: str | None = None
     archived: bool | None = None
+    second_factor: bool | None = None
 
 
 class TransferIn(Strict):
@@ -76,15 +81,18 @@ def show(request: Request, owner: str, project: str) -> ProjectOut:
     return ProjectOut.of(project_of(request, owner, project))
 
 
-@router.patch(PROJECT, response={200: ProjectOut, **ERRORS}, summary="Rename, archive or restore a project")
+@router.patch(PROJECT, response={200: ProjectOut, **ERRORS}, summary="Change a project")
 def change(request: Request, owner: str, project: str, payload: ProjectChange) -> ProjectOut:
-    """No line of an archived project takes tasks; those that run go on."""
+    """Its name, whether it is archived, and whether it requires a second factor. No line of an archived project takes
+    tasks; those that run go on."""
     found = project_of(request, owner, project, "settings")
     by = person_of(request.auth)
     if payload.name is not None:
         projects.rename(found, payload.name, by=by)
     if payload.archived is not None:
         (projects.archive if payload.archived else projects.restore)(found, by=by)
+    if payload.second_factor is not None:
+        projects.require_second_factor(found, payload.second_factor, by=by)
     return ProjectOut.of(found)
 
 

@@ -91,6 +91,9 @@ class Project(models.Model):
     key = models.CharField(max_length=64, validators=[slug])
     name = models.CharField(max_length=200)
     archived_at = models.DateTimeField(null=True, blank=True)
+    second_factor = models.BooleanField(
+        default=False, help_text=_("Every member has to have a second factor.")
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="project_key_in_owner")]

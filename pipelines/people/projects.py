@@ -90,6 +90,18 @@ def restore(project: Project, *, by: User) -> None:
     project.archived_at = None
 
 
+def require_second_factor(project: Project, required: bool, *, by: User) -> None:
+    """From the next request on a member without one can only set one up. Raises Forbidden."""
+    access.require(by, "settings", project)
+    with transaction.atomic():
+        stored = _locked(project)
+        if stored.second_factor != required:
+            stored.second_factor = required
+            stored.save(update_fields=["second_factor"])
+            _record("project.factor_required" if required else "project.factor_optional", stored, by)
+    project.second_factor = required
+
+
 def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
     """Give the project to another owner: its addresses change, and what is stored for all projects of the owner is
     from now on the new one's. Members, lines, tasks and the project's own secrets stay. Raises Forbidden, Invalid (path

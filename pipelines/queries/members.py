@@ -66,6 +66,12 @@ def members(project: Project) -> list[MemberRow]:
     ]
 
 
+def without_second_factor(project: Project) -> int:
+    """How many members who may sign in have none."""
+    found = Membership.objects.filter(project=project, user__is_active=True)
+    return found.exclude(user__authenticator__type__in=(APP, PASSKEY)).count()
+
+
 def _by_user(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for user_id, value in rows:

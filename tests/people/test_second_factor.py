@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from pipelines.models import AdministrativeAct
+from pipelines.models import AdministrativeAct, Membership
 from tests.factories import World
-from tests.pages.conftest import PASSWORD, client_of, text
+from tests.pages.conftest import PASSWORD, at, client_of, text
 
 pytestmark = pytest.mark.django_db
 
@@ -131,3 +131,63 @@ def test_a_reset_password_does_not_open_the_second_factor(world: World) -> None:
     world.viewer.set_password(PASSWORD)
     world.viewer.save()
     assert half_way(world).get(reverse("home")).status_code == 302
+
+
+# A project that requires one
+
+
+def test_a_member_without_one_sets_it_up_before_anything_else(world: World) -> None:
+    client, admin = signed_in_by_form(world), client_of(world.admin)
+    lines = at(world, "lines")
+    members = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}/members"
+    bearer = {"Authorization": f"Bearer {world.token_of(world.viewer)[1]}"}
+    assert client.get(lines).status_code == client.get(members).status_code == 200
+    switch = at(world, "project-second-factor")
+    assert "2 members have no second factor yet." in text(admin.get(at(world, "project-general")))
+    admin.post(switch, {"second_factor": "on"})
+
+    for address in (lines, reverse("home"), reverse("account"), reverse("inbox")):
+        assert client.get(address).headers["Location"].partition("?")[0] == reverse("mfa_index")
+    assert client.get(members).status_code == 401, "the session of a page opens nothing of the API either"
+    assert client.get(members, headers=bearer).status_code == 200, "a token is no sign-in"
+    part = {"HX-Request": "true"}
+    assert client.get(reverse("needs-count"), headers=part).headers["HX-Redirect"] == reverse("mfa_index")
+    on = part | {"HX-Current-URL": "http://testserver" + reverse("mfa_activate_totp")}
+    assert client.get(reverse("needs-count"), headers=on).status_code == 204, "it leads nobody away"
+    assert "Set up a second factor to continue" in text(client.get(reverse("mfa_index")))
+
+    turned_on(client)
+    assert client.get(lines).status_code == client.get(members).status_code == 200
+    assert "to continue" not in text(client.get(reverse("mfa_index")))
+    assert admin.get(lines).status_code == 302, "who required it needs one, too"
+
+
+def test_it_is_a_setting_of_the_project_that_its_record_keeps(world: World) -> None:
+    admin, viewer = client_of(world.admin), client_of(world.viewer)
+    project = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}"
+    bearer = {"Authorization": f"Bearer {world.token_of(world.admin, 'settings')[1]}"}
+    assert viewer.post(at(world, "project-second-factor"), {"second_factor": "on"}).status_code == 403
+    admin.post(at(world, "project-second-factor"), {"second_factor": "on"})
+    for required in (True, False, False):
+        answer = admin.patch(
+            project, {"second_factor": required}, headers=bearer, content_type="application/json"
+        )
+        assert answer.json()["second_factor"] is required
+    kinds = (
+        AdministrativeAct.objects.filter(project=world.project).order_by("pk").values_list("kind", flat=True)
+    )
+    assert [kind for kind in kinds if "factor" in kind] == [
+        "project.factor_required",
+        "project.factor_optional",
+    ]
+    assert viewer.get(at(world, "lines")).status_code == 200
+
+
+def test_who_is_in_no_such_project_is_asked_for_nothing(world: World) -> None:
+    world.project.second_factor = True
+    world.project.save()
+    client = client_of(world.stranger)
+    assert client.get(reverse("home")).status_code == 200
+    client.get(at(world, "lines"))
+    Membership.objects.create(project=world.project, user=world.stranger, roles=["viewer"])
+    assert client.get(reverse("home")).status_code == 302

@@ -18,6 +18,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import Owner, Project, StoredValue, Task
 from pipelines.models.people import slug
 from pipelines.people import projects
+from pipelines.queries import members as members_in
 from pipelines.queries.named_values import uses
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 
@@ -47,6 +48,10 @@ class NewProjectForm(forms.Form):
 
 class ProjectNameForm(forms.Form):
     name = forms.CharField(max_length=projects.LONGEST_NAME)
+
+
+class SecondFactorForm(forms.Form):
+    second_factor = forms.BooleanField(required=False)
 
 
 class TypedKeyForm(forms.Form):
@@ -125,6 +130,17 @@ def general(request: SignedIn, project: Project) -> HttpResponse:
     return _page(request, project, form, 422 if request.method == "POST" else 200)
 
 
+@in_project("settings")
+@require_POST
+def second_factor(request: SignedIn, project: Project) -> HttpResponse:
+    form = SecondFactorForm(request.POST)
+    if not form.is_valid():
+        return _page(request, project, form, 422)
+    projects.require_second_factor(project, form.cleaned_data["second_factor"], by=request.user)
+    messages.success(request, _("Saved"))
+    return _back(project)
+
+
 def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 200) -> HttpResponse:
     """The form that was sent stands in its place with what is wrong with it; the others are fresh."""
     owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
@@ -142,6 +158,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         transferred=form if isinstance(form, TransferForm) else TransferForm(project),
         owners=[(owner.key, owner.name) for owner in owners],
         running=Task.objects.filter(project=project, ended_at=None).count(),
+        unready=members_in.without_second_factor(project),
         lost=[value.name for value in of_owner if named.get(value.pk)],
     )
 

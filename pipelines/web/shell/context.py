@@ -8,15 +8,17 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from pipelines import access
+from pipelines.people import accounts
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """`projects` for the switcher, asked for only where a page shows it. `frame`: of pages that have no frame of their
-    own; who is signed in keeps the sidebar on them."""
+    own; who is signed in keeps the sidebar on them. `second_factor_due`: nothing else is open to them before."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
     return {
         "frame": "base.html",
+        "second_factor_due": SimpleLazyObject(lambda: accounts.needs_second_factor(user)),
         "projects": SimpleLazyObject(lambda: list(access.visible_projects(user).filter(archived_at=None))),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -41,7 +41,8 @@ class SignedIn(HttpRequest):
 
 
 def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Signed-out people go to the sign-in page and come back; who has no password yet sets one first."""
+    """Signed-out people go to the sign-in page and come back; who has no password yet, or lacks a
+    second factor that a project of theirs requires, sets one up first."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -49,6 +50,8 @@ def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
             return _go(request, "sign-in")
         if accounts.needs_password(request.user) and request.path != reverse("password-set"):
             return _go(request, "password-set")
+        if accounts.needs_second_factor(request.user) and request.path != reverse("password-set"):
+            return _set_up(request)
         return view(request, *args, **kwargs)
 
     return guarded
@@ -59,6 +62,15 @@ def _go(request: HttpRequest, name: str) -> HttpResponse:
     back = {"next": request.get_full_path()} if request.method == "GET" and not _fragment(request) else {}
     address = reverse(name) + (f"?{urlencode(back)}" if back else "")
     return HttpResponseClientRedirect(address) if _fragment(request) else redirect(address)
+
+
+def _set_up(request: HttpRequest) -> HttpResponse:
+    """To the pages of second factors. A part of these pages, such as a number in the sidebar, leads nobody away."""
+    place = reverse("mfa_index"), reverse("account_reauthenticate")
+    on = urlsplit(request.headers.get("HX-Current-URL", "")).path
+    return (
+        HttpResponse(status=204) if _fragment(request) and on.startswith(place) else _go(request, "mfa_index")
+    )
 
 
 def _fragment(request: HttpRequest) -> bool:
