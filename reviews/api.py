@@ -17,6 +17,7 @@ from pipelines.api.schemas import GateIn, GateOut, task_out
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
+from reviews.notifications.writing import settle_for
 
 router = Router(tags=["gates"])
 GATE = TASK + "/gates/{gate}"
@@ -67,6 +68,7 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
         evidence_digest=payload.evidence or visit.evidence_digest,
         via="api",
     )
+    settle_for(user, visit.pk)
     task.refresh_from_db()
     return GateOut(
         gate=gate,

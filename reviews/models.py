@@ -137,7 +137,8 @@ class Digest(Posted):
 
 class Notification(Posted):
     """One person is told of one event, once. Written in the transaction of what happened; shown while they are a member
-    of its project. `state` is of its mail alone: `skipped` where none is wanted."""
+    of its project. `state` is of its mail alone: `skipped` where none is wanted. The mail goes to the address that they
+    have when it is sent; `address` is the one of before."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notifications")
     project = models.ForeignKey(Project, models.CASCADE, related_name="notifications")

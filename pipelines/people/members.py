@@ -37,13 +37,14 @@ def change(
 ) -> Membership:
     """Raises NotFound, LastAdmin."""
     found = _locked(project, member, stays_admin=Role.ADMIN in roles)
-    before = {"roles": found.roles, "execute": found.execute}
+    was = found.roles
+    before = {"roles": was, "execute": found.execute}
     after = {"roles": list(roles), "execute": execute}
     if before != after:
         found.roles, found.execute = list(roles), execute
         found.save(update_fields=["roles", "execute"])
         _record("member.changed", found, by, now, before=before, after=after)
-        _tell(found, by, now, before=before["roles"])
+        _tell(found, by, now, before=was)
     return found
 
 
@@ -67,11 +68,12 @@ def put(
     found = Membership.objects.select_for_update().filter(project=project, user=user).first()
     if found is None:
         return add(project, user, roles=roles, execute=execute, by=by, now=now)
-    before = {"roles": found.roles, "execute": found.execute}
+    was = found.roles
+    before = {"roles": was, "execute": found.execute}
     found.roles, found.execute = list(roles), execute
     found.save(update_fields=["roles", "execute"])
     _record("member.changed", found, by, now, before=before, after=given)
-    _tell(found, by, now, before=before["roles"])
+    _tell(found, by, now, before=was)
     return found
 
 

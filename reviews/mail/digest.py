@@ -22,10 +22,10 @@ MOST = 100
 
 
 def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
-    """None if there is nothing in it any more."""
+    """To the address that the person has now. None if there is nothing in it any more."""
     rows = _settled(digest)
     shown = [Shown(row) for row in rows[:MOST]]
-    if not shown or not digest.user.is_active:
+    if not (shown and digest.user.is_active and digest.user.email):
         return None
     count = len(rows)
     subject = ngettext("%(n)s notification", "%(n)s notifications", count) % {"n": count}
@@ -41,7 +41,7 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
             "digest",
             context,
             subject=_("Gateline digest: %(what)s") % {"what": subject},
-            to=digest.address,
+            to=digest.user.email,
             unique=f"{digest.token}@{host()}",
         )
 

@@ -11,8 +11,9 @@ from reviews.notifications.reading import Shown, entitled
 
 
 def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
-    """None for who has left the project or cannot sign in any more."""
-    if not row.user.is_active or not entitled(row.user).filter(pk=row.pk).exists():
+    """To the address that the person has now. None for who has none, has left the project or cannot sign in any
+    more."""
+    if not (row.user.is_active and row.user.email) or not entitled(row.user).filter(pk=row.pk).exists():
         return None
     shown = Shown(row)
     context = {
@@ -21,5 +22,5 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
         "settings": absolute("account-notifications"),
     }
     return message(
-        "notification", context, subject=shown.said.text, to=row.address, unique=f"{row.token}@{host()}"
+        "notification", context, subject=shown.said.text, to=row.user.email, unique=f"{row.token}@{host()}"
     )

@@ -70,7 +70,9 @@ def _mail(visit: uuid.UUID, address: str, kind: Mail.Kind, at: datetime, *, chos
 def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
     """One closing mail in the thread to everybody who got a mail before, but not to who decided; with the project of
     each."""
-    closings = {each.visit_id: each for each in (*heard.of(GateDecided), *heard.of(GateClosed))}
+    closings: dict[uuid.UUID, GateDecided | GateClosed] = {
+        each.visit_id: each for each in heard.batch if isinstance(each, GateDecided | GateClosed)
+    }
     if not closings:
         return
     told = Mail.objects.filter(visit_id__in=closings, kind__in=[Mail.Kind.ASKED, Mail.Kind.OVERDUE])

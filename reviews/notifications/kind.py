@@ -81,7 +81,7 @@ class Heard:
     @cached_property
     def tasks(self) -> dict[int, Task]:
         """Of all that has a task, by id: only what a notification needs of it."""
-        wanted = {each.task_id for each in self.batch if hasattr(each, "task_id")}
+        wanted = {getattr(each, "task_id", None) for each in self.batch} - {None}
         return Task.objects.only("project_id", "requester_id", "pinned_id").in_bulk(wanted)
 
     @cached_property

@@ -29,12 +29,8 @@ class KindRow:
 class SettingsForm(forms.Form):
     digest_hour = forms.TypedChoiceField(label=_("Digest at"), choices=HOURS, coerce=int)
     quiet = forms.BooleanField(label=_("Quiet hours"), required=False)
-    quiet_from = forms.TypedChoiceField(
-        label=_("From"), choices=HOURS, coerce=int, required=False, empty_value=22
-    )
-    quiet_until = forms.TypedChoiceField(
-        label=_("Until"), choices=HOURS, coerce=int, required=False, empty_value=7
-    )
+    quiet_from = forms.TypedChoiceField(label=_("From"), choices=HOURS, coerce=int)
+    quiet_until = forms.TypedChoiceField(label=_("Until"), choices=HOURS, coerce=int)
 
     def __init__(self, user: User, data: Mapping[str, Any] | None = None) -> None:
         self.user = user

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 from procrastinate.types import JSONDict
 
+from pipelines.models import User
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, PersonHint, publish_hints
 from pipelines.ports.queue import enqueue
 from reviews.models import Digest, Notification, Posted
@@ -110,6 +113,14 @@ def settle(batch: Sequence[Consequence]) -> None:
         if people:
             unread.update(read_at=over[0][1])
             _hint(people)
+
+
+def settle_for(user: User, visit: UUID) -> None:
+    """Who has said their word is asked no more, even if others still are."""
+    about = [str(visit), f"{visit}:overdue"]
+    unread = Notification.objects.filter(user=user, kind="review", about__in=about, read_at=None)
+    if unread.update(read_at=Now()):
+        _hint([user.pk])
 
 
 def _hint(people: Iterable[int]) -> None:

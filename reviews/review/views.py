@@ -22,6 +22,7 @@ from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from reviews.decision.forms import DecisionForm
 from reviews.inbox.lists import ASKED, TABS, ReviewList, items, review_list
 from reviews.mail import folder
+from reviews.notifications.writing import settle_for
 from reviews.review.detail import dossier
 
 
@@ -72,6 +73,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         return _dossier(request, found, form, status=400)
     try:
         result = engine.vote(found.pk, user=request.user, via="page", **form.cleaned_data)
+        settle_for(request.user, found.pk)
     except Invalid as problem:
         form.refuse(problem)
         return _dossier(request, found, form, status=400)

@@ -218,7 +218,9 @@ def test_one_digest_with_what_is_unread_however_often_its_ticket_runs(world: Wor
         assert "now: Reviewer" in body and "now: Designer" in body
         assert "now: Operator" not in body and "now: Viewer" not in body
     following = Digest.objects.exclude(pk=digest.pk).get()
+    User.objects.filter(pk=world.viewer.pk).update(email="moved@example.com")
     sum_up(following.pk)
+    assert mailbox.received[1][0] == ["moved@example.com"]
     assert "now: Viewer" in of(mailbox.received[1][1], "plain")
 
 

@@ -57,6 +57,17 @@ def test_a_review_that_was_decided_waits_for_nobody(world: World, waiting: Task)
     assert told(world.admin, "review") == []
 
 
+def test_who_has_voted_is_asked_no_more_although_others_are(world: World, signed_in: As) -> None:
+    two = {"who": [{"role": "reviewer", "count": 2}]}
+    task = world.start(world.line(**gated(approval=two)), by=world.operator)
+    reviewer = world.reviewer
+    world.report(task)
+    visit = world.visit(task)
+    form = {"word": "approve", "token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
+    assert signed_in(reviewer).post(reverse("gate-decide", args=[visit.pk]), form).status_code == 302
+    assert (told(reviewer), len(told(world.admin))) == ([], 1)
+
+
 def test_who_may_decide_is_told_when_it_is_overdue(world: World) -> None:
     assert world.reviewer
     task = world.start(world.line(**gated(due={"after": "1h"}, notify=[])), title="Add login")
