@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.utils.functional import Promise
 
 from pipelines.models import Task
-from pipelines.ports.observers import Consequence
+from pipelines.ports.observers import Alarm, Consequence, GateOpened, GateOverdue
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class Heard:
         return members_at(
             (self.tasks[each.task_id].project_id, address.lower())
             for each in self.batch
-            for address in getattr(each, "notify", ())
+            if isinstance(each, GateOpened | GateOverdue | Alarm)
+            for address in each.notify
         )
 
     def members(self, task_id: int, address: str) -> list[Recipient]:
