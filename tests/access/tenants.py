@@ -130,7 +130,18 @@ def ghost(mark: str) -> dict[str, Any]:
     """Names and numbers of what never was: what is another tenant's has to answer as this does."""
     nobody, number = uuid.UUID(int=7), 2_000_000_007
     names = ("owner", "project", "line", "gate", "key", "secret")
-    numbers = ("artifact", "job", "member", "pk", "group", "agent", "invitation", "value", "token")
+    numbers = (
+        "artifact",
+        "job",
+        "member",
+        "pk",
+        "group",
+        "agent",
+        "invitation",
+        "notification",
+        "value",
+        "token",
+    )
     return {
         **dict.fromkeys(names, f"ghost{mark}"),
         **dict.fromkeys(numbers, number),

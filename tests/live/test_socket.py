@@ -13,7 +13,7 @@ from django.db import transaction
 from pipelines.live import healing, hints
 from pipelines.live.consumer import NO_LONGER
 from pipelines.models import Membership, Task
-from pipelines.ports.observers import Hint
+from pipelines.ports.observers import Hint, PersonHint
 from tests.factories import World
 from tests.live.conftest import hints as told
 from tests.live.conftest import session_of
@@ -84,6 +84,22 @@ async def test_a_member_is_told_the_task_and_its_version_after_the_commit(world:
     while seen < await sync_to_async(lambda: Task.objects.get(pk=task.pk).seq)():
         seen = (await told(socket))[task.name]
     await socket.disconnect()
+
+
+async def test_news_behind_the_bell_is_told_to_its_person_alone(world: World, enter: Enter) -> None:
+    there = [await sync_to_async(getattr)(world, role) for role in ("stranger", "viewer")]
+    members = Membership.objects.select_related("project__owner")
+    elsewhere = (await sync_to_async(members.get)(user=there[0])).project
+    stranger, viewer = await enter(elsewhere, there[0]), await enter(world.project, there[1])
+    hints.push([PersonHint(there[0].pk)])
+    assert await stranger.receive_json_from(timeout=LONG) == {"notified": True}
+    # What the viewer hears first is what comes after it.
+    hints.push([PersonHint(there[1].pk)])
+    assert await viewer.receive_json_from(timeout=LONG) == {"notified": True}
+    hints.push([Hint(world.project.pk, 1, "WI-app-1", 1)])
+    assert await told(viewer) == {"WI-app-1": 1}
+    for socket in (stranger, viewer):
+        await socket.disconnect()
 
 
 async def test_nothing_is_told_of_a_transaction_that_is_rolled_back(world: World, enter: Enter) -> None:

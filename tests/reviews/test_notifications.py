@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from pipelines import engine
 from pipelines.models import Agent, Due, Membership, Role, Task, User
@@ -227,6 +228,8 @@ def test_old_ones_go(world: World, waiting: Task, settings: Any) -> None:
     settings.NOTIFICATION_DAYS, days = 0, settings.NOTIFICATION_DAYS
     assert retention.expire_some(later) == 0
     settings.NOTIFICATION_DAYS = days
+    assert "reviews.notifications.retention.expire_some" in settings.EXPIRES
+    assert [import_string(path)(now) for path in settings.EXPIRES] == [0] * len(settings.EXPIRES)
     assert retention.expire_some(later) > 0
     assert not Notification.objects.exists()
 
