@@ -16,6 +16,7 @@ from django.db import connection
 
 from pipelines.models import Line, LineVersion, VersionRule
 from pipelines.queries import times, versions
+from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.times import Spread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, study
 from pipelines.routing.analysis.regions.stations import DEAD, Liveness
@@ -106,19 +107,19 @@ class _Counts:
     taken: dict[Key, tuple[int, datetime]] = field(default_factory=dict)
 
 
-def of_line(line: Line, number: int | None = None) -> LineInsights | None:
+def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineInsights | None:
     """Of the version with this number; without one of all versions, listed as the live one has them. None where
-    there is no such version."""
+    there is no such version. `dates`: when it was decided, and jobs began."""
     if number is None:
         version, shown = None, line.live
     else:
         version = shown = line.versions.filter(number=min(number, 2**31 - 1)).first()
-    return numbers_of(line, versions.by_id(shown.pk), version) if shown else None
+    return numbers_of(line, versions.by_id(shown.pk), version, dates) if shown else None
 
 
-def numbers_of(line: Line, shown: Parsed, version: LineVersion | None) -> LineInsights:
+def numbers_of(line: Line, shown: Parsed, version: LineVersion | None, dates: Dates) -> LineInsights:
     """`shown`: the version whose stations and rules are listed, in order; what only others have comes last."""
-    wanted = _Wanted(line.pk, version.pk if version else None)
+    wanted = _Wanted(line.pk, version.pk if version else None, dates)
     counts = _counts(wanted)
     spent = _times(wanted)
     having = _having(line, version)
@@ -142,24 +143,31 @@ def numbers_of(line: Line, shown: Parsed, version: LineVersion | None) -> LineIn
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Which rows: of a line, and of one version of it if there is a number."""
+    """Which rows: of a line, of one version of it if there is a number, and of these days."""
 
     line: int
     version: int | None
+    dates: Dates
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """`{decisions}`, `{jobs}`: the tables narrowed, as `decision` and `job`."""
-        narrowed = {name: self._narrowed(name) for name in ("decision", "job")}
+        start, end = self.dates.bounds
+        narrowed = {
+            name: self._narrowed(name, at) for name, at in (("decision", "at"), ("job", "created_at"))
+        }
         with connection.cursor() as cursor:
             cursor.execute(
                 sql.format(decisions=narrowed["decision"], jobs=narrowed["job"], by="job.station"),
-                {"line": self.line, "version": self.version},
+                {"line": self.line, "version": self.version, "start": start, "end": end},
             )
             return list(cursor.fetchall())
 
-    def _narrowed(self, name: str) -> str:
-        version = "" if self.version is None else f" AND {name}.pinned_id = %(version)s"
-        on = f"task.id = {name}.task_id AND task.line_id = %(line)s{version}"
+    def _narrowed(self, name: str, at: str) -> str:
+        start, end = self.dates.bounds
+        on = f"task.id = {name}.task_id AND task.line_id = %(line)s"
+        on += "" if self.version is None else f" AND {name}.pinned_id = %(version)s"
+        on += "" if start is None else f" AND {name}.{at} >= %(start)s"
+        on += "" if end is None else f" AND {name}.{at} < %(end)s"
         return f"pipelines_{name} {name} JOIN pipelines_task task ON {on}"
 
 

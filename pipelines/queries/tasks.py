@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import Now
 
 from pipelines.models import Line, Project, Status, Task, User, displayed
+from pipelines.queries.dates import EVER, Dates
 
 PER_PAGE = 50
 OPEN = "open"
@@ -31,11 +33,14 @@ class TaskFilter:
     line: str = ""
     priority: str = ""
     requester: str = ""  # "me"
+    late: str = ""  # "yes": open, and past its due time
     sort: str = "new"
+    dates: Dates = EVER
+    """When they were started."""
 
     @property
     def narrowed(self) -> bool:
-        return bool(self.q or self.status or self.line or self.priority or self.requester)
+        return self != TaskFilter(sort=self.sort)
 
 
 def table(projects: Iterable[Project], search: TaskFilter, user: User, page: int) -> Page:
@@ -61,6 +66,9 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
         rows = rows.filter(line__key=search.line)
     if search.priority:
         rows = rows.filter(priority=search.priority)
+    if search.late:
+        rows = rows.filter(ended_at__isnull=True, due_at__lt=Now())
+    rows = rows.filter(search.dates.of("created_at"))
     return rows.filter(requester=user) if search.requester == "me" else rows
 
 

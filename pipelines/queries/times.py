@@ -53,9 +53,10 @@ class StationTimes:
         return sum(each.median for each in (self.waiting, self.working, self.gates) if each)
 
 
-def of_project(project: Project, since: datetime) -> list[StationTimes]:
-    """The stations of what is live, where jobs began since then; where an outcome takes longest comes first."""
-    waiting, working, gates = (_of_project(sql, project, since) for sql in (WAITING, WORKING, AT_GATES))
+def of_project(project: Project, since: datetime, until: datetime | None = None) -> list[StationTimes]:
+    """The stations of what is live, where jobs began in that time; where an outcome takes longest comes first."""
+    sums = (WAITING, WORKING, AT_GATES)
+    waiting, working, gates = (_of_project(sql, project, since, until) for sql in sums)
     live = Line.objects.filter(project=project, live__isnull=False).values("live")
     stations = VersionStation.objects.filter(version__in=live)
     rows = stations.values_list(
@@ -70,12 +71,16 @@ def of_project(project: Project, since: datetime) -> list[StationTimes]:
     return sorted((each for each in found if each.total), key=lambda each: each.total, reverse=True)
 
 
-def _of_project(sql: str, project: Project, since: datetime) -> dict[tuple[int, str], Spread]:
+def _of_project(
+    sql: str, project: Project, since: datetime, until: datetime | None
+) -> dict[tuple[int, str], Spread]:
     jobs = """pipelines_job job JOIN pipelines_task task
-        ON task.id = job.task_id AND task.project_id = %(project)s AND job.created_at > %(since)s"""
+        ON task.id = job.task_id AND task.project_id = %(project)s AND job.created_at > %(since)s
+        AND job.created_at < coalesce(%(until)s, 'infinity'::timestamptz)"""
     with connection.cursor() as cursor:
         cursor.execute(
-            sql.format(by="task.line_id, job.station", jobs=jobs), {"project": project.pk, "since": since}
+            sql.format(by="task.line_id, job.station", jobs=jobs),
+            {"project": project.pk, "since": since, "until": until},
         )
         return {(line, key): Spread(count, *spread) for line, key, count, spread in cursor.fetchall()}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -14,8 +14,10 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.models import GateVisit, Project, User
+from pipelines.models import GateVisit, User
+from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.versions import parsed
+from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.scope import Scope, scope_of
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
@@ -65,10 +67,14 @@ class ReviewList:
 
     tab: str
     scope: Scope
+    line: str = ""
+    dates: Dates = EVER
+    """When the gate opened; of what was decided, when it was."""
 
     @property
     def query(self) -> str:
         chosen = {"tab": "" if self.tab == ASKED else self.tab, "project": self.scope.key}
+        chosen |= {"line": self.line, **self.dates.query}
         return urlencode({key: value for key, value in chosen.items() if value})
 
     @property
@@ -86,24 +92,27 @@ class ReviewList:
 def review_list(request: HttpRequest) -> ReviewList:
     tab = request.GET.get("tab", "")
     tab = tab if tab in dict(TABS) else ASKED
-    return ReviewList(tab, scope_of(request, ASKED if tab == ASKED else "inbox"))
+    scope = scope_of(request, ASKED if tab == ASKED else "inbox")
+    if tab == ASKED:
+        return ReviewList(tab, scope)
+    return ReviewList(tab, scope, request.GET.get("line", "")[:64].replace("\0", ""), dates_of(request))
 
 
 def items(user: User, shown: ReviewList) -> list[ReviewItem]:
-    projects, tab = shown.scope.projects, shown.tab
+    tab = shown.tab
     if tab == "done":
-        return [_item(visit, shown) for visit in _decided(projects, user)[:50]]
+        return [_item(visit, shown) for visit in _decided(shown, user)[:50]]
     if tab == "mine":
-        found: Iterable[GateVisit] = _open(projects).filter(task__requester=user)[:LIMIT]
+        found: Iterable[GateVisit] = _open(shown).filter(task__requester=user)[:LIMIT]
     else:
-        found = islice(_gates(user, projects, mine=tab == ASKED), LIMIT)
+        found = islice(_gates(user, shown, mine=tab == ASKED), LIMIT)
     return sorted((_item(visit, shown) for visit in found), key=lambda item: item.order)
 
 
-def _gates(user: User, projects: Sequence[Project], *, mine: bool) -> Iterator[GateVisit]:
+def _gates(user: User, shown: ReviewList, *, mine: bool) -> Iterator[GateVisit]:
     """Every open gate that asks this person, or that does not: gates of others must never crowd out one's own."""
     standings = Standings(user)
-    return (visit for visit in _open(projects).iterator(chunk_size=LIMIT) if standings.at(visit).may == mine)
+    return (visit for visit in _open(shown).iterator(chunk_size=LIMIT) if standings.at(visit).may == mine)
 
 
 def _item(visit: GateVisit, shown: ReviewList) -> ReviewItem:
@@ -137,20 +146,20 @@ def _votes(visit: GateVisit) -> str:
     return _("%(n)s of %(m)s approvals") % {"n": have, "m": need} if need > 1 else ""
 
 
-def _visits(projects: Sequence[Project]) -> QuerySet[GateVisit]:
+def _visits(shown: ReviewList) -> QuerySet[GateVisit]:
+    of_line = Q(task__line__key=shown.line) if shown.line else Q()
     return (
-        GateVisit.objects.filter(task__project__in=projects)
+        GateVisit.objects.filter(of_line, task__project__in=shown.scope.projects)
         .select_related("task__project__owner", "task__line", "task__requester", "job", "asked_by__pinned")
         .prefetch_related("votes__user")
     )
 
 
-def _open(projects: Sequence[Project]) -> QuerySet[GateVisit]:
-    return _visits(projects).filter(state=GateVisit.State.OPEN).order_by("opened_at", "position")
+def _open(shown: ReviewList) -> QuerySet[GateVisit]:
+    visits = _visits(shown).filter(shown.dates.of("opened_at"), state=GateVisit.State.OPEN)
+    return visits.order_by("opened_at", "position")
 
 
-def _decided(projects: Sequence[Project], user: User) -> QuerySet[GateVisit]:
-    mine = Q(decided_by=user) | Q(votes__user=user)
-    return (
-        _visits(projects).filter(mine).exclude(state=GateVisit.State.OPEN).distinct().order_by("-decided_at")
-    )
+def _decided(shown: ReviewList, user: User) -> QuerySet[GateVisit]:
+    mine = (Q(decided_by=user) | Q(votes__user=user)) & shown.dates.of("decided_at")
+    return _visits(shown).filter(mine).exclude(state=GateVisit.State.OPEN).distinct().order_by("-decided_at")

@@ -19,6 +19,7 @@ from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import Job, Status, Task, Token, displayed
 from pipelines.queries.home import requested, troubled
 from pipelines.routing.document.line import Problem
+from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
 from pipelines.web.shell.scope import scope_of
@@ -65,11 +66,22 @@ def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None)
     kind = request.GET.get("kind", "")
     kind = kind if kind in BY_KEY else ""
     found = needs(mine)
-    query = urlencode({key: value for key, value in (("kind", kind), ("project", scope.key)) if value})
+    lines = {each.need.task.line.key: each.need.task.line.name for each in found}
+    line, dates = request.GET.get("line", ""), dates_of(request)
+    line = line if line in lines else ""
+    kept = {"project": scope.key, "line": line, **dates.query}
+    kept = {key: value for key, value in kept.items() if value}
+    query = urlencode({"kind": kind, **kept} if kind else kept)
+    fitting = [each for each in found if each.need.since in dates and line in ("", each.need.task.line.key)]
     context: dict[str, Any] = {
-        "rows": [_as_row(each, refused) for each in narrowed(found, kind, "")],
-        "tabs": _tabs(found, kind, scope.key),
-        "total": len(found),
+        "rows": [_as_row(each, refused) for each in narrowed(fitting, kind, "")],
+        "tabs": _tabs(fitting, kind, kept),
+        "total": len(fitting),
+        "everything": len(found),
+        "lines": sorted(lines.items(), key=lambda each: each[1]),
+        "line": line,
+        "dates": dates,
+        "query_without_kind": urlencode(kept),
         "kind": BY_KEY.get(kind),
         "scope": scope,
         "query": query,
@@ -109,15 +121,15 @@ def _as_row(found: OfferedItem, refused: InboxRow | None) -> InboxRow:
     return refused if refused is not None and same else InboxRow(found)
 
 
-def _tabs(found: list[OfferedItem], kind: str, project: str) -> list[dict[str, Any]]:
-    """A filter for each kind of which there is something, and the one that is chosen."""
+def _tabs(found: list[OfferedItem], kind: str, kept: dict[str, str]) -> list[dict[str, Any]]:
+    """A filter for each kind of which there is something, and the one that is chosen; the others stay."""
     counted = [(each, sum(one.need.kind == each.key for one in found)) for each in KINDS]
     return [
         {
             "label": each.label,
             "count": number,
             "current": each.key == kind,
-            "query": urlencode({"kind": each.key, **({"project": project} if project else {})}),
+            "query": urlencode({"kind": each.key, **kept}),
         }
         for each, number in counted
         if number or each.key == kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import GateVisit, Word
+from pipelines.models import GateVisit, Line, Word
 from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from reviews.decision.forms import DecisionForm
@@ -46,7 +45,16 @@ def reviews(request: SignedIn) -> HttpResponse:
 
 
 def _list(request: SignedIn, shown: ReviewList) -> dict[str, Any]:
-    return {"lists": TABS, "tab": shown.tab, "listed": shown, "items": items(request.user, shown)}
+    lines = (
+        Line.objects.filter(project__in=shown.scope.projects) if shown.tab != ASKED else Line.objects.none()
+    )
+    return {
+        "lists": TABS,
+        "tab": shown.tab,
+        "listed": shown,
+        "items": items(request.user, shown),
+        "line_choices": list(lines.order_by("name").values_list("key", "name").distinct()),
+    }
 
 
 @require_GET
@@ -88,7 +96,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 
 def _next(request: SignedIn) -> HttpResponseRedirect:
     """To the next review that asks this person, else to what else does."""
-    shown = replace(review_list(request), tab=ASKED)
+    shown = ReviewList(ASKED, review_list(request).scope)
     left = items(request.user, shown)
     return redirect(left[0].url if left else shown.address)
 

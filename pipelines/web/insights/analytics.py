@@ -19,6 +19,7 @@ from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
 from pipelines.routing.sentences.values import brief
 from pipelines.web.lines import lines
+from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import SignedIn, in_project, show_line
 
 
@@ -38,22 +39,27 @@ class StationCard:
     rules: list[RuleInsightsRow]
     policy: list[tuple[str, int, float]]
 
+    @property
+    def has_taken(self) -> bool:
+        return any(row.rule.last_taken for row in self.rules)
+
 
 @in_project("view")
 @require_safe
 def numbers(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """`?version=` narrows to one; without it all versions count."""
+    """`?version=` narrows to one; without it all versions count. `?since=`, `?until=`: the days that count."""
     found = lines.get(request, project, line)
     asked = request.GET.get("version", "")
     version = lines.numbered(found, asked) if asked else None
-    shown = version or found.live
+    shown, dates = version or found.live, dates_of(request)
     return show_line(
         request,
         "insights/numbers.html",
         found,
         version=version,
+        dates=dates,
         choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(found.pk))],
-        **_context(analytics.of_line(found, version.number if version else None), shown),
+        **_context(analytics.of_line(found, version.number if version else None, dates), shown),
     )
 
 
@@ -72,7 +78,13 @@ def _context(found: LineInsights | None, shown: LineVersion | None) -> dict[str,
         for gate in found.gates
     ]
     cards = [_card(parsed, station) for station in found.stations]
-    return {"numbers": found, "stations": cards, "gates": gates}
+    return {
+        "numbers": found,
+        "stations": cards,
+        "gates": gates,
+        "gates_opened": any(gate.visits for gate in found.gates),
+        "gates_decided": any(gate.deciding for gate in found.gates),
+    }
 
 
 def _card(line: Parsed, station: StationNumbers) -> StationCard:

@@ -15,6 +15,7 @@ from pipelines.queries import times
 from pipelines.routing.analysis.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
+from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 
 MOST = 20
@@ -32,8 +33,12 @@ class FigureRow:
 @in_project("view")
 @require_safe
 def health(request: SignedIn, project: Project) -> HttpResponse:
-    now = timezone.now()
-    incidents = Incident.objects.filter(task__project=project).select_related("task__project", "escalation")
+    now, dates = timezone.now(), dates_of(request)
+    start, end = dates.bounds
+    incidents = Incident.objects.filter(dates.of("opened_at"), task__project=project).select_related(
+        "task__project", "escalation"
+    )
+    stations = times.of_project(project, start or now - query.MONTH, end)[:MOST]
     return show(
         request,
         "insights/health.html",
@@ -41,7 +46,9 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         section="insights",
         trail=tab_trail(project, _("Insights")),
         rows=[_row(figure) for figure in query.figures(project, now)],
-        stations=times.of_project(project, now - query.MONTH)[:MOST],
+        dates=dates,
+        stations=stations,
+        has={name: any(getattr(each, name) for each in stations) for name in ("waiting", "working", "gates")},
         incidents=[
             (each, late_words(each.escalation.role, each.escalation.trigger))
             for each in incidents.order_by("-opened_at")[:MOST]

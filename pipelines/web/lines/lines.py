@@ -51,13 +51,19 @@ MEDIA = {"yaml": "application/yaml", "json": "application/json"}
 @in_project("view")
 @require_safe
 def lines(request: SignedIn, project: Project) -> HttpResponse:
+    found = task_queries.lines_of(project)
     return show(
         request,
         "lines/lines.html",
         project=project,
         section="lines",
         trail=tab_trail(project, _("Lines")),
-        lines=task_queries.lines_of(project),
+        lines=found,
+        has={
+            "open": any(line.open_count for line in found),
+            "review": any(line.review_count for line in found),
+            "stuck": any(line.stuck_count for line in found),
+        },
         live_project=f"{project.owner.key}/{project.key}",
     )
 

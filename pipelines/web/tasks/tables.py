@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.models import DISPLAYED, Line, Priority, Project
 from pipelines.queries.tasks import SORTS, TaskFilter, table
+from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import (
     Crumb,
     SignedIn,
@@ -27,7 +29,7 @@ from pipelines.web.shell.page import (
 )
 from pipelines.web.shell.scope import Scope, scope_of
 
-FIELDS = ("q", "status", "line", "priority", "requester", "sort")
+FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
 STATUSES = ("open", "ended", *(value for value, _word in DISPLAYED))
 
 
@@ -40,7 +42,8 @@ def search_of(request: SignedIn) -> TaskFilter:
         given["priority"] = ""
     given["sort"] = given["sort"] if given["sort"] in SORTS else "new"
     given["requester"] = "me" if given["requester"] == "me" else ""
-    return TaskFilter(**given)
+    given["late"] = "yes" if given["late"] == "yes" else ""
+    return TaskFilter(**given, dates=dates_of(request))
 
 
 def number(text: str | None, otherwise: int = 1) -> int:
@@ -76,11 +79,16 @@ def _page(
 ) -> HttpResponse:
     search = search_of(request)
     if line:
-        search = TaskFilter(search.q, search.status, line.key, search.priority, search.requester, search.sort)
+        search = replace(search, line=line.key)
+    rows = table(scope.projects, search, request.user, number(request.GET.get("page")))
     context: dict[str, Any] = {
         "search": search,
-        "rows": table(scope.projects, search, request.user, number(request.GET.get("page"))),
-        "query": urlencode({k: v for k, v in request.GET.items() if k in (*FIELDS, "project") and v}),
+        "rows": rows,
+        "has_priorities": any(task.priority != Priority.MEDIUM for task in rows),
+        "has_due": any(task.due_at for task in rows),
+        "query": urlencode(
+            {k: v for k, v in request.GET.items() if k in (*FIELDS, "project", "since", "until") and v}
+        ),
         "line": line,
         "line_view": line,
     }

@@ -1,0 +1,47 @@
+"""From one day to another, in the active time zone; a side that is not given is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Both days belong to it."""
+
+    since: date | None = None
+    until: date | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.since or self.until)
+
+    def __contains__(self, at: datetime) -> bool:
+        start, end = self.bounds
+        return (start is None or at >= start) and (end is None or at < end)
+
+    @property
+    def bounds(self) -> tuple[datetime | None, datetime | None]:
+        """The first moment that belongs to it, and the first after it."""
+        return _begin(self.since), _begin(self.until + timedelta(days=1)) if self.until else None
+
+    @property
+    def query(self) -> dict[str, str]:
+        """As it stands in an address."""
+        days = {"since": self.since, "until": self.until}
+        return {name: day.isoformat() for name, day in days.items() if day}
+
+    def of(self, field: str) -> Q:
+        start, end = self.bounds
+        found = Q(**{f"{field}__gte": start}) if start else Q()
+        return found & Q(**{f"{field}__lt": end}) if end else found
+
+
+EVER = Dates()
+
+
+def _begin(day: date | None) -> datetime | None:
+    return timezone.make_aware(datetime.combine(day, time.min)) if day else None

@@ -1,0 +1,127 @@
+"""What narrows a page stands in its address; a column of which there is nothing yet is absent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pipelines.models import Task
+from tests.factories import World
+from tests.pages.conftest import As, at, text
+from tests.reviews.conftest import gated
+
+pytestmark = pytest.mark.django_db
+EARLIER, LATER = ((timezone.now() + timedelta(days=days)).date().isoformat() for days in (-2, 2))
+HOLDS = [{"since": EARLIER}, {"until": LATER}, {"since": EARLIER, "until": LATER}, {"since": "no day"}]
+HOLDS_NOT = [{"since": LATER}, {"until": EARLIER}]
+
+
+def waiting(world: World, title: str, key: str = "release") -> Task:
+    task = world.start(world.line(**{**gated(), "key": key, "name": key.title()}), title=title)
+    world.report(task)
+    return task
+
+
+def shows(client: Client, address: str, words: str, **query: str) -> bool:
+    response = client.get(address, query)
+    assert response.status_code == 200, (address, query)
+    return words in text(response)
+
+
+def test_days_in_the_address_narrow_each_list(world: World, signed_in: As) -> None:
+    task = waiting(world, "Raise the limit")
+    client = signed_in(world.reviewer)
+    lists = [
+        (reverse("tasks-everywhere"), {"fragment": "table"}),
+        (at(world, "line-tasks", "release"), {"fragment": "table"}),
+        (reverse("needs-me"), {"fragment": "list"}),
+    ]
+    for address, part in lists:
+        assert all(shows(client, address, "Raise the limit", **part, **each) for each in HOLDS), address
+        assert not any(shows(client, address, "Raise the limit", **part, **each) for each in HOLDS_NOT), (
+            address
+        )
+    world.vote(task, by=world.reviewer)
+    done = {"tab": "done", "fragment": "list"}
+    assert all(shows(client, reverse("inbox"), "Raise the limit", **done, **each) for each in HOLDS)
+    assert not any(shows(client, reverse("inbox"), "Raise the limit", **done, **each) for each in HOLDS_NOT)
+
+
+def test_an_extreme_day_narrows_nothing_and_breaks_nothing(world: World, signed_in: As) -> None:
+    waiting(world, "Raise the limit")
+    client = signed_in(world.reviewer)
+    for day in ("0001-01-01", "9999-12-31", "2026-13-40", "1" * 300):
+        assert shows(client, reverse("tasks-everywhere"), "Raise the limit", since=day, until=day), day
+
+
+def test_the_inbox_is_narrowed_by_line_and_keeps_it(world: World, signed_in: As) -> None:
+    waiting(world, "Raise the limit")
+    other = waiting(world, "Translate invoices", "words")
+    client = signed_in(world.reviewer)
+    part = client.get(reverse("needs-me"), {"fragment": "list", "line": "words", "since": EARLIER})
+    assert "Translate invoices" in text(part) and "Raise the limit" not in text(part)
+    assert part.headers["HX-Replace-Url"] == f"{reverse('needs-me')}?line=words&since={EARLIER}"
+    assert f"?kind=gate&amp;line=words&amp;since={EARLIER}" in text(part)
+    assert shows(client, reverse("needs-me"), "No item fits", line="words", since=LATER, fragment="list")
+    world.vote(other, by=world.reviewer)
+    done = {"tab": "done", "line": "words", "fragment": "list"}
+    assert shows(client, reverse("inbox"), "?tab=done&amp;line=words", **done)
+    assert not shows(client, reverse("inbox"), "Translate invoices", **{**done, "line": "release"})
+
+
+def test_late_tasks_are_a_filter_and_home_counts_them(world: World, signed_in: As) -> None:
+    version = world.line(stations=["build"])
+    late, future = (timezone.now() + timedelta(days=days) for days in (-1, 1))
+    world.start(version, title="Raise the limit", due_at=late)
+    world.start(version, title="Translate invoices", due_at=future)
+    client = signed_in(world.viewer)
+    part = {"fragment": "table", "late": "yes"}
+    assert shows(client, reverse("tasks-everywhere"), "Raise the limit", **part)
+    assert not shows(client, reverse("tasks-everywhere"), "Translate invoices", **part)
+    assert shows(client, reverse("home"), f"{reverse('tasks-everywhere')}?late=yes")
+
+
+def test_insights_are_narrowed_by_days(world: World, signed_in: As) -> None:
+    waiting(world, "Raise the limit")
+    client = signed_in(world.viewer)
+    line, project = at(world, "line-numbers", "release"), at(world, "project-health")
+    for query in HOLDS:
+        assert shows(client, line, "1 decision", **query), query
+        assert shows(client, project, 'id="station-times"', **query), query
+    for query in HOLDS_NOT:
+        assert shows(client, line, "No outcome was decided on these days.", **query), query
+        assert not shows(client, project, 'id="station-times"', **query), query
+    assert f'value="{EARLIER}"' in text(client.get(line, {"since": EARLIER}))
+
+
+def test_columns_without_data_are_absent_not_zero(world: World, signed_in: As) -> None:
+    version = world.line(**gated())
+    client = signed_in(world.viewer)
+    lines, tasks, numbers = (
+        at(world, "lines"),
+        reverse("tasks-everywhere"),
+        at(world, "line-numbers", "release"),
+    )
+
+    def heads(address: str) -> set[str]:
+        cells = text(client.get(address)).split('<th scope="col"')[1:]
+        return {cell.partition(">")[2].partition("<")[0].strip() for cell in cells}
+
+    assert not {"Open", "In review", "Stuck"} & heads(lines)
+    assert not {"Tested", "Taken", "Share", "Last taken", "Runs", "Median"} & heads(numbers)
+    task = world.start(version)
+    assert "Open" in heads(lines) and not {"In review", "Stuck"} & heads(lines)
+    assert not {"Priority", "Due"} & heads(tasks)
+    world.report(task)
+    assert {"Open", "In review"} <= heads(lines)
+    assert {"Tested", "Taken", "Share", "Runs"} <= heads(numbers)
+    assert "At gates" not in heads(at(world, "project-health")) and "Median" not in heads(numbers)
+    world.vote(task)
+    assert {"Last taken", "Median"} <= heads(numbers)
+    assert "At gates" in heads(at(world, "project-health"))
+    world.start(version, priority="high", due_at=timezone.now())
+    assert {"Priority", "Due"} <= heads(tasks)
