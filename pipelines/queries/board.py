@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from pipelines.models import (
     ENDED,
@@ -54,6 +54,7 @@ class Filters:
     q: str = ""
     show: str = ""  # running | queued | waiting | stuck | late
     requester: str = ""  # "me"
+    end: str = ""  # completed | failed | cancelled: of the last column
 
 
 @dataclass(slots=True)
@@ -126,18 +127,21 @@ class EndedCard:
 
 @dataclass(slots=True)
 class Board:
+    """`ends`: how many of the last day ended how, whatever `end` narrows."""
+
     columns: list[Column]
     counts: dict[str, int]
     median: float | None
     ended: list[EndedCard]
     ended_count: int
+    ends: dict[str, int]
     version: int
     filtered: bool
     shown: int
 
     @property
     def empty(self) -> bool:
-        return not self.counts["tasks"] and not self.ended_count
+        return not self.counts["tasks"] and not any(self.ends.values())
 
 
 def board(line: Line, filters: Filters, now: datetime, user_id: int | None = None) -> Board:
@@ -150,16 +154,18 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     for column in columns:
         _finish(column)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
-    ended = _narrow(ended, "", filters, user_id).select_related("project").order_by("-ended_at")
+    ended = _narrow(ended, "", filters, user_id)
+    ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
+    if filters.end:
+        ended = ended.filter(status=filters.end)
+    newest = ended.select_related("project").order_by("-ended_at")[:ENDED_SHOWN]
     return Board(
         columns,
         counts,
         medians.of_line(line.pk),
-        [
-            EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end))
-            for task in ended[:ENDED_SHOWN]
-        ],
-        ended.count(),
+        [EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end)) for task in newest],
+        ends.get(filters.end, 0) if filters.end else sum(ends.values()),
+        ends,
         sum(card.task.seq for card in cards),
         bool(filters.q or filters.show or filters.requester),
         len(shown),

@@ -170,3 +170,29 @@ def test_the_last_line_of_the_log_stands_on_the_card_of_what_runs(world: World, 
     job: Job = world.started(task)
     Writer(job.pk, 1).append("0.1\tfirst\n0.2\ttest_cache.py 61 %\n", timezone.now())
     assert "test_cache.py 61 %" in text(signed_in(world.viewer).get(at(world, "line-live", version.line.key)))
+
+
+def test_a_search_counts_what_it_finds_and_the_last_column_is_narrowed_by_end(
+    world: World, signed_in: As
+) -> None:
+    version = world.line(document())
+    for title, outcomes in (
+        ("Raise the limit", ["success"] * 2),
+        ("Raise the price", ["failure"]),
+        ("Other", []),
+    ):
+        task = world.start(version, title=title)
+        for result in outcomes:
+            world.report(task, {"result": result})
+    assert (seen(version.line).counts["tasks"], seen(version.line, q="Raise").counts["tasks"]) == (1, 0)
+    assert seen(version.line, q="limit").ends == {"completed": 1}
+    failed = seen(version.line, end="failed")
+    assert [each.task.title for each in failed.ended] == ["Raise the price"]
+    assert failed.ends == {"completed": 1, "failed": 1}, "each end keeps its count"
+    client, board = signed_in(world.viewer), at(world, "line-live", version.line.key)
+    part = client.get(board, {"fragment": "board", "end": "failed", "q": "Raise"})
+    assert "Raise the price" in text(part) and "Raise the limit" not in text(part)
+    assert "<b>0</b> tasks" in text(part)
+    assert part.headers["HX-Replace-Url"] == f"{board}?q=Raise&end=failed"
+    assert f"{at(world, 'line-tasks', version.line.key)}?status=failed" in text(part)
+    assert "Raise the limit" in text(client.get(board, {"end": "nonsense"}))

@@ -257,3 +257,21 @@ def test_the_dossier_shows_what_a_tool_said_before_people_were_asked(world: Worl
     page = as_(world.reviewer).get(reverse("gate-visit", args=[world.visit(task).pk])).content.decode()
     assert "Asked before" in page
     assert "70 % covered" in page
+
+
+def test_a_review_that_was_decided_is_opened_beside_its_own_list(world: World, waiting: Task) -> None:
+    """A click in *Decided* once went to *Needs you*, and what was decided looked as if it were open."""
+    other = world.start(waiting.pinned, title="Still open")
+    world.report(other, {"result": "success"})
+    visit = world.visit(waiting)
+    world.vote(waiting, by=world.reviewer)
+    client = as_(world.reviewer)
+    address = f"{reverse('gate-visit', args=[visit.pk])}?tab=done"
+    listed = client.get(reverse("inbox"), {"tab": "done", "fragment": "list"}).content.decode()
+    assert f'href="{address}"' in listed
+    assert "kind-ok" in listed and "kind-attention" not in listed, "it asks for nothing any more"
+    page = " ".join(client.get(address).content.decode().split())
+    beside = page.partition('id="inbox-list"')[2].partition("<article")[0]
+    assert waiting.title in beside and "Still open" not in beside
+    tab = f'<a class="tab" href="{reverse("inbox")}?tab=done" aria-current="page" >'
+    assert tab in page and f'class="inbox-back small row row-4" href="{reverse("inbox")}?tab=done"' in page

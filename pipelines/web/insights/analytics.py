@@ -40,6 +40,10 @@ class StationCard:
     policy: list[tuple[str, int, float]]
 
     @property
+    def has_tested(self) -> bool:
+        return any(row.rule.tested for row in self.rules)
+
+    @property
     def has_taken(self) -> bool:
         return any(row.rule.last_taken for row in self.rules)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,7 +10,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines.models import Project
+from pipelines.models import ENDED, Project, Status
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
 from pipelines.web.lines import lines
@@ -24,6 +25,7 @@ def filters_of(request: SignedIn) -> Filters:
         request.GET.get("q", "").strip()[:200],
         show_only if show_only in SHOWS else "",
         "me" if request.GET.get("requester") == "me" else "",
+        end if (end := request.GET.get("end", "")) in ENDED else "",
     )
 
 
@@ -32,13 +34,20 @@ def filters_of(request: SignedIn) -> Filters:
 def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     filters = filters_of(request)
-    given = {"q": filters.q, "show": filters.show, "requester": filters.requester}
+    given = {key: value for key, value in asdict(filters).items() if value}
+    found_board = board_of(found, filters, timezone.now(), request.user.pk)
     context: dict[str, Any] = {
         "line": found,
         "filters": filters,
-        "board": board_of(found, filters, timezone.now(), request.user.pk),
-        "query": urlencode({key: value for key, value in given.items() if value}),
-        "query_without_show": urlencode({k: v for k, v in given.items() if v and k != "show"}),
+        "board": found_board,
+        "query": urlencode(given),
+        "query_without_show": urlencode({k: v for k, v in given.items() if k != "show"}),
+        "query_without_end": urlencode({k: v for k, v in given.items() if k != "end"}),
+        "ends": [
+            (str(end), Status(end).label, n)
+            for end in ENDED
+            if (n := found_board.ends.get(end, 0)) or filters.end == end
+        ],
     }
     if fragment(request, "board"):
         part = show(request, "tasks/board.html#board", project=project, **context)
