@@ -69,7 +69,8 @@ def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     }
     made = [
         Digest(user_id=user_id, address=row.address, due_at=due, created_at=row.created_at)
-        for (user_id, due), row in digests.items()
+        # In one order, so that two moves that tell the same people do not wait for each other.
+        for (user_id, due), row in sorted(digests.items(), key=lambda each: each[0])
     ]
     if made:
         Digest.objects.bulk_create(made, ignore_conflicts=True)

@@ -282,8 +282,9 @@ PLAIN = """
     action after against alone archived at base based_on before cursor deed description digest display_status do
     document draft due_at each_task edit ends evidence expect expected file flags form fragment from gates handoff id
     index keys kind labels last limit map mapping metadata name names outcome output own peek place policy preset
-    priority reason renamed resolved revision route rows rules save scope since starter station stations status steps
-    text title to traces transitions trigger typed until value values version versions within word Idempotency-Key
+    priority reason renamed resolved revision route rows rules save scope second_factor since starter station stations
+    status steps text title to traces transitions trigger typed until value values version versions within word
+    Idempotency-Key
 """
 
 
