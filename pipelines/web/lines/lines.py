@@ -60,9 +60,8 @@ def lines(request: SignedIn, project: Project) -> HttpResponse:
         trail=tab_trail(project, _("Lines")),
         lines=found,
         has={
-            "open": any(line.open_count for line in found),
-            "review": any(line.review_count for line in found),
-            "stuck": any(line.stuck_count for line in found),
+            name: any(getattr(line, f"{name}_count") for line in found)
+            for name in ("open", "review", "stuck")
         },
         live_project=f"{project.owner.key}/{project.key}",
     )
