@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page
 
@@ -107,6 +108,14 @@ def _addresses(
     yield "help-search", "/help/?q=invite", True
 
 
+def _confirmed(page: Page) -> None:
+    """Pages about how one signs in ask for the password once more."""
+    page.goto(reverse("account_reauthenticate"))
+    page.get_by_label("Password").fill("a password")
+    page.get_by_role("button", name="Confirm").click()
+    page.wait_for_url(lambda url: "reauthenticate" not in url)
+
+
 def _judged(page: Page, kept: Path) -> list[str]:
     page.wait_for_function(QUIET)
     page.screenshot(path=kept, full_page=True, animations="disabled")
@@ -132,6 +141,7 @@ def _walk(
     known, nobody = new_context(**options), new_context(**options)
     sign_in(known, place.world.admin)
     pages = {True: known.new_page(), False: nobody.new_page()}
+    _confirmed(pages[True])
     kept = folder / f"{width}-{theme}"
     kept.mkdir()
     wrong = {}

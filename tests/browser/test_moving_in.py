@@ -183,7 +183,9 @@ def test_from_the_printed_link_to_a_project_that_is_put_away(
     expect(pill).to_have_attribute("data-status", "awaiting_review")
 
     theirs.get_by_role("button", name="Notifications").click()
-    theirs.get_by_role("dialog", name="Notifications").get_by_role("link", name="The autumn letter").first.click()
+    theirs.get_by_role("dialog", name="Notifications").get_by_role(
+        "link", name="The autumn letter"
+    ).first.click()
     theirs.get_by_role("button", name=re.compile("Approve")).click()
     with theirs.expect_response(lambda answer: answer.request.method == "POST"):
         theirs.get_by_role("button", name="Confirm approval").click()
