@@ -113,7 +113,7 @@ def _confirmed(page: Page) -> None:
     page.goto(reverse("account_reauthenticate"))
     page.get_by_label("Password").fill("a password")
     page.get_by_role("button", name="Confirm").click()
-    page.wait_for_url(lambda url: "reauthenticate" not in url)
+    page.wait_for_url(lambda url: "/confirm/" not in url)
 
 
 def _judged(page: Page, kept: Path) -> list[str]:

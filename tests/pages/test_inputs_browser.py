@@ -42,6 +42,9 @@ def test_a_file_is_uploaded_with_the_form_and_downloaded_again(
     file.write_bytes(EVIL)
     sign_in(page, world.operator)
     page.goto(at(world, "task-new", "line"))
+    with page.context.expect_page() as helped:
+        page.get_by_label("Patch").press("F1")
+    helped.value.wait_for_url("**/help/start-forms/#files")
     page.get_by_label("Title").fill("Apply it")
     page.get_by_label("Patch").set_input_files(file)
     expect(page.get_by_text("none is stored for this line")).to_be_visible()

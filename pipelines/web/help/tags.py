@@ -46,7 +46,7 @@ def _found(context: Context, field: str) -> str:
         request = context.get("request")
         user, match = getattr(request, "user", None), getattr(request, "resolver_match", None)
         at = match.url_name if match is not None and user is not None and user.is_authenticated else ""
-    return place(at or "", field, context.get("help_kind", ""))
+    return place(str(at or ""), field, str(context.get("help_kind", "")))
 
 
 def _address(found: str) -> str:
