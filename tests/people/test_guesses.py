@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth as totp
+from django.conf import settings as settings_of
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.core import mail
 from django.core.cache import cache
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import int_to_base36
 from pytest_django import Settings
 
 from config.settings import ACCOUNT_RATE_LIMITS
+from pipelines.models import User
 from pipelines.people import accounts, invitations
 from pipelines.web.project.invitation_list import link_of
 from pipelines.web.shell import anonymous
@@ -90,6 +100,46 @@ def invitation(world: World, n: int) -> bool:
     return Client(REMOTE_ADDR=HERE).get(reverse("join", args=[f"guess-{n}"])).status_code == 429
 
 
+def code(world: World, n: int) -> bool:
+    """Of the second factor: by somebody who knows the password."""
+    guesser = Client(REMOTE_ADDR=HERE)
+    guesser.cookies[settings_of.SESSION_COOKIE_NAME] = half_way(world)
+    answer = guesser.post(reverse("mfa_authenticate"), {"code": f"{n:06}"})
+    assert "_auth_user_id" not in guesser.session
+    return "Too many" in answer.content.decode()
+
+
+def half_way(world: World) -> str:
+    """The session of a guesser past the password, before the code."""
+    if not Authenticator.objects.filter(user=world.viewer).exists():
+        totp.TOTP.activate(world.viewer, totp.generate_totp_secret())
+        guesser = Client(REMOTE_ADDR=HERE)
+        given = {"username": world.viewer.username, "password": PASSWORD}
+        guesser.post(reverse("sign-in"), given)
+        HALF_WAY[world.viewer.pk] = str(guesser.session.session_key)
+    return HALF_WAY[world.viewer.pk]
+
+
+HALF_WAY: dict[int, str] = {}
+
+
+@pytest.mark.wide
+def test_a_thousand_codes_are_slowed_and_end_nobodys_session(world: World) -> None:
+    """Who gets as far as the code knows the password, so that the codes are counted for the person. Sessions that are
+    open, tokens and everybody else go on."""
+    own, _token = client_of(world.viewer), world.token_of(world.viewer, "read")[1]
+    assert sum(code(world, n) for n in range(GUESSES)) >= GUESSES * 9 // 10
+    assert own.get(reverse("account")).status_code == 200
+    assert api(world, _token) == 200
+    client_of(world.operator)
+    other, given = Client(REMOTE_ADDR=ELSEWHERE), {"username": world.operator.username, "password": PASSWORD}
+    totp.TOTP.activate(world.operator, secret := totp.generate_totp_secret())
+    other.post(reverse("sign-in"), given)
+    counter = next(iter(totp.yield_hotp_counters_from_time()))
+    right = totp.format_hotp_value(totp.hotp_value(secret, counter))
+    assert other.post(reverse("mfa_authenticate"), {"code": right}).headers["Location"] == reverse("home")
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("guess", [sign_in, reset, reset_key, token, invitation])
 def test_a_thousand_guesses_are_slowed_and_lock_nobody_out(
@@ -101,3 +151,89 @@ def test_a_thousand_guesses_are_slowed_and_lock_nobody_out(
     own = Client(REMOTE_ADDR=ELSEWHERE)
     given = {"username": world.viewer.username, "password": PASSWORD}
     assert own.post(reverse("sign-in"), given).headers["Location"] == reverse("home")
+
+
+# Known and unknown alike: status, text, and how much work it was
+
+OWN = re.compile(r'nonce="[^"]*"|name="csrfmiddlewaretoken" value="[^"]*"|"X-CSRFToken": ?"[^"]*"')
+
+
+def shape(answer: HttpResponse, *asked: str) -> tuple[int, str, str]:
+    said = OWN.sub("", answer.content.decode())
+    for each in asked:
+        said = said.replace(each, "…")
+    return answer.status_code, answer.headers.get("Location", ""), said
+
+
+class Counting(MD5PasswordHasher):
+    """Counts the passwords that are hashed."""
+
+    hashed: ClassVar[list[str]] = []
+
+    def encode(self, password: str, salt: str) -> str:
+        self.hashed.append(salt)
+        return super().encode(password, salt)
+
+
+@pytest.fixture
+def hashes(settings: Settings) -> list[str]:
+    settings.PASSWORD_HASHERS = [f"{__name__}.Counting"]
+    return Counting.hashed
+
+
+def test_known_and_unknown_names_sign_in_alike(world: World, hashes: list[str]) -> None:
+    for person in (world.viewer, world.operator):
+        client_of(person)
+    User.objects.filter(pk=world.operator.pk).update(is_active=False)
+    world.designer.set_unusable_password()
+    world.designer.save()
+    found = []
+    for name in (world.viewer.username, "nobody-here", world.operator.username, world.designer.username):
+        cache.clear()
+        hashes.clear()
+        answer = Client().post(reverse("sign-in"), {"username": name, "password": "a wrong one"})
+        found.append((*shape(answer, name), len(hashes)))
+    assert found == [found[0]] * len(found)
+    assert found[0][0] == 422
+
+
+def test_known_and_unknown_addresses_are_reset_alike(world: World) -> None:
+    """Each gets a mail; what it says only its reader knows."""
+    found = []
+    for address in (world.viewer.email, "nobody@example.com"):
+        cache.clear()
+        mail.outbox.clear()
+        answer = Client().post(reverse("account_reset_password"), {"email": address})
+        sent = Client().get(reverse("account_reset_password_done"))
+        found.append((shape(answer, address), shape(sent, address), [each.to for each in mail.outbox]))
+        assert found[-1][2] == [[address]]
+    assert found[0][:2] == found[1][:2]
+
+
+def test_links_and_tokens_that_open_nothing_are_answered_alike(world: World) -> None:
+    """Used, revoked, out of date, or never one."""
+    now = timezone.now()
+    made = invitations.invite(
+        world.project,
+        ["a@x.org", "b@x.org"],
+        roles=["viewer"],
+        execute=False,
+        groups=(),
+        by=world.admin,
+        now=now,
+    )
+    links = ["/join/" + link_of(each).partition("/join/")[2] for each in made]
+    invitations.revoke(made[0], by=world.admin, now=now)
+    invitations.accept(made[1], world.stranger, now)
+    joins = [shape(Client().get(each), each) for each in (*links, reverse("join", args=["guess"]))]
+    assert joins == [joins[0]] * 3
+    key = reverse("account_reset_password_from_key", args=["1", "guess"])
+    known = reverse("account_reset_password_from_key", args=[int_to_base36(world.viewer.pk), "guess"])
+    assert shape(Client().get(key), key) == shape(Client().get(known), known)
+    revoked, old = world.token_of(world.viewer, "read")
+    accounts.revoke(revoked, now, world.viewer)
+    answers = [
+        Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/projects")
+        for secret in (old, "gl_guess", "nonsense")
+    ]
+    assert {(each.status_code, each.content) for each in answers} == {(401, answers[0].content)}
