@@ -15,12 +15,14 @@ from allauth.core.context import request_context
 from django.db import connection
 from django.test import RequestFactory
 from django.urls import reverse
+from procrastinate.contrib.django import app
 
 from pipelines import invariants
 from pipelines.models import Membership, Role, User
 from pipelines.people import invitations, members
 from pipelines.templatetags.mail import TONES
 from reviews.mail import folder
+from reviews.mail.posting import MAILS, NOTICES
 from reviews.models import Digest, Mail, Notification, NotificationSettings, Posted
 from reviews.notifications.recipients import MailChoice, Recipient, recipients
 from reviews.notifications.table import KINDS
@@ -122,6 +124,11 @@ def test_a_mail_at_once_says_it_and_leads_there(world: World, mailbox: Mailbox) 
     assert reverse("account-notifications") in of(message, "plain")
     assert text in of(message, "html")
     assert str(row.token) in message["Message-ID"]
+
+
+def test_every_ticket_has_a_task_that_a_worker_knows() -> None:
+    names = {"reviews.send_notification", "reviews.send_digest", NOTICES[0], MAILS[0]}
+    assert names <= set(app.tasks)
 
 
 def test_in_quiet_hours_the_ticket_waits_and_the_bell_does_not(world: World) -> None:
