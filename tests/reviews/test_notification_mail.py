@@ -21,6 +21,7 @@ from pipelines import invariants
 from pipelines.models import Membership, Role, User
 from pipelines.people import invitations, members
 from pipelines.templatetags.mail import TONES
+from pipelines.web.account.adapter import CHANGES
 from reviews.mail import folder
 from reviews.mail.posting import MAILS, NOTICES
 from reviews.models import Digest, Mail, Notification, NotificationSettings, Posted
@@ -294,8 +295,12 @@ def test_every_mail_has_text_and_html_with_nothing_of_others_as_markup(
     notify(Notification.objects.get(user=world.operator).pk)
     with request_context(RequestFactory().get("/")):
         get_adapter().send_mail("account/email/unknown_account", "a@example.com", {})
-        get_adapter().send_mail("account/email/password_changed", "b@example.com", {"user_agent": hostile})
-    assert len(mailbox.received) == 4
+        for prefix in CHANGES:
+            get_adapter().send_notification_mail(prefix, world.viewer, {"user_agent": hostile})
+    assert len(mailbox.received) == 3 + len(CHANGES)
+    changes = [(str(message["Subject"]), of(message, "plain")) for _to, message in mailbox.received[3:]]
+    assert changes[0][0] == "Your password was changed" and world.viewer.username in changes[0][1]
+    assert [subject for subject, _text in changes] == [str(said) for _kind, said in CHANGES.values()]
     for _to, message in mailbox.received:
         html = of(message, "html")
         assert message.get_content_type() == "multipart/alternative" and of(message, "plain").strip()

@@ -13,7 +13,9 @@ from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pipelines import audit
 from pipelines.models import User
@@ -21,16 +23,18 @@ from pipelines.web.shell.anonymous import client_address
 
 PASSKEY = "mfa_reauthenticate:webauthn"
 log = structlog.get_logger(__name__)
-# What allauth mails to a person about their own account → what the record says of it.
-RECORDED = {
-    "account/email/password_changed": "password.set",
-    "account/email/password_set": "password.set",
-    "account/email/password_reset": "password.reset",
-    "mfa/email/totp_activated": "factor.added",
-    "mfa/email/totp_deactivated": "factor.removed",
-    "mfa/email/webauthn_added": "factor.added",
-    "mfa/email/webauthn_removed": "factor.removed",
+# What allauth mails to a person about their own account → what the record says of it, if anything, and the mail.
+CHANGES: dict[str, tuple[str, str | Promise]] = {
+    "account/email/password_changed": ("password.set", gettext_lazy("Your password was changed")),
+    "account/email/password_set": ("password.set", gettext_lazy("Your password was set")),
+    "account/email/password_reset": ("password.reset", gettext_lazy("Your password was reset")),
+    "mfa/email/totp_activated": ("factor.added", gettext_lazy("An authenticator app was added")),
+    "mfa/email/totp_deactivated": ("factor.removed", gettext_lazy("The authenticator app was removed")),
+    "mfa/email/webauthn_added": ("factor.added", gettext_lazy("A passkey was added")),
+    "mfa/email/webauthn_removed": ("factor.removed", gettext_lazy("A passkey was removed")),
+    "mfa/email/recovery_codes_generated": ("", gettext_lazy("New recovery codes were made")),
 }
+CHANGED = "account/email/changed"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -79,8 +83,10 @@ class AccountAdapter(DefaultAccountAdapter):
         email: str | None = None,
     ) -> None:
         assert isinstance(user, User)
-        kind = RECORDED.get(template_prefix)
+        kind, said = CHANGES.get(template_prefix, ("", ""))
         if kind:
             audit.record(kind, by=user, at=timezone.now(), about=audit.ref(user), name=user.username)
         if user.email:
-            super().send_notification_mail(template_prefix, user, context, user.email)
+            prefix = CHANGED if said else template_prefix
+            context = {**(context or {}), "said": said, "name": user.username}
+            super().send_notification_mail(prefix, user, context, user.email)
