@@ -79,6 +79,7 @@ def test_commands_lead_where_they_are_done(world: World, signed_in: As) -> None:
     assert options(client, "invite", here) == {"Invite people": at(world, "project-settings") + "#invite"}
     assert options(client, "log out", here) == {"Sign out": "#user-menu [data-sign-out]"}
     assert options(client, "dark", here) == {"Dark theme": "#user-menu [name=theme][value=dark]"}
+    assert options(client, "unread", here) == {"Notifications": reverse("notifications")}
     assert options(client, "switch to", here) == {f"Switch to {here.name}": at(world, "lines")}
     assert options(client, "new task") == {"New task": reverse("task-new-everywhere")}
     assert options(client, "new task", "other/elsewhere") == options(client, "new task"), (

@@ -130,6 +130,7 @@ def _commands(user: User, projects: Sequence[Project], here: Project | None) -> 
         yield PaletteOption(_("New task"), reverse("task-new-everywhere"), "plus", also=_("start create"))
     yield PaletteOption(_("Home"), reverse("home"), "home")
     yield PaletteOption(_("Inbox"), reverse("needs-me"), "needs", also=_("review approve"))
+    yield PaletteOption(_("Notifications"), reverse("notifications"), "bell", also=_("news unread"))
     yield PaletteOption(_("All tasks"), reverse("tasks-everywhere"), "tasks")
     yield PaletteOption(_("Projects, new project"), reverse("projects"), "lines", also=_("create switch"))
     yield PaletteOption(
