@@ -44,27 +44,23 @@ def _lowered(agent: Agent) -> bool:
 def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I18: an agent that is suspended, or party to a deadlock, began no work since (AEEF E18, E23). People's is not
     given to it."""
-    running = Job.objects.filter(state=Job.State.RUNNING).exclude(agent="").exclude(kind__in=UNLEASED)
-    if task_ids is not None:
-        running = running.filter(task__in=task_ids)
-    for job in running.select_related("task"):
-        suspended = Agent.objects.filter(
-            project=job.task.project_id, key=job.agent, suspended_at__lt=job.started_at
-        )
-        if suspended.exists():
-            yield Violation(
-                "I18", f"task {job.task_id}", f"job {job.pk} began while {job.agent} was suspended"
+    for each in whole(task_ids, "jobs"):
+        for job in each.jobs:
+            if job.state != Job.State.RUNNING or not job.agent or job.kind in UNLEASED:
+                continue
+            suspended = Agent.objects.filter(
+                project=each.task.project_id, key=job.agent, suspended_at__lt=job.started_at
             )
-        locked = Deadlock.objects.filter(
-            Q(resolved_at__isnull=True) | Q(resolved_at__gt=job.started_at),
-            task__project=job.task.project_id,
-            agents__contains=[job.agent],
-            found_at__lt=job.started_at,
-        )
-        if locked.exists():
-            yield Violation(
-                "I18", f"task {job.task_id}", f"job {job.pk} began during a deadlock of {job.agent}"
+            if suspended.exists():
+                yield each.broken("I18", f"job {job.pk} began while {job.agent} was suspended")
+            locked = Deadlock.objects.filter(
+                Q(resolved_at__isnull=True) | Q(resolved_at__gt=job.started_at),
+                task__project=each.task.project_id,
+                agents__contains=[job.agent],
+                found_at__lt=job.started_at,
             )
+            if locked.exists():
+                yield each.broken("I18", f"job {job.pk} began during a deadlock of {job.agent}")
 
 
 def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:

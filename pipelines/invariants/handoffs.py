@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from pipelines.invariants.reading import Whole, whole
-from pipelines.models import Handoff
+from pipelines.invariants.reading import whole
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.document.preconditions import HANDOFF
@@ -18,8 +16,8 @@ MOVES = ("token.moved", "token.forked")
 def handoffs_are_as_told(task_ids: Ids) -> Iterable[Violation]:
     """I11: a handoff that a move tells of is kept under its name, and each that has a name went along with a move that
     was decided about the outcome of its job."""
-    for each, kept in _kept(task_ids, "events", "decisions"):
-        names = {handoff.name for handoff in kept}
+    for each in whole(task_ids, "events", "decisions", "handoffs"):
+        names = {handoff.name for handoff in each.handoffs}
         about = {decision.pk: decision.job_id for decision in each.decisions}
         moved = {
             about[event.decision_id]
@@ -29,7 +27,7 @@ def handoffs_are_as_told(task_ids: Ids) -> Iterable[Violation]:
         for event in each.events:
             if event.data.get("handoff", "") not in {"", *names}:
                 yield each.broken("I11", f"event {event.seq} tells of a handoff that is not kept")
-        for handoff in kept:
+        for handoff in each.handoffs:
             if handoff.name and handoff.job_id not in moved:
                 yield each.broken("I11", f"handoff {handoff.pk} has a name, and nothing moved with it")
 
@@ -37,11 +35,11 @@ def handoffs_are_as_told(task_ids: Ids) -> Iterable[Violation]:
 def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
     """I10: what left a station forward that requires a handoff took one along in which its schema finds nothing wrong.
     Of a task that was migrated each decision was bound by its own version, which I9 decides again."""
-    for each, kept in _kept(task_ids, "events", "jobs"):
+    for each in whole(task_ids, "events", "jobs", "handoffs"):
         jobs = {job.pk: job for job in each.jobs}
         if any(event.kind == "task.migrated" for event in each.events):
             continue
-        for handoff in kept:
+        for handoff in each.handoffs:
             if handoff.faults and handoff.to_id and handoff.job_id in jobs and handoff.to_id in jobs:
                 line = versions.by_id(each.task.pinned_id)
                 source, to = jobs[handoff.job_id].station, jobs[handoff.to_id].station
@@ -49,14 +47,3 @@ def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
                     yield each.broken(
                         "I10", f"handoff {handoff.pk} went forward although {handoff.faults[0]}"
                     )
-
-
-def _kept(task_ids: Ids, *parts: str) -> Iterable[tuple[Whole, list[Handoff]]]:
-    """The tasks that handed something over, or tell that they did; with their documents."""
-    rows = Handoff.objects.all() if task_ids is None else Handoff.objects.filter(task__in=task_ids)
-    kept: defaultdict[int, list[Handoff]] = defaultdict(list)
-    for row in rows.order_by("at").iterator(chunk_size=200):
-        kept[row.task_id].append(row)
-    for each in whole(task_ids, *parts):
-        if each.task.pk in kept or any("handoff" in event.data for event in each.events):
-            yield each, kept[each.task.pk]

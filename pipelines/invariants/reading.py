@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+from django.db import connection
 from django.db.models import QuerySet
 
-from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Job, Task, Token
+from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.ports.observers import Violation
 
 CHUNK = 200
@@ -29,6 +31,7 @@ class Whole:
     decisions: list[Decision] = field(default_factory=list)
     dues: list[Due] = field(default_factory=list)
     escalated: list[Escalation] = field(default_factory=list)
+    handoffs: list[Handoff] = field(default_factory=list)
 
     def broken(self, invariant: str, message: str) -> Violation:
         return Violation(invariant, f"task {self.task.pk}", message)
@@ -96,15 +99,26 @@ ORDERS: dict[str, tuple[Any, str]] = {
     "decisions": (Decision, "at"),
     "dues": (Due, "pk"),
     "escalated": (Escalation, "opened_at"),
+    "handoffs": (Handoff, "at"),
 }
 
 
 def _filled(chunk: list[Whole], parts: tuple[str, ...]) -> list[Whole]:
+    ids = [each.task.pk for each in chunk]
     for part in parts:
-        model, order = ORDERS[part]
         rows = defaultdict(list)
-        for row in model._default_manager.filter(task__in=[each.task.pk for each in chunk]).order_by(order):
+        for row in ORDERS[part][0]._default_manager.raw(_statement(part), [ids]):
             rows[row.task_id].append(row)
         for each in chunk:
             setattr(each, part, rows[each.task.pk])
     return chunk
+
+
+@cache
+def _statement(part: str) -> str:
+    """Always the same: making it anew for each read would cost more than the read."""
+    model, order = ORDERS[part]
+    quoted = connection.ops.quote_name
+    columns = ", ".join(quoted(each.column) for each in model._meta.concrete_fields)
+    by = quoted(model._meta.pk.column if order == "pk" else order)
+    return f"SELECT {columns} FROM {quoted(model._meta.db_table)} WHERE task_id = ANY(%s) ORDER BY {by}"
