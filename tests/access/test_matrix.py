@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
@@ -74,6 +76,7 @@ class Place:
 
     def __init__(self, world: World, mark: str = "", says: str = "A task") -> None:
         self.world = world
+        self.sessions: dict[str, str] = {}
         self.line, self.gate = f"line{mark}", f"look{mark}"
         version = world.line(
             document(
@@ -289,10 +292,16 @@ def test_a_token_that_is_none_is_not_saved_by_a_session(place: Place) -> None:
 
 
 def _signed_in(place: Place, role: str, **checks: bool) -> Client:
-    client, user = Client(**checks), getattr(place.world, role)
+    """A new client with the session that this person has, if nothing that was asked before has ended it."""
+    client = Client(**checks)
+    if Session.objects.filter(session_key=place.sessions.get(role)).exists():
+        client.cookies[settings.SESSION_COOKIE_NAME] = place.sessions[role]
+        return client
+    user = getattr(place.world, role)
     user.set_password(PASSWORD)
     user.save()
     client.force_login(user)
+    place.sessions[role] = client.cookies[settings.SESSION_COOKIE_NAME].value
     return client
 
 
