@@ -1,33 +1,38 @@
-"""What is refused. Small classes whose docstring is the message; `pipelines/api/problems.py` maps them to HTTP."""
+"""What is refused. Small classes that have their message; `pipelines/api/problems.py` maps them to HTTP."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
 from pipelines.routing.basics.problems import Problem
 
 
 class Refused(Exception):
-    """This is refused."""
+    """`says` is the message, unless a better one is given."""
+
+    says: str | Promise = gettext_lazy("This is refused.")
 
     def __init__(self, detail: str = "") -> None:
-        self.detail = detail or (self.__doc__ or "").partition("\n")[0]
+        self.detail = detail or str(self.says)
         super().__init__(self.detail)
 
 
 class NotFound(Refused):
-    """Not found here."""
+    says = gettext_lazy("Not found here.")
 
 
 class Forbidden(Refused):
-    """You may not do this."""
+    says = gettext_lazy("You may not do this.")
 
 
 class Conflict(Refused):
-    """Something else happened first; look again.
+    """`by` and `at` name who was first, where somebody was."""
 
-    `by` and `at` name who was first, where somebody was."""
+    says = gettext_lazy("Something else happened first; look again.")
 
     def __init__(self, detail: str = "", *, by: str = "", at: datetime | None = None) -> None:
         super().__init__(detail)
@@ -35,7 +40,7 @@ class Conflict(Refused):
 
 
 class NotThisVisit(Conflict):
-    """The vote does not name the gate visit that is open now.
+    """The vote names another gate visit than the one that is open now.
 
     `visit` and `evidence`: id and evidence digest of that visit; empty where none is open."""
 

@@ -6,6 +6,7 @@ import uuid
 from functools import partial
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from ninja import Router
 
 from pipelines import access, engine
@@ -45,14 +46,18 @@ def decide(
     the vote names: the problem has the open one as `visit` and `evidence`."""
     found = access.get_task(request.auth, owner, project, line, task)
     if not access.can(request.auth, "decide", found.project):
-        raise Forbidden("This token may not decide gates.")
+        raise Forbidden(_("This token may not decide gates."))
     user = person_of(request.auth)
     if gate not in parsed(found.pinned).gates_by_key and not found.gate_visits.filter(gate=gate).exists():
-        raise NotFound(f"The line has no gate “{gate}”.")
+        raise NotFound(_("The line has no gate “%(gate)s”.") % {"gate": gate})
     if payload.action not in ACTIONS:
-        raise Invalid.at("action", f"“{payload.action}” is no action.", f"Use one of {', '.join(ACTIONS)}.")
+        raise Invalid.at(
+            "action",
+            _("“%(action)s” is no action.") % {"action": payload.action},
+            _("Use one of %(actions)s.") % {"actions": ", ".join(ACTIONS)},
+        )
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
-        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+        raise Invalid.at("reason", _("A reason is needed."), _("Say why; it is stored and shown."))
     return answer_once(request, idempotency_key, partial(_vote, found, gate, payload, user))
 
 
@@ -104,10 +109,12 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
 def _another_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
     if len(open_visits) > 1:
         ids = ", ".join(str(visit.pk) for visit in open_visits)
-        return Conflict(f"Several branches wait at this gate. Name one as “visit”: {ids}.")
+        return Conflict(_("Several branches wait at this gate. Name one as “visit”: %(ids)s.") % {"ids": ids})
     [visit] = open_visits
     if payload.visit is None and payload.evidence is None:
-        detail = "This task was at this gate before. Look at what it shows now, then send “visit” with your decision."
+        detail = _(
+            "This task was at this gate before. Look at what it shows now, then send “visit” with your decision."
+        )
     else:
         detail = (
             "What you saw is not what is under review now. Look at what it shows now, then send its “visit”."
@@ -123,13 +130,13 @@ def _why_closed(task: Task, gate: str) -> Conflict:
         .first()
     )
     if last is None:
-        return Conflict(f"The task does not wait at this gate; it is {task.status}.")
+        return Conflict(_("The task does not wait at this gate; it is %(status)s.") % {"status": task.status})
     by = str(last.decided_by) if last.decided_by else ""
-    return Conflict(f"Already decided: {last.word}.", by=by, at=last.decided_at)
+    return Conflict(_("Already decided: %(word)s.") % {"word": last.word}, by=by, at=last.decided_at)
 
 
 def _uuid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise Invalid.at("visit", "This is no id of a gate visit.") from None
+        raise Invalid.at("visit", _("This is no id of a gate visit.")) from None

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import BaseModel
 
@@ -97,7 +98,7 @@ def analytics(
     found = line_of(request, owner, project, line)
     numbers = query.of_line(found, version)
     if numbers is None:
-        raise NotFound("This line has no such version.")
+        raise NotFound(_("This line has no such version."))
     return _plain(numbers)
 
 

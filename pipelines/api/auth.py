@@ -73,5 +73,5 @@ def person_of(who: Caller) -> User:
     if isinstance(who, User):
         return who
     if who.user is None:
-        raise Forbidden("A machine token can never do this; use a personal token.")
+        raise Forbidden(_("A machine token can never do this; use a personal token."))
     return who.user

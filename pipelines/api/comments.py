@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from ninja import Router, Status
 from pydantic import BaseModel, Field, StrictBool
 
@@ -101,11 +102,11 @@ def change(
     found = line_of(request, owner, project, line, "comment")
     user, now = person_of(request.auth), timezone.now()
     if (payload.text is None) == (payload.resolved is None):
-        raise Invalid.at("text", "or `resolved` is needed, and not both")
+        raise Invalid.at("text", _("or `resolved` is needed, and not both"))
     if payload.text is None:
         return comments.told(comments.resolve(found, comment, user, bool(payload.resolved), now))
     if payload.revision is None:
-        raise Invalid.at("revision", "is missing", "Say which revision was changed.")
+        raise Invalid.at("revision", _("is missing"), _("Say which revision was changed."))
     return comments.told(comments.edit(found, comment, user, payload.text, payload.revision, now))
 
 

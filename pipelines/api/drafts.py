@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import BaseModel, Field
 
@@ -141,7 +142,10 @@ def put(request: Request, owner: str, project: str, line: str, based_on: int | N
         if existing is None:
             return LineOut.of(publishing.create_line(found, line, _name(text) or line, text, user))
         if based_on is None:
-            raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
+            raise Conflict(
+                _("Say which draft this was based on: ?based_on=%(draft_number)s.")
+                % {"draft_number": existing.draft_number}
+            )
         return LineOut.of(publishing.save_draft(existing, text, user, based_on))
 
 

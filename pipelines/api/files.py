@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from ninja import File, Router
 from ninja.files import UploadedFile
 from pydantic import BaseModel
@@ -42,8 +43,10 @@ def upload(
     found = access.get_project(who, owner, project)
     access.require(who, "submit", found)
     if getattr(request, "too_large", ()):
-        raise Invalid.at("file", "is larger than an upload may be")
+        raise Invalid.at("file", _("is larger than an upload may be"))
     if file is None:
-        raise Invalid.at("file", "is required", "Send it as the field file of a form (multipart/form-data).")
+        raise Invalid.at(
+            "file", _("is required"), _("Send it as the field file of a form (multipart/form-data).")
+        )
     kept = storage.upload(found, file.name or "", file, str(actor_of(who)), timezone.now())  # type: ignore[arg-type]
     return 201, FileOut(**kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from ninja import Router, Status
 
 from pipelines import access
@@ -68,7 +69,7 @@ def duplicate(request: Request, owner: str, project: str, line: str, payload: Du
     found, by = line_of(request, owner, project, line), person_of(request.auth)
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
-        raise Invalid.at("project", "is no project in which you have the role Designer")
+        raise Invalid.at("project", _("is no project in which you have the role Designer"))
     return Status(201, LineOut.of(settings.duplicate(found, to, by=by)))
 
 
@@ -80,7 +81,7 @@ def document(
     found = line_of(request, owner, project, line)
     wanted = found.live if version is None else found.versions.filter(number=min(version, 2**31 - 1)).first()
     if wanted is None:
-        raise NotFound("This line has no such version.")
+        raise NotFound(_("This line has no such version."))
     return HttpResponse(
         native.dumps(as_published(wanted.document)), content_type="application/yaml; charset=utf-8"
     )

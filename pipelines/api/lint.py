@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import BaseModel
 
@@ -127,7 +128,7 @@ def posted(request: Request, owner: str, project: str) -> dict[str, Any]:
     found = project_of(request, owner, project)
     text = text_of(request)
     if len(text) > MAX_TEXT:
-        raise Invalid.at("", f"is longer than {MAX_TEXT} characters")
+        raise Invalid.at("", _("is longer than %(max_text)s characters") % {"max_text": MAX_TEXT})
     with turn(request.auth):
         return examined_text(text, found).to_dict()
 
@@ -137,5 +138,5 @@ def _of(line: Line, version: int | None) -> Examination:
         return publishing.check(line)
     wanted = line.versions.filter(number=min(max(version, 0), 2**31 - 1)).first()
     if wanted is None:
-        raise NotFound("This line has no such version.")
+        raise NotFound(_("This line has no such version."))
     return examined(wanted.document, line.project)

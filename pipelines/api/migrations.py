@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from ninja import Query, Router, Status
 from pydantic import BaseModel
 
@@ -231,21 +232,21 @@ def _target(line: Line, to: str) -> LineVersion | None:
     if to == "draft":
         return None
     if not (to.isascii() and to.isdigit() and len(to) < 10):
-        raise Invalid.at("to", "has to be the number of a version, or “draft”")
+        raise Invalid.at("to", _("has to be the number of a version, or “draft”"))
     return _version(line, int(to))
 
 
 def _version(line: Line, number: int) -> LineVersion:
     found = line.versions.filter(number=number).first() if 0 < number < 2**31 else None
     if found is None:
-        raise NotFound("This line has no such version.")
+        raise NotFound(_("This line has no such version."))
     return found
 
 
 def _migration(line: Line, migration: UUID) -> Migration:
     found = migrating.migrations_of(line).filter(pk=migration).first()
     if found is None:
-        raise NotFound("This line has no such migration.")
+        raise NotFound(_("This line has no such migration."))
     found.line = line
     return found
 
@@ -253,7 +254,7 @@ def _migration(line: Line, migration: UUID) -> Migration:
 def _pair(place: int, text: str) -> tuple[str, str]:
     old, colon, new = text.partition(":")
     if not (old and colon and new):
-        raise Invalid.at(f"map[{place}]", "has to be old:new", "For example map=build:compile.")
+        raise Invalid.at(f"map[{place}]", _("has to be old:new"), _("For example map=build:compile."))
     return old, new
 
 
@@ -263,5 +264,8 @@ def _numbers(line: Line, names: list[str] | None) -> list[int] | None:
     found = [access.number_of(line.project, name) for name in names]
     for place, number in enumerate(found):
         if number is None:
-            raise Invalid.at(f"tasks[{place}]", f"is not the number of a task, like WI-{line.project.key}-42")
+            raise Invalid.at(
+                f"tasks[{place}]",
+                _("is not the number of a task, like WI-%(project)s-42") % {"project": line.project.key},
+            )
     return [number for number in found if number is not None]

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from django.http import HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import Field
 
@@ -105,7 +106,11 @@ class Command(Generic[Payload]):
             raise Conflict(self.otherwise)
         if len(fitting) > 1:
             names = ", ".join(f"{position.token.pk} ({position.token.station})" for position in fitting)
-            raise Invalid.at("position", "is needed: several positions fit", f"Name one of {names}.")
+            raise Invalid.at(
+                "position",
+                _("is needed: several positions fit"),
+                _("Name one of %(names)s.") % {"names": names},
+            )
         return fitting[0]
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from pipelines.errors import Invalid
@@ -217,4 +218,6 @@ def text_of(request: HttpRequest) -> str:
     try:
         return request.body.decode()
     except UnicodeDecodeError as fault:
-        raise Invalid.at("", f"is not UTF-8 text from byte {fault.start} on") from fault
+        raise Invalid.at(
+            "", _("is not UTF-8 text from byte %(start)s on") % {"start": fault.start}
+        ) from fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import BaseModel
 
@@ -72,7 +73,7 @@ def start_form(request: Request, owner: str, project: str, line: str) -> StartFo
     """The inputs of the live version. What is filled in is sent as `inputs` of a new task."""
     found = line_of(request, owner, project, line, "submit")
     if found.live is None:
-        raise Conflict("This line has no published version yet; publish it first.")
+        raise Conflict(_("This line has no published version yet; publish it first."))
     inputs = versions.parsed(found.live).inputs
     fields = fields_of(inputs, None, reach=Reach(found.project.owner_id, found.project_id, found.pk))
     usual = {field.input.key: field.default for field in fields if field.default is not None}

@@ -6,6 +6,7 @@ from functools import partial
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from ninja import Router
 
 from pipelines import access, engine
@@ -44,7 +45,7 @@ def start(
 
 def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     if line.live is None:
-        raise Conflict("This line has no published version yet; publish it first.")
+        raise Conflict(_("This line has no published version yet; publish it first."))
     owner, project = line.project.owner.key, line.project.key
     task = engine.submit(
         line.live,
@@ -152,10 +153,14 @@ def _retry(who: Caller, found: Task, payload: RetryIn) -> TaskOut:
     if payload.station:
         waiting = [token for token in waiting if token.station == payload.station]
     if not waiting:
-        raise Conflict("Nothing is stuck, blocked or held there.")
+        raise Conflict(_("Nothing is stuck, blocked or held there."))
     if len(waiting) > 1:
         places = ", ".join(token.station for token in waiting)
-        raise Invalid.at("station", "is needed: several positions wait", f"Name one of {places}.")
+        raise Invalid.at(
+            "station",
+            _("is needed: several positions wait"),
+            _("Name one of %(places)s.") % {"places": places},
+        )
     [token] = waiting
     engine.retry(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
     found.refresh_from_db()
@@ -167,7 +172,7 @@ def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | No
     try:
         return access.find_task(who, owner, project, name) if name else None
     except NotFound:
-        raise InputError([Problem("follows", "is no task of this project")]) from None
+        raise InputError([Problem("follows", _("is no task of this project"))]) from None
 
 
 def _task(request: Request, owner: str, project: str, line: str, task: str, action: str = "view") -> Task:

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Sum
+from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -87,7 +88,9 @@ def write(
         if pk is not None and (known := Comment.objects.filter(pk=pk).first()):
             return _again(known, line, user)
         if line.comments.filter(deleted_at=None).count() >= MOST:
-            raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
+            raise Conflict(
+                _("This line has %(most)s comments. Delete some that are settled.") % {"most": MOST}
+            )
         thread = _thread(line, parent) if parent else None
         place = (thread.kind, thread.key) if thread else _place(kind, key)
         row = Comment.objects.create(
@@ -112,7 +115,7 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
     with transaction.atomic():
         row = _own(line, pk, user)
         if row.revision != revision and row.text != said:
-            raise Conflict("This comment was changed meanwhile; look again.")
+            raise Conflict(_("This comment was changed meanwhile; look again."))
         if row.text != said:
             row.text, row.edited_at = said, now
             _keep(row, "text", "edited_at")
@@ -127,7 +130,7 @@ def resolve(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: datetime
         row = _found(line, pk, user)
         if row.parent_id is not None:
             raise Invalid.at(
-                "resolved", "is of a thread, not of an answer", "Resolve the comment it answers."
+                "resolved", _("is of a thread, not of an answer"), _("Resolve the comment it answers.")
             )
         if (row.resolved_at is not None) != resolved:
             row.resolved_at, row.resolved_by = (now, user) if resolved else (None, None)
@@ -163,7 +166,7 @@ def moved(line: Line, renamed: Iterable[tuple[str, str, str]], there: Collection
 
 def _again(known: Comment, line: Line, user: User) -> Comment:
     if known.line_id != line.pk or known.author_id != user.pk:
-        raise Conflict("This id is taken; choose another.")
+        raise Conflict(_("This id is taken; choose another."))
     return known
 
 
@@ -172,25 +175,29 @@ def _thread(line: Line, pk: uuid.UUID) -> Comment:
     if row is None:
         raise NotFound
     if row.parent_id is not None:
-        raise Invalid.at("parent", "is an answer itself", "Answer the comment that began the thread.")
+        raise Invalid.at("parent", _("is an answer itself"), _("Answer the comment that began the thread."))
     if row.resolved_at is not None:
-        raise Conflict("This thread is resolved; reopen it to answer.")
+        raise Conflict(_("This thread is resolved; reopen it to answer."))
     return row
 
 
 def _place(kind: str, key: str) -> tuple[str, str]:
     """Whether the part is there is not asked: the draft of who writes may be ahead of the stored one."""
     if kind not in Comment.Kind.values:
-        raise Invalid.at("kind", f"has to be one of {', '.join(Comment.Kind.values)}")
+        raise Invalid.at(
+            "kind", _("has to be one of %(values)s") % {"values": ", ".join(Comment.Kind.values)}
+        )
     if (kind == Comment.Kind.LINE) != (key == ""):
-        raise Invalid.at("key", "is for a part", "A comment on the line has none; any other names its part.")
+        raise Invalid.at(
+            "key", _("is for a part"), _("A comment on the line has none; any other names its part.")
+        )
     return kind, payload.text(key, "key", LONGEST_KEY)
 
 
 def _said(text: str) -> str:
     said = payload.text(text, "text", LONGEST).strip()
     if not said:
-        raise Invalid.at("text", "says nothing", "Write what you want to say.")
+        raise Invalid.at("text", _("says nothing"), _("Write what you want to say."))
     return said
 
 
@@ -205,7 +212,7 @@ def _found(line: Line, pk: uuid.UUID, user: User) -> Comment:
 def _own(line: Line, pk: uuid.UUID, user: User) -> Comment:
     row = _found(line, pk, user)
     if row.author_id != user.pk:
-        raise Forbidden("This is somebody else's comment: only who wrote it changes or deletes it.")
+        raise Forbidden(_("This is somebody else's comment: only who wrote it changes or deletes it."))
     return row
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from pipelines.errors import Invalid, NotFound
 from pipelines.formats.changes import DocumentChange, changes
 from pipelines.formats.overlay import Overlay, overlay
@@ -47,7 +49,7 @@ def named(line: Line, name: str) -> Side:
         plain = name.isascii() and name.isdigit() and len(name) < 9
         version = line.versions.filter(number=int(name)).first() if plain else None
     if version is None:
-        raise NotFound("This line has no such version.")
+        raise NotFound(_("This line has no such version."))
     document = as_published(version.document)
     same = document == version.document
     return Side(str(version.number), version.digest if same else digest(document), document)
@@ -58,7 +60,7 @@ def put_aside(line: Line, name: str) -> LineEvent:
     plain = name.isascii() and name.isdigit() and len(name) < 19
     found = line.record.filter(pk=int(name), draft__isnull=False).first() if plain else None
     if found is None:
-        raise NotFound("This line has no such draft.")
+        raise NotFound(_("This line has no such draft."))
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
@@ -59,7 +60,9 @@ def save(
     save again and again)."""
     number, wanted = based_on, document
     if text and not says(native.loads(text), document):
-        raise Invalid.at("text", "does not say the same as the document", "Load the page again.")
+        raise Invalid.at(
+            "text", gettext("does not say the same as the document"), gettext("Load the page again.")
+        )
     for _ in range(TRIES - 1):
         try:
             return _stored(line, text or wanted, user, number, renamed)

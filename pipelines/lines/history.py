@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -15,7 +16,7 @@ NAME = 200
 
 
 class NothingToRestore(Conflict):
-    """The draft says just this already."""
+    says = gettext_lazy("The draft says just this already.")
 
 
 def restore(line: Line, source: str, user: User, based_on: int) -> Line:

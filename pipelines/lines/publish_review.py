@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import DatabaseError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -25,7 +27,7 @@ from pipelines.routing.basics.problems import Problem
 
 
 class StaleFindings(Conflict):
-    """What is found about this draft changed after the page was made: look at it again."""
+    says = gettext_lazy("What is found about this draft changed after the page was made: look at it again.")
 
 
 @dataclass(frozen=True)
@@ -154,12 +156,14 @@ def confirm(line: Line, said: Confirmed, user: User) -> Published:
 def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confirmed) -> None:
     """Raises Invalid."""
     problems = [
-        Problem("warnings", each.message, "Tick it, or put it right on the canvas.")
+        Problem("warnings", each.message, _("Tick it, or put it right on the canvas."))
         for each in warnings
         if warning_key(each) not in said.warnings
     ]
     problems += [
-        Problem("seen", "has changes of somebody else that you did not tick", "Look at them, and tick them.")
+        Problem(
+            "seen", _("has changes of somebody else that you did not tick"), _("Look at them, and tick them.")
+        )
         for each in seen
         if each.key not in said.seen
     ]
@@ -170,7 +174,7 @@ def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confi
 def _planned(stored: Line, said: Confirmed) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
     if not said.reason.strip():
-        raise Invalid.at("reason", "is missing or blank", "Say why; it is kept with the migration.")
+        raise Invalid.at("reason", _("is missing or blank"), _("Say why; it is kept with the migration."))
     payload.text(said.reason, "reason", migrating.REASON)
     migrating.check_idle(stored)
     impact = migrating.impact_of(stored, None, said.mapping)
@@ -178,7 +182,9 @@ def _planned(stored: Line, said: Confirmed) -> str | None:
         raise migrating.StaleImpact
     if impact.needs:
         raise Invalid(
-            Problem(f"mapping.{key}", "is gone, and tasks stand there", "Say at which station they go on.")
+            Problem(
+                f"mapping.{key}", _("is gone, and tasks stand there"), _("Say at which station they go on.")
+            )
             for key in impact.needs
         )
     return impact.plan if impact.tasks else None

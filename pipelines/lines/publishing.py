@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max
+from django.utils.translation import gettext, gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -58,7 +59,8 @@ __all__ = [
 class _Meanwhile(Conflict):
     def __init__(self, what: str, number: int, user: User | None, at: datetime | None) -> None:
         who = str(user) if user else ""
-        super().__init__(f"{what}{f' by {who}' if who else ''}.", by=who, at=at)
+        said = gettext("%(what)s by %(who)s.") % {"what": what, "who": who} if who else f"{what}."
+        super().__init__(said, by=who, at=at)
         self.number = number
 
 
@@ -67,7 +69,7 @@ class DraftConflict(_Meanwhile):
 
     def __init__(self, line: Line) -> None:
         number = line.draft_number
-        what = f"This line was changed meanwhile: draft {number}"
+        what = gettext("This line was changed meanwhile: draft %(number)s") % {"number": number}
         super().__init__(what, number, line.draft_by, line.draft_at)
 
 
@@ -75,16 +77,16 @@ class LiveConflict(_Meanwhile):
     """Another version was published meanwhile. `number` is the one that is live now."""
 
     def __init__(self, version: LineVersion) -> None:
-        what = f"Version {version.number} was published meanwhile"
+        what = gettext("Version %(number)s was published meanwhile") % {"number": version.number}
         super().__init__(what, version.number, version.published_by, version.published_at)
 
 
 class Archived(Conflict):
-    """It is archived. Restore it first."""
+    says = gettext_lazy("It is archived. Restore it first.")
 
 
 class NothingToPublish(Conflict):
-    """The draft says the same as the version that is live."""
+    says = gettext_lazy("The draft says the same as the version that is live.")
 
 
 class PublishRefused(Refused):
@@ -127,7 +129,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
     except ValidationError as fault:
         raise Invalid.at("key", str(slug.message)) from fault
     if not 0 < len(name.strip()) <= 200:
-        raise Invalid.at("name", "Give the line a name of at most 200 characters.")
+        raise Invalid.at("name", gettext("Give the line a name of at most 200 characters."))
     draft, text = _read(document)
     now = moment()
     try:
@@ -144,7 +146,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
                 created_at=now,
             )
     except IntegrityError as taken:
-        raise Conflict(f"This project has a line “{key}” already.") from taken
+        raise Conflict(gettext("This project has a line “%(key)s” already.") % {"key": key}) from taken
 
 
 def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_on: int) -> Line:
@@ -231,8 +233,11 @@ def _publishable(line: Line, user: User) -> routing.Line:
     running = executes(parsed)
     if running and not access.can(user, "execute", line.project):
         raise Forbidden(
-            f"Stations that run code or use secrets ({', '.join(running)}) need the "
-            "permission “execute”, which you do not have."
+            gettext(
+                "Stations that run code or use secrets (%(running)s) need the permission “execute”, "
+                "which you do not have."
+            )
+            % {"running": ", ".join(running)}
         )
     return parsed
 
@@ -286,7 +291,9 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.accept(draft)
     if not text and is_larger(draft, MAX_VALUES):
-        raise Invalid.at("", f"the document holds more than {MAX_VALUES} values")
+        raise Invalid.at(
+            "", gettext("the document holds more than %(max_values)s values") % {"max_values": MAX_VALUES}
+        )
     return draft, text
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -38,7 +40,9 @@ SHOWN_FAILURES = 5
 
 
 class DraftUnreadable(Conflict):
-    """The draft cannot be read as a line; nothing can be run against it. `problems` says why."""
+    """`problems` says why."""
+
+    says = gettext_lazy("The draft cannot be read as a line; nothing can be run against it.")
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         super().__init__()
@@ -85,7 +89,7 @@ def subject_of(line: Line, against: str | int = "") -> ScenarioSubject:
     else:
         version = line.versions.filter(number=_number(against)).first()
     if version is None:
-        raise NotFound("This line has no such version.")
+        raise NotFound(_("This line has no such version."))
     return ScenarioSubject(
         LIVE if version.pk == line.live_id else "", version.number, versions.parsed(version)
     )
@@ -110,7 +114,7 @@ def free_key(line: Line, name: str) -> str:
 def _number(against: str | int) -> int:
     text = str(against)
     if not (text.isascii() and text.isdigit() and len(text) < 9):
-        raise Invalid.at("against", "has to be draft, live, or the number of a version")
+        raise Invalid.at("against", _("has to be draft, live, or the number of a version"))
     return int(text)
 
 
@@ -132,7 +136,7 @@ def put(
     access.require(user, "design", line.project)
     script = read(document)
     if key and script.key != key:
-        raise Invalid.at("key", f"is not “{key}”", "Scenarios are known by their key.")
+        raise Invalid.at("key", _("is not “%(key)s”") % {"key": key}, _("Scenarios are known by their key."))
     return put_all(line, [script], user, now, source=source)[0]
 
 
@@ -176,7 +180,9 @@ def put_all(
             rows, update_conflicts=True, update_fields=fields, unique_fields=["line", "key"]
         )
         if line.scenarios.count() > MAX_SCENARIOS:
-            raise Conflict(f"A line keeps at most {MAX_SCENARIOS} scenarios.")
+            raise Conflict(
+                _("A line keeps at most %(max_scenarios)s scenarios.") % {"max_scenarios": MAX_SCENARIOS}
+            )
     return rows
 
 
@@ -185,7 +191,7 @@ def delete(line: Line, key: str, user: User) -> None:
     access.require(user, "design", line.project)
     # PostgreSQL takes no NUL, and no key holds one.
     if "\0" in key or not line.scenarios.filter(key=key).delete()[0]:
-        raise NotFound("This line has no such scenario.")
+        raise NotFound(_("This line has no such scenario."))
 
 
 def generate(
@@ -243,10 +249,10 @@ def run_against(
     """The same against what is given. Raises NotFound (a key), Refused."""
     rows = list(line.scenarios.order_by("key") if keys is None else line.scenarios.filter(key__in=keys))
     for key in set(keys or ()) - {row.key for row in rows}:
-        raise NotFound(f"This line has no scenario “{key}”.")
+        raise NotFound(_("This line has no scenario “%(key)s”.") % {"key": key})
     scripts = [read_scenario(row.document) for row in rows]
     if bounded and sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
-        raise Refused("These are too many steps for one request; use `manage.py run_scenarios`.")
+        raise Refused(_("These are too many steps for one request; use `manage.py run_scenarios`."))
     told = report(subject.parsed, scripts, f"{line.key} {subject.name}")
     if subject.mark:
         _keep(rows, told.results, subject, now)

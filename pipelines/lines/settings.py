@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from pipelines import access, audit
 from pipelines.errors import Conflict, Invalid
@@ -28,7 +29,9 @@ def rename(line: Line, name: str, *, by: User) -> None:
     access.require(by, "design", line.project)
     name = name.strip()
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
+        raise Invalid.at(
+            "name", _("Enter a name of at most %(longest_name)s characters.") % {"longest_name": LONGEST_NAME}
+        )
     with transaction.atomic():
         stored = _locked(line)
         if stored.draft.get("name") != name:
@@ -53,7 +56,7 @@ def _retitled(text: str, draft: dict[str, Any]) -> str:
     except DocumentError:
         says = {}
     if says != draft:
-        raise Conflict("Change the name in the text of the draft: it cannot be changed there from here.")
+        raise Conflict(_("Change the name in the text of the draft: it cannot be changed there from here."))
     return changed
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
 
 from pipelines import audit
 from pipelines.errors import Refused
@@ -23,7 +24,7 @@ _signer = Signer(salt="gateline.invitation")
 
 
 class InvitationRefused(Refused):
-    """This invitation was used, revoked, has expired, or was never one."""
+    says = gettext_lazy("This invitation was used, revoked, has expired, or was never one.")
 
 
 def invite(

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
 
 from pipelines import audit, engine
 from pipelines.errors import Conflict
@@ -15,11 +16,11 @@ from pipelines.people import accounts, members
 
 
 class NeedsHeir(Conflict):
-    """This person answers for agents. Choose a member who takes them over."""
+    says = gettext_lazy("This person answers for agents. Choose a member who takes them over.")
 
 
 class NoHeir(Conflict):
-    """Whoever takes over is another active member of the project."""
+    says = gettext_lazy("Whoever takes over is another active member of the project.")
 
 
 def agents_of(user: User, project: Project) -> QuerySet[Agent]:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
 from pipelines import audit
 from pipelines.errors import Conflict, NotFound
@@ -14,7 +15,7 @@ from pipelines.ports import observers
 
 
 class LastAdmin(Conflict):
-    """A project keeps at least one admin. Make somebody else an admin first."""
+    says = gettext_lazy("A project keeps at least one admin. Make somebody else an admin first.")
 
 
 @transaction.atomic

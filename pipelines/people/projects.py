@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pipelines import access, audit
 from pipelines.errors import Conflict, Forbidden, Invalid
@@ -21,7 +22,7 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
     the projects of this owner, or administer the installation. Raises Forbidden, Invalid (path `key`, `name`), Conflict
     (the key is taken)."""
     if not access.owners_to_create_in(by).filter(pk=owner.pk).exists():
-        raise Forbidden("A new project of this owner needs the role Admin in one of its projects.")
+        raise Forbidden(_("A new project of this owner needs the role Admin in one of its projects."))
     _check_key(key)
     name = _checked(name)
     runs = by.is_staff or Membership.objects.filter(user=by, project__owner=owner, execute=True).exists()
@@ -31,14 +32,16 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
             Membership.objects.create(project=project, user=by, roles=[Role.ADMIN], execute=runs)
             _record("project.created", project, by)
     except IntegrityError as taken:
-        raise Conflict(f"{owner.key} has a project “{key}” already.") from taken
+        raise Conflict(
+            _("%(owner)s has a project “%(key)s” already.") % {"owner": owner.key, "key": key}
+        ) from taken
     return project
 
 
 def create_owner(key: str, name: str, *, by: User) -> Owner:
     """A name space for projects, which administrators of the installation add. Raises Forbidden, Invalid, Conflict."""
     if not by.is_staff:
-        raise Forbidden("An administrator of the installation adds owners.")
+        raise Forbidden(_("An administrator of the installation adds owners."))
     _check_key(key)
     try:
         with transaction.atomic():
@@ -47,7 +50,7 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
                 "owner.created", by=by, at=timezone.now(), about=f"owner:{owner.pk}", name=owner.name
             )
     except IntegrityError as taken:
-        raise Conflict(f"There is an owner “{key}” already.") from taken
+        raise Conflict(_("There is an owner “%(key)s” already.") % {"key": key}) from taken
     return owner
 
 
@@ -109,7 +112,7 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
     access.require(by, "settings", project)
     owner = access.owners_to_create_in(by).filter(key=owner_key).first()
     if owner is None:
-        raise Invalid.at("owner", "is no owner in whose projects you have the role Admin")
+        raise Invalid.at("owner", _("is no owner in whose projects you have the role Admin"))
     try:
         with transaction.atomic():
             stored = _locked(project)
@@ -118,7 +121,9 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
             if was != owner.key:
                 _record("project.transferred", stored, by, before={"name": was}, after={"name": owner.key})
     except IntegrityError as taken:
-        raise Conflict(f"{owner.key} has a project “{project.key}” already.") from taken
+        raise Conflict(
+            _("%(owner)s has a project “%(project)s” already.") % {"owner": owner.key, "project": project.key}
+        ) from taken
     project.owner = owner
     return owner
 
@@ -142,5 +147,7 @@ def _check_key(key: str) -> None:
 def _checked(name: str) -> str:
     """Without the blanks around it."""
     if not 0 < len(name.strip()) <= LONGEST_NAME or "\x00" in name:
-        raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
+        raise Invalid.at(
+            "name", _("Enter a name of at most %(longest_name)s characters.") % {"longest_name": LONGEST_NAME}
+        )
     return name.strip()

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines import audit
@@ -68,7 +69,9 @@ def put(place: Place, name: str, value: str, *, kind: str, by: User, now: dateti
             )
         )
         if stored.kind != kind:
-            raise Conflict(f"{name} is a {stored.kind} here. Delete it first.")
+            raise Conflict(
+                _("%(name)s is a %(kind)s here. Delete it first.") % {"name": name, "kind": stored.kind}
+            )
         if not made:
             stored.content, stored.changed_at, stored.changed_by = content, now, by
             stored.save(update_fields=["content", "changed_at", "changed_by"])
@@ -127,13 +130,16 @@ def _check(name: str, value: str, kind: str) -> None:
     except ValidationError as fault:
         raise Invalid.at("name", str(value_name.message)) from fault
     if kind not in StoredValue.Kind.values:
-        raise Invalid.at("kind", "is secret or variable")
+        raise Invalid.at("kind", _("is secret or variable"))
     if not value or "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
-        raise Invalid.at("value", "Enter a value without NUL or half characters.")
+        raise Invalid.at("value", _("Enter a value without NUL or half characters."))
     if kind == SECRET and len(value) < SHORTEST_SECRET:
         raise Invalid.at(
             "value",
-            f"Use at least {SHORTEST_SECRET} characters: a shorter secret cannot be hidden reliably in logs.",
+            _(
+                "Use at least %(shortest_secret)s characters: a shorter secret cannot be hidden reliably in logs."
+            )
+            % {"shortest_secret": SHORTEST_SECRET},
         )
     if len(value.encode()) > LONGEST:
-        raise Invalid.at("value", f"A value has at most {LONGEST} bytes.")
+        raise Invalid.at("value", _("A value has at most %(longest)s bytes.") % {"longest": LONGEST})

@@ -7,6 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from pipelines.engine.core.agent_capacity import wake
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.transaction import run
@@ -41,7 +43,7 @@ def _register(project: Project, key: str, values: Mapping[str, Any], actor: Acto
         project=project, key=key, defaults={**values, "created_at": now()}
     )
     if not made:
-        raise Conflict("There is an agent with this key already.")
+        raise Conflict(_("There is an agent with this key already."))
     audit(agent, actor, "added", **{name: _said(getattr(agent, name)) for name in FIELDS})
     _tell_owner(agent, actor)
     wake(project.pk, key)

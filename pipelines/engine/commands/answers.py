@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
+from django.utils.translation import gettext as _
+
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
@@ -33,15 +35,19 @@ def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offer
     if found is None or person_of(found.task.project_id, answer.user) is None:
         raise NotFound()
     if not roles.may_answer(found.task.project_id, found.role, answer.user):
-        raise Forbidden(f"This is for {found.role}.")
+        raise Forbidden(_("This is for %(role)s.") % {"role": found.role})
     if answer.word not in offered:
-        raise Invalid.at("word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(words)}.")
+        raise Invalid.at(
+            "word",
+            _("“%(word)s” is not offered here") % {"word": answer.word},
+            _("Use one of %(words)s.") % {"words": ", ".join(words)},
+        )
     if not answer.reason:
-        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+        raise Invalid.at("reason", _("A reason is needed."), _("Say why; it is stored and shown."))
     return found
 
 
 def refuse_second(found: Escalation | Deadlock) -> None:
     """Raises Conflict where it was resolved already."""
     if found.resolved_at is not None:
-        raise Conflict("This was resolved already.", by=str(found.resolved_by or ""), at=found.resolved_at)
+        raise Conflict(_("This was resolved already."), by=str(found.resolved_by or ""), at=found.resolved_at)

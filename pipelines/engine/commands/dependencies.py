@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from django.db import connection
+from django.utils.translation import gettext
 
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
@@ -27,14 +28,16 @@ ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'),
 def named(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
     """The tasks of the project with these names, `WI-app-7`. Raises Invalid with the place."""
     if len(names) > MOST:
-        raise Invalid.at(path, f"are more than {MOST}")
+        raise Invalid.at(path, gettext("are more than %(most)s") % {"most": MOST})
     found = []
     for index, name in enumerate(dict.fromkeys(names)):
         start, _, number = name.rpartition("-")
         known = start == f"WI-{project.key}" and number.isascii() and number.isdigit() and len(number) < 19
         task = Task.objects.filter(project=project, number=int(number)).first() if known else None
         if task is None:
-            raise Invalid.at(f"{path}[{index}]", f"there is no task {name[:80]} in this project")
+            raise Invalid.at(
+                f"{path}[{index}]", gettext("there is no task %(name)s in this project") % {"name": name[:80]}
+            )
         found.append(task)
     return found
 
@@ -48,7 +51,7 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
         raise NotFound()
     others = named(task.project, names)
     if any(other.pk == task.pk for other in others):
-        raise Invalid.at("depends_on", "a task cannot wait for itself")
+        raise Invalid.at("depends_on", gettext("a task cannot wait for itself"))
     return run(partial(_depend, task, others, actor))
 
 
@@ -58,7 +61,7 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *found)
     task = batch.tasks[task.pk]
     if task.status in ENDED:
-        raise Conflict("This task has already ended.", at=task.ended_at)
+        raise Conflict(gettext("This task has already ended."), at=task.ended_at)
     # As they are under the lock: one that was read before may be completed by now, and would tell nobody any more.
     begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
     deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])

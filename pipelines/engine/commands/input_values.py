@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
@@ -20,7 +22,7 @@ from pipelines.routing.document.operators import compile_pattern
 from pipelines.routing.document.work.references import NAME
 
 LONGEST = 100_000
-NO_SECRET = "has to be the name of a secret that is stored for this line, such as API_TOKEN"
+NO_SECRET = gettext_lazy("has to be the name of a secret that is stored for this line, such as API_TOKEN")
 PATH, REVISION = 4096, 250
 MIB = 1024 * 1024
 # Of git: https://host/…, ssh://user@host/… or user@host:path.
@@ -36,60 +38,68 @@ def fault_of(field: Input, value: Any) -> str:
     except Malformed as fault:
         return fault.message
     if isinstance(value, str) and len(value) > LONGEST:
-        return f"is longer than {LONGEST} characters"
+        return _("is longer than %(most)s characters") % {"most": LONGEST}
     return CHECKS[field.type](field, value)
 
 
 def _text(field: Input, value: Any) -> str:
     if not isinstance(value, str):
-        return "has to be a text"
+        return _("has to be a text")
     if field.minimum is not None and len(value) < field.minimum:
-        return f"has to have at least {field.minimum} characters"
+        return _("has to have at least %(least)s characters") % {"least": field.minimum}
     if field.maximum is not None and len(value) > field.maximum:
-        return f"may have at most {field.maximum} characters"
+        return _("may have at most %(most)s characters") % {"most": field.maximum}
     if field.pattern and not compile_pattern(field.pattern).fullmatch(value):
-        return f"has to match {field.pattern}"
+        return _("has to match %(pattern)s") % {"pattern": field.pattern}
     return ""
 
 
 def _number(field: Input, value: Any) -> str:
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
-        return "has to be a number"
+        return _("has to be a number")
     if field.minimum is not None and value < field.minimum:
-        return f"has to be {field.minimum} or more"
+        return _("has to be %(least)s or more") % {"least": field.minimum}
     if field.maximum is not None and value > field.maximum:
-        return f"has to be {field.maximum} or less"
+        return _("has to be %(most)s or less") % {"most": field.maximum}
     return ""
 
 
 def _yes_no(field: Input, value: Any) -> str:
-    return "" if isinstance(value, bool) else "has to be yes or no: true or false"
+    return "" if isinstance(value, bool) else _("has to be yes or no: true or false")
 
 
 def _choice(field: Input, value: Any) -> str:
-    return "" if value in field.choices else "has to be one of: " + ", ".join(field.choices)
+    return (
+        ""
+        if value in field.choices
+        else _("has to be one of: %(choices)s") % {"choices": ", ".join(field.choices)}
+    )
 
 
 def _date(field: Input, value: Any) -> str:
     try:
         # Python also reads 20260101 and 2026-W01-1.
-        return "" if date.fromisoformat(value).isoformat() == value else "has to be a date like 2026-12-31"
+        return "" if date.fromisoformat(value).isoformat() == value else _("has to be a date like 2026-12-31")
     except (TypeError, ValueError):
-        return "has to be a date like 2026-12-31"
+        return _("has to be a date like 2026-12-31")
 
 
 def _repository(field: Input, value: Any) -> str:
     """A folder that workers may read, or an https or ssh address. Which hosts may be reached is checked where they
     are reached (house §5)."""
     if not isinstance(value, str):
-        return "has to be the address or folder of a repository"
+        return _("has to be the address or folder of a repository")
     if value.strip() != value or value.startswith("-") or not value.isprintable() or len(value) > PATH:
-        return "is not the address or folder of a repository"
+        return _("is not the address or folder of a repository")
     if value.startswith("/"):
-        return "" if _readable(value) else f"is not in a folder that the worker may read: {_roots()}"
+        return (
+            ""
+            if _readable(value)
+            else _("is not in a folder that the worker may read: %(roots)s") % {"roots": _roots()}
+        )
     if ADDRESS.match(value):
         return ""
-    return f"has to be an https or ssh address, or a folder below {_roots()}"
+    return _("has to be an https or ssh address, or a folder below %(roots)s") % {"roots": _roots()}
 
 
 def _readable(folder: str) -> bool:
@@ -99,35 +109,37 @@ def _readable(folder: str) -> bool:
 
 
 def _roots() -> str:
-    return ", ".join(map(str, settings.REPOSITORY_ROOTS)) or "none is listed (GATELINE_REPOSITORY_ROOTS)"
+    return ", ".join(map(str, settings.REPOSITORY_ROOTS)) or _("none is listed (GATELINE_REPOSITORY_ROOTS)")
 
 
 def _revision(field: Input, value: Any) -> str:
     """What git takes for the name of a branch or tag, or a commit; never an option or an expression."""
     named = isinstance(value, str) and len(value) <= REVISION and REVISIONS.match(value)
-    return "" if named and ".." not in value else "has to be a branch, a tag or a commit"
+    return "" if named and ".." not in value else _("has to be a branch, a tag or a commit")
 
 
 def _file(field: Input, value: Any) -> str:
     """`{name, digest}` of an uploaded file; its size may be there, and is not believed (`size_fault`)."""
     stored = isinstance(value, dict) and {"name", "digest"} <= set(value) <= {"name", "digest", "size"}
     if not stored or not _is_name(value["name"]) or not DIGEST.match(str(value["digest"])):
-        return "has to be an uploaded file: {name, digest}"
+        return _("has to be an uploaded file: {name, digest}")
     if field.accept and not value["name"].lower().endswith(field.accept):
-        return "has to be a file of the type " + ", ".join(field.accept)
+        return _("has to be a file of the type %(types)s") % {"types": ", ".join(field.accept)}
     return ""
 
 
 def size_fault(field: Input, size: int) -> str:
     """What is wrong with the measured size of a file, or ""."""
     too_large = field.maximum is not None and size > field.maximum * MIB
-    return f"is larger than {field.maximum} MiB" if too_large else ""
+    return _("is larger than %(most)s MiB") % {"most": field.maximum} if too_large else ""
 
 
 def content_fault(field: Input, name: str, content: str) -> str:
     """What is wrong with what the first bytes of a file say, where the field takes only some types, or ""."""
     ending = belies(name, content) if field.accept else ""
-    return f"is called {ending}, but its content is of another type" if ending else ""
+    if not ending:
+        return ""
+    return _("is called %(ending)s, but its content is of another type") % {"ending": ending}
 
 
 def _is_name(name: Any) -> bool:
@@ -136,7 +148,7 @@ def _is_name(name: Any) -> bool:
 
 def _secret(field: Input, value: Any) -> str:
     """The name of a stored secret, never the secret: what is none is not repeated in the answer."""
-    return "" if isinstance(value, str) and NAME.match(value) else NO_SECRET
+    return "" if isinstance(value, str) and NAME.match(value) else str(NO_SECRET)
 
 
 CHECKS: dict[str, Callable[[Input, Any], str]] = {

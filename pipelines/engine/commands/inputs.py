@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 
 from pipelines.engine.commands.input_values import NO_SECRET, content_fault, fault_of, size_fault
 from pipelines.engine.core.errors import InputError
@@ -37,7 +38,7 @@ def fill(
         if value is None or value == "":
             value = default_of(field, known)
         if value is None:
-            problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
+            problems += [Problem(f"{at}.{field.key}", _("is required"), field.help)] if field.required else []
             continue
         fault = fault_of(field, value) or unknown_secret(field, value, known)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
@@ -60,7 +61,7 @@ def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
 
 
 def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:
-    return NO_SECRET if field.type == "secret" and value not in known else ""
+    return str(NO_SECRET) if field.type == "secret" and value not in known else ""
 
 
 def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: int, at: str) -> list[Problem]:
@@ -79,7 +80,7 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
     problems = []
     for key, field in files.items():
         name, digest = filled[key]["name"], filled[key]["digest"]
-        fault = "is no file that was uploaded to this project"
+        fault = _("is no file that was uploaded to this project")
         if upload := measured.get(digest):
             filled[key] = {"name": name, "digest": digest, "size": upload.blob.size}
             fault = size_fault(field, upload.blob.size) or content_fault(field, name, upload.content)
@@ -135,9 +136,9 @@ def moment(text: str, at: str = "due_at") -> datetime | None:
     except ValueError:
         found = None
     if found is None:
-        raise InputError([Problem(at, "has to be a time like 2026-12-31T17:00")])
+        raise InputError([Problem(at, _("has to be a time like 2026-12-31T17:00"))])
     return timezone.make_aware(found) if timezone.is_naive(found) else found
 
 
 def _unknown(at: str, key: Any) -> Problem:
-    return Problem(f"{at}.{key}", "is not an input of this line", "Remove it.")
+    return Problem(f"{at}.{key}", _("is not an input of this line"), _("Remove it."))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from django.utils.translation import gettext as _
+
 from pipelines.engine.commands.inputs import expired
 from pipelines.engine.commands.submit import begin, numbered
 from pipelines.engine.core import payload
@@ -40,10 +42,14 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     if old is None:
         raise NotFound()
     if old.status not in ENDED:
-        raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
+        raise Conflict(
+            _("%(old)s has not ended yet. Retry the station in the task itself.") % {"old": old.name}
+        )
     gone = expired(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
-        raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
+        raise Conflict(
+            _("%(gone)s has expired. Start a new task and upload it again.") % {"gone": ", ".join(gone)}
+        )
     last = _last_visit(old, station)
     station = last.station
     new = Task(
@@ -79,8 +85,8 @@ def _last_visit(old: Task, station: str) -> Job:
     if not station and visits:
         return next(iter(visits.values()))
     if station not in visits:
-        why = "is not a station that this task visited outside a fork"
-        raise Invalid.at("station", why, f"Name one of {', '.join(visits)}.")
+        why = _("is not a station that this task visited outside a fork")
+        raise Invalid.at("station", why, _("Name one of %(visits)s.") % {"visits": ", ".join(visits)})
     return visits[station]
 
 
@@ -93,7 +99,7 @@ def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Tas
     )
     other = open_one.select_related("project").first()
     if other is not None:
-        raise Conflict(f"{other.name} already retries this task from there.")
+        raise Conflict(_("%(other)s already retries this task from there.") % {"other": other.name})
     batch = begin(task, station, actor, trigger="retry", follows=new.followed_name, reason=reason)
     batch.flush()
     return batch.tasks[task.pk]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from django.utils.translation import gettext as _
 
 from pipelines.engine.commands import fence
 from pipelines.engine.core import payload
@@ -98,14 +99,14 @@ def _check(each: Report) -> Checked | ReportResult:
 
 def _in_range(each: Report) -> None:
     if not 0 < each.job_id < 2**63:
-        raise Invalid.at("job", "not the number of a job")
+        raise Invalid.at("job", _("not the number of a job"))
     if not 0 < each.attempt < 2**31:
-        raise Invalid.at("attempt", "not the number of an attempt")
+        raise Invalid.at("attempt", _("not the number of an attempt"))
 
 
 def _exit_code(outcome: Outcome) -> None:
     if outcome.exit_code is not None and abs(outcome.exit_code) >= 2**31:
-        raise Invalid.at("outcome.exit_code", "is no exit code")
+        raise Invalid.at("outcome.exit_code", _("is no exit code"))
 
 
 def _record(batch: Batch, member: Checked) -> ReportResult:

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from pipelines.engine.commands import manual_actions
 from pipelines.engine.commands.answers import RoleAnswer, asked, refuse_second
 from pipelines.engine.commands.reconsider import reconsider
@@ -41,9 +43,13 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
     Raises NotFound, Invalid (path `trigger` or `reason`), Conflict (it has ended)."""
     trigger, reason = payload.text(trigger, "trigger").strip(), payload.text(reason, "reason").strip()
     if not trigger or len(trigger) > LONGEST:
-        raise Invalid.at("trigger", f"has 1 to {LONGEST} characters", "Say in a word what it is about.")
+        raise Invalid.at(
+            "trigger",
+            _("has 1 to %(longest)s characters") % {"longest": LONGEST},
+            _("Say in a word what it is about."),
+        )
     if not reason:
-        raise Invalid.at("reason", "A reason is needed.", "Say what is wrong; it is stored and shown.")
+        raise Invalid.at("reason", _("A reason is needed."), _("Say what is wrong; it is stored and shown."))
     return run(partial(_escalate, task_id, user, trigger, reason))
 
 
@@ -70,7 +76,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     known = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
     found = asked(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
     if answer.route and answer.word not in ROUTED:
-        raise Invalid.at("route", "is not asked for here", "Leave it out.")
+        raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
     batch = Batch.of_tasks(found.task_id)
     task = batch.tasks[found.task_id]
     found = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
@@ -87,7 +93,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
 def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -> None:
     token = held_by(batch, found)
     if answer.word in ("retry", "route") and token is None:
-        raise Invalid.at("word", "it holds no station", "Let it go on, or cancel the task.")
+        raise Invalid.at("word", _("it holds no station"), _("Let it go on, or cancel the task."))
     target = _target(task, token, answer.route) if token and answer.word == "route" else ""
     chosen = _chosen(token, answer) if answer.word == "choose" else {}
     escalations.close(
@@ -138,9 +144,11 @@ def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
     """What the chosen branch says under the keys that are contradicted."""
     said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
     if not said:
-        raise Invalid.at("word", "nothing is contradicted here", "Let it go on, or cancel the task.")
+        raise Invalid.at("word", _("nothing is contradicted here"), _("Let it go on, or cancel the task."))
     if answer.route not in said:
-        raise Invalid.at("route", "has to name a branch", f"Use one of: {', '.join(said)}.")
+        raise Invalid.at(
+            "route", _("has to name a branch"), _("Use one of: %(said)s.") % {"said": ", ".join(said)}
+        )
     return said[answer.route]
 
 
@@ -148,7 +156,11 @@ def _target(task: Task, token: Token, route: str) -> str:
     open_ways = ways(versions.by_id(task.pinned_id), token.station)
     if route not in open_ways:
         known = ", ".join(open_ways) or "none from here"
-        raise Invalid.at("route", "leads to no station where rules allow it", f"Use one of: {known}.")
+        raise Invalid.at(
+            "route",
+            _("leads to no station where rules allow it"),
+            _("Use one of: %(known)s.") % {"known": known},
+        )
     return route
 
 
@@ -162,5 +174,5 @@ def _decide_again(
     turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
     situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
     if said(again(turn.judged_by, situation)).get("decision") == "escalate":
-        raise Conflict("The same would be escalated again: run the station again, send it on, or cancel.")
+        raise Conflict(_("The same would be escalated again: run the station again, send it on, or cancel."))
     effects.apply(turn, settle(turn, situation))

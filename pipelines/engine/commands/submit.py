@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
@@ -117,12 +118,12 @@ def _problems(
             "holds a character that cannot be stored",
             "Remove NUL and half characters.",
         ),
-        ("description", _storable(description), "holds a character that cannot be stored", ""),
-        ("labels", all(map(_storable, labels)), "hold a character that cannot be stored", ""),
+        ("description", _storable(description), _("holds a character that cannot be stored"), ""),
+        ("labels", all(map(_storable, labels)), _("hold a character that cannot be stored"), ""),
         (
             "due_at",
             due_at is None or EARLIEST <= due_at < LATEST,
-            "is not between the years 1970 and 9000",
+            _("is not between the years 1970 and 9000"),
             "",
         ),
     )
@@ -134,10 +135,12 @@ def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
     if follows is None:
         return []
     if follows.project_id != version.line.project_id:
-        return [Problem("follows", "is a task of another project")]
+        return [Problem("follows", _("is a task of another project"))]
     if follows.status not in ENDED:
-        said = f"{follows.name} has not ended yet"
-        return [Problem("follows", said, "Follow up what has ended; until then go on with the task itself.")]
+        said = _("%(task)s has not ended yet") % {"task": follows.name}
+        return [
+            Problem("follows", said, _("Follow up what has ended; until then go on with the task itself."))
+        ]
     return []
 
 
@@ -194,5 +197,5 @@ def numbered(blank: Task) -> Task:
     task = Task.objects.create(**values)
     open_lines = Line.objects.filter(pk=task.line_id, archived_at=None, project__archived_at=None)
     if not open_lines.exists():
-        raise Conflict("This line is archived and takes no tasks. Restore it first.")
+        raise Conflict(_("This line is archived and takes no tasks. Restore it first."))
     return task

@@ -7,6 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from pipelines.engine.commands.inputs import fault_of, known_secrets, unknown_secret
 from pipelines.engine.commands.reconsider import once_more
 from pipelines.engine.core import payload
@@ -35,7 +38,7 @@ def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -
 def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> Task:
     batch, task, token = _held(token_id, token_version)
     if not waits_for_it(token):
-        raise Conflict(CHANGED)
+        raise Conflict(str(CHANGED))
     turn, situation = _once_more(batch, task, token, user, "handoff")
     found = faults(document, turn.judged_by.handoff_schema(token.station))
     if found:
@@ -69,11 +72,11 @@ def supply(token_id: int, *, user: User, token_version: int, given: Mapping[str,
 def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]) -> Task:
     batch, task, token = _held(token_id, token_version)
     if not given:
-        raise Invalid.at("", "Fill in at least one field.")
+        raise Invalid.at("", _("Fill in at least one field."))
     turn, situation = _once_more(batch, task, token, user, "metadata")
     fields = {field.key: field for field in metadata(turn.judged_by, token)}
     if not fields.keys() >= given.keys():
-        raise Conflict(CHANGED)
+        raise Conflict(str(CHANGED))
     known = known_secrets(fields.values(), Reach.of(task))
     found = [
         Problem(
@@ -107,7 +110,7 @@ def metadata(line: Line, token: Token) -> tuple[Input, ...]:
     return tuple(replace(known.get(name) or Input(name, "text", label=name), required=True) for name in names)
 
 
-CHANGED = "This task changed after you opened the page; look again."
+CHANGED = gettext_lazy("This task changed after you opened the page; look again.")
 
 
 def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
@@ -118,7 +121,7 @@ def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
     batch = Batch.of_tasks(task_id)
     token = batch.tokens.get(token_id)
     if token is None or token.version != token_version or not token.wait.get("missing"):
-        raise Conflict(CHANGED)
+        raise Conflict(str(CHANGED))
     return batch, batch.tasks[task_id], token
 
 

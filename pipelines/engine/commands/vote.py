@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
@@ -79,7 +81,10 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     person, policy = _may_say(visit, said)
     token = _still_shown(batch, visit, said)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
-        raise Conflict(f"This was sent back {policy.max_rounds} times already; approve or reject it.")
+        raise Conflict(
+            _("This was sent back %(max_rounds)s times already; approve or reject it.")
+            % {"max_rounds": policy.max_rounds}
+        )
     alone = said.word == Word.APPROVE and decides_alone(person, task, visit, policy)
     cast = _cast(
         batch, task, visit, said, person.to_dict() | {"self_approved": True} if alone else person.to_dict()
@@ -112,16 +117,22 @@ def _may_say(visit: GateVisit, said: VoteRequest) -> tuple[EntitledPerson, Appro
 def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:
     offers = gate.offers if gate else OFFERS
     if said.word not in offers:
-        raise Invalid.at("word", f"“{said.word}” is not offered here", f"Use one of {', '.join(offers)}.")
+        raise Invalid.at(
+            "word",
+            _("“%(word)s” is not offered here") % {"word": said.word},
+            _("Use one of %(offers)s.") % {"offers": ", ".join(offers)},
+        )
     payload.text(said.reason, "reason")
     if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
-        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+        raise Invalid.at("reason", _("A reason is needed."), _("Say why; it is stored and shown."))
     chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
     if said.word == Word.REJECT and chooses:
         if said.route not in ("fail", "rework") and said.route not in line.stations_by_key:
-            raise Invalid.at("route", "has to be fail, rework or a station", "Say where the task goes then.")
+            raise Invalid.at(
+                "route", _("has to be fail, rework or a station"), _("Say where the task goes then.")
+            )
     elif said.route:
-        raise Invalid.at("route", "is not asked for here", "Leave it out.")
+        raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
 
 
 def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
@@ -135,15 +146,19 @@ def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
         or token.version != visit.token_version
         or (said.token_version, said.evidence_digest) != shown
     ):
-        raise Conflict("What you saw is not what is under review now; look again.")
+        raise Conflict(_("What you saw is not what is under review now; look again."))
     if visit.votes.filter(user=said.user).exists():
-        raise Conflict("You have voted here already.", by=str(said.user))
+        raise Conflict(_("You have voted here already."), by=str(said.user))
     return token
 
 
 def _too_late(visit: GateVisit) -> Conflict:
     by = str(visit.decided_by) if visit.decided_by else ""
-    what = f"{by or 'Somebody'} said “{visit.word}” here first." if visit.word else "This review was closed."
+    what = (
+        _("%(who)s said “%(word)s” here first.") % {"who": by or _("Somebody"), "word": visit.word}
+        if visit.word
+        else _("This review was closed.")
+    )
     return Conflict(what, by=by, at=visit.decided_at)
 
 

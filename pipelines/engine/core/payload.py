@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from pipelines.engine.core.errors import Invalid
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
@@ -25,9 +27,13 @@ def accept(value: Any, path: str = "") -> str:
         raise Invalid.at(fault.path, fault.message) from fault
     except ValueError as fault:
         # Python refuses to write a number of more than 4,300 digits.
-        raise Invalid.at(path, "holds a number that is too long") from fault
+        raise Invalid.at(path, _("holds a number that is too long")) from fault
     if len(text) > SIZE:
-        raise Invalid.at(path, f"larger than {SIZE >> 20} MiB", "Hand large data over as an artifact.")
+        raise Invalid.at(
+            path,
+            _("larger than %(size)s MiB") % {"size": SIZE >> 20},
+            _("Hand large data over as an artifact."),
+        )
     return _sha(text)
 
 
@@ -35,7 +41,7 @@ def text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
     """Words of a person, as they were said. Raises `Invalid`: what cannot be stored, or is too long."""
     accept(value, path)
     if len(value) > longest:
-        raise Invalid.at(path, f"is longer than {longest} characters")
+        raise Invalid.at(path, _("is longer than %(longest)s characters") % {"longest": longest})
     return value
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext
 
 from pipelines.engine.core.errors import Forbidden, NotFound
 from pipelines.models import GateVisit, Group, Membership, Role, Task, User, Vote
@@ -114,7 +115,7 @@ def entitled(user: User, visit: GateVisit, policy: Approval) -> EntitledPerson:
         raise NotFound()
     why = barred(person, visit.task, visit, policy)
     if why or not meets_any(person, policy.who):
-        raise Forbidden(why or "This gate does not ask you to review.")
+        raise Forbidden(why or gettext("This gate does not ask you to review."))
     return person
 
 

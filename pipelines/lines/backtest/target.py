@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Line
 from pipelines.queries import versions
@@ -28,7 +30,7 @@ def target_of(line: Line, wanted: str = "draft") -> BacktestTarget:
         return of_document(line.draft, "draft")
     found = line.live if wanted == "live" else _numbered(line, wanted)
     if found is None:
-        raise NotFound("This line has no such version.")
+        raise NotFound(_("This line has no such version."))
     return BacktestTarget(str(found.number), versions.parsed(found))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Refused
 from pipelines.lines.dry_run.actors import Cast
@@ -14,11 +15,11 @@ from pipelines.queries.branches import waits_at_join
 
 
 class CannotHappen(Refused):
-    """This cannot happen here."""
+    says = gettext_lazy("This cannot happen here.")
 
 
 class NotPlayable(Refused):
-    """No rehearsal can play this, whatever the line does."""
+    says = gettext_lazy("No rehearsal can play this, whatever the line does.")
 
 
 @dataclass

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from pipelines import access, engine
 from pipelines.engine import MigrateResult
@@ -26,7 +28,7 @@ Result = MigrationEntry.Result
 
 
 class StaleImpact(Conflict):
-    """The running tasks changed after this impact was shown; look at it again."""
+    says = gettext_lazy("The running tasks changed after this impact was shown; look at it again.")
 
 
 def migrate(
@@ -115,15 +117,15 @@ def counts_of(migration: Migration) -> dict[str, int]:
 def _check_undo(migration: Migration) -> None:
     before = Migration.objects.filter(undoes=migration).select_related("by").first()
     if before:
-        raise Conflict("This migration was undone already.", by=str(before.by or ""), at=before.at)
+        raise Conflict(_("This migration was undone already."), by=str(before.by or ""), at=before.at)
     if migration.undoes_id:
-        raise Conflict("An undo is not undone; migrate the tasks again.")
+        raise Conflict(_("An undo is not undone; migrate the tasks again."))
 
 
 def _check_reason(reason: str) -> None:
     payload.text(reason, "reason", REASON)
     if not reason.strip():
-        raise Invalid.at("reason", "is missing or blank", "Say why; it is kept with the migration.")
+        raise Invalid.at("reason", _("is missing or blank"), _("Say why; it is kept with the migration."))
 
 
 def _locked(line: Line) -> None:
@@ -137,7 +139,10 @@ def check_idle(line: Line) -> None:
     running = Migration.objects.filter(line=line, finished_at=None).select_related("by").first()
     if running:
         raise Conflict(
-            f"Another migration of this line is not finished: {running.pk}. If it was cut short, continue it.",
+            _(
+                "Another migration of this line is not finished: %(running)s. If it was cut short, continue it."
+            )
+            % {"running": running.pk},
             by=str(running.by or ""),
             at=running.at,
         )
@@ -146,18 +151,23 @@ def check_idle(line: Line) -> None:
 def _check(found: Impact, user: User) -> None:
     to = found.to
     if to is None or to.line_id != found.line.pk:
-        raise Invalid.at("to", "is not a published version of this line", "Publish the draft first.")
+        raise Invalid.at("to", _("is not a published version of this line"), _("Publish the draft first."))
     if found.needs:
         raise Invalid(
             Problem(
                 f"mapping.{key}",
-                f"the station is gone in version {to.number}; {n} {'task stands' if n == 1 else 'tasks stand'} there",
-                "Say at which station they go on.",
+                ngettext(
+                    "the station is gone in version %(version)s; %(n)s task stands there",
+                    "the station is gone in version %(version)s; %(n)s tasks stand there",
+                    n,
+                )
+                % {"version": to.number, "n": n},
+                _("Say at which station they go on."),
             )
             for key, n in found.needs.items()
         )
     if not found.tasks:
-        raise Conflict(f"No running task is left to migrate to version {to.number}.")
+        raise Conflict(_("No running task is left to migrate to version %(number)s.") % {"number": to.number})
     _may_execute(user, found.line, to, {each.task.pinned for each in found.tasks})
 
 
@@ -173,8 +183,11 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
     if fresh and not access.can(user, "execute", of.project):
         names = ", ".join(dict.fromkeys(fresh))
         raise Forbidden(
-            f"Stations that run code or use secrets ({names}) need the "
-            "permission “execute”, which you do not have."
+            _(
+                "Stations that run code or use secrets (%(names)s) need the permission “execute”, "
+                "which you do not have."
+            )
+            % {"names": names}
         )
 
 

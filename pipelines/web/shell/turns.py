@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db import connection
+from django.utils.translation import gettext_lazy
 
 from pipelines.access import Who
 from pipelines.errors import Refused
@@ -31,7 +32,7 @@ WINDOW = 120.0
 
 
 class TooMuch(Refused):
-    """You have asked for much at once. Wait until it is done, then try again."""
+    says = gettext_lazy("You have asked for much at once. Wait until it is done, then try again.")
 
     def __init__(self, detail: str, seconds: float) -> None:
         super().__init__(detail)
