@@ -91,6 +91,8 @@ def configure(*, level: str, as_json: bool) -> None:
                 "httpcore": {"level": "WARNING"},
                 "openai": {"level": "WARNING"},
                 "django.channels.server": {"level": "WARNING"},
+                # At DEBUG it would tell all that a page was drawn from: links of invitations, values of variables.
+                "django.template": {"level": "INFO"},
             },
         }
     )
