@@ -23,6 +23,7 @@ from reviews.mail.notification import notification_mail
 from reviews.mail.review_mail import compose
 from reviews.models import Digest, Mail, Notice, Notification, Posted
 from reviews.notifications.reading import with_words
+from reviews.notifications.recipients import members_at
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
@@ -86,7 +87,13 @@ def send(mail_id: int) -> None:
     waiting = Mail.objects.select_related(
         "visit__task__project", "visit__job", "visit__token", "visit__asked_by__pinned"
     )
-    _send(waiting, mail_id, compose)
+    _send(waiting, mail_id, _review_mail)
+
+
+def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
+    """None where its reader asked for it themselves, and is no member any more."""
+    there = (mail.visit.task.project_id, mail.address.lower())
+    return None if mail.chosen and not members_at([there]) else compose(mail)
 
 
 def tell(notice_id: int) -> None:

@@ -55,12 +55,13 @@ def _asked(heard: Heard) -> Iterable[tuple[int, Mail]]:
 
 
 def _chosen(written: Sequence[Written]) -> Iterable[tuple[Recipient, Mail]]:
-    """Who wants a mail of every review gets one where the gate does not name them, too."""
+    """Who wants a mail of every review gets one where the gate does not name them, too. Reminders: whom it names."""
     for kind, event, recipient in written:
         if kind is review.KIND and recipient.mail(kind.key, kind.mail) == MailChoice.NOW:
             visit, _colon, overdue = event.about.partition(":")
-            which = Mail.Kind.OVERDUE if overdue else Mail.Kind.ASKED
-            yield recipient, _mail(uuid.UUID(visit), recipient.address, which, event.at, chosen=True)
+            if not overdue:
+                mail = _mail(uuid.UUID(visit), recipient.address, Mail.Kind.ASKED, event.at, chosen=True)
+                yield recipient, mail
 
 
 def _mail(visit: uuid.UUID, address: str, kind: Mail.Kind, at: datetime, *, chosen: bool = False) -> Mail:
@@ -76,11 +77,15 @@ def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
     if not closings:
         return
     told = Mail.objects.filter(visit_id__in=closings, kind__in=[Mail.Kind.ASKED, Mail.Kind.OVERDUE])
-    told = told.exclude(state=Posted.State.SKIPPED).order_by("visit_id", "address").distinct()
-    for visit_id, address, project_id in told.values_list("visit_id", "address", "visit__task__project_id"):
+    # Whom the gate names comes first, and stays named whatever else they chose.
+    told = told.exclude(state=Posted.State.SKIPPED).order_by("visit_id", "address", "chosen")
+    rows = told.distinct("visit_id", "address")
+    for visit_id, address, project_id, chosen in rows.values_list(
+        "visit_id", "address", "visit__task__project_id", "chosen"
+    ):
         closing = closings[visit_id]
         if not (isinstance(closing, GateDecided) and closing.decided_by_email == address):
-            yield project_id, _mail(visit_id, address, Mail.Kind.CLOSED, closing.at)
+            yield project_id, _mail(visit_id, address, Mail.Kind.CLOSED, closing.at, chosen=chosen)
 
 
 def _put(

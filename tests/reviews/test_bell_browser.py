@@ -32,6 +32,7 @@ def test_the_bell_counts_as_it_happens_and_leads_there(
     behind.get_by_role("button", name="Mark as read: “One”").click()
     expect(behind.get_by_text("“One”")).to_have_count(0)
     expect(bell).to_contain_text("1")
-    behind.get_by_role("link", name="“Two” waits for your review").click()
+    with page.expect_response("**fragment=count**"):
+        behind.get_by_role("link", name="“Two” waits for your review").click()
     page.wait_for_url(f"**/inbox/{world.visit(second).pk}/")
     expect(page.get_by_role("button", name="Notifications")).not_to_contain_text("1")

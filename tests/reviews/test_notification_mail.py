@@ -202,6 +202,36 @@ def test_who_wants_every_review_by_mail_gets_the_mail_of_the_gate(world: World, 
     assert "Add login" in mailbox.received[0][1]["Subject"]
 
 
+def test_a_mail_that_a_member_chose_ends_with_the_membership(world: World, mailbox: Mailbox) -> None:
+    choose(world.reviewer, "review", MailChoice.NOW, quiet_from=0, quiet_until=23)
+    task = world.start(world.line(**gated(notify=[])), title="Add login")
+    world.report(task)
+    Membership.objects.filter(user=world.reviewer).delete()
+    world.vote(task, by=world.admin)
+    asked, closed = Mail.objects.order_by("pk")
+    for row in (asked, closed):
+        send(row.pk)
+        row.refresh_from_db()
+    assert (mailbox.received, asked.state, closed.state) == ([], Posted.State.SKIPPED, Posted.State.SKIPPED)
+
+
+def test_the_link_of_a_mail_leads_there_without_the_bell(
+    world: World, mailbox: Mailbox, signed_in: As
+) -> None:
+    choose(world.viewer, "roles", MailChoice.NOW, bell=False)
+    changed(world, NIGHT, Role.OPERATOR)
+    row = Notification.objects.get(user=world.viewer)
+    answer = signed_in(world.viewer).get(reverse("notification", args=[row.pk]))
+    row.refresh_from_db()
+    assert (answer.status_code, row.read_at is None) == (302, False)
+
+
+def test_what_is_no_number_of_a_notification_is_not_found(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    for which in ("x", "9" * 5000):
+        assert client.post(reverse("notifications-read"), {"notification": which}).status_code == 404
+
+
 # The digest
 
 

@@ -116,7 +116,7 @@ def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
 def test_who_takes_an_agent_over_is_told(world: World) -> None:
     Agent.objects.create(project=world.project, key="coder", owner=world.operator, created_at=timezone.now())
     leaving.leave(world.project, world.operator, heir=world.designer, by=world.admin, now=timezone.now())
-    assert told(world.designer) == ["You answer for the agent coder now."]
+    assert told(world.designer) == ["You now own the agent coder."]
 
 
 def test_who_invited_is_told_that_somebody_joined(world: World) -> None:
@@ -124,7 +124,7 @@ def test_who_invited_is_told_that_somebody_joined(world: World) -> None:
         world.project, [], roles=[Role.VIEWER], execute=False, groups=(), by=world.admin, now=timezone.now()
     )
     invitations.accept(made, world.stranger, timezone.now())
-    assert told(world.admin) == [f"{world.stranger} joined {world.project.name} by your invitation."]
+    assert told(world.admin) == [f"{world.stranger} accepted your invitation to {world.project.name}."]
 
 
 def test_a_member_is_told_of_roles_that_somebody_else_changed(world: World) -> None:
