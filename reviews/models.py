@@ -165,6 +165,11 @@ class Notification(Posted):
                 name="notification_for_digest",
             ),
             models.Index(fields=["created_at"], name="notification_by_age"),
+            models.Index(
+                fields=["about"],
+                condition=Q(kind="review", read_at__isnull=True),
+                name="notification_of_review",
+            ),
         ]
 
     def __str__(self) -> str:

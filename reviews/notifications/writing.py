@@ -109,7 +109,7 @@ def settle(batch: Sequence[Consequence]) -> None:
     over = [(str(each.visit_id), each.at) for each in batch if isinstance(each, GateDecided | GateClosed)]
     if over:
         about = Q(about__in=[name for visit, _at in over for name in (visit, f"{visit}:overdue")])
-        unread = Notification.objects.filter(about, kind="review", read_at=None)
+        unread = Notification.objects.filter(about, kind="review", read_at__isnull=True)
         people = set(unread.values_list("user_id", flat=True))
         if people:
             unread.update(read_at=over[0][1])
