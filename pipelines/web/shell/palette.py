@@ -3,7 +3,7 @@ Each is offered to those only who may see or do it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -24,7 +24,7 @@ from pipelines.web.shell.page import SignedIn, signed_in
 FOUND = 8
 MEMBERSHIPS = 100
 """Read to find FOUND people: each may be a member of several projects."""
-NAMES = ("user__first_name", "user__last_name", "user__username", "user__email")
+NAMES = ("user__first_name", "user__last_name", "user__username")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,13 @@ def _keys(project: Project, last: str) -> list[str]:
 
 def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[PaletteOption]:
     """People of one's projects: an admin of theirs goes to their page, anybody else to the list of members."""
-    named = reduce(and_, (_is_named(word) for word in words.split()))
+    mine = Membership.objects.filter(user=user, roles__contains=[Role.ADMIN])
+    administered = set(mine.values_list("project_id", flat=True))
+    named = reduce(and_, (_is_named(word, administered) for word in words.split()))
     members = Membership.objects.filter(named, project__in=projects, user__is_active=True)
     rows = list(
         members.select_related("user", "project__owner").order_by("user__username", "pk")[:MEMBERSHIPS]
     )
-    mine = Membership.objects.filter(user=user, roles__contains=[Role.ADMIN]).values_list(
-        "project_id", flat=True
-    )
-    administered = set(mine) if rows else set()
     people: dict[int, list[Membership]] = {}
     for row in rows:
         people.setdefault(row.user_id, []).append(row)
@@ -107,8 +105,9 @@ def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[Pal
         yield PaletteOption(str(member.user), address, "actor-person", names)
 
 
-def _is_named(word: str) -> Q:
-    found = Q()
+def _is_named(word: str, administered: Collection[int]) -> Q:
+    """By a name; by the address, which only admins see, in the projects that one administers."""
+    found = Q(user__email__icontains=word, project__in=administered)
     for field in NAMES:
         found |= Q(**{f"{field}__icontains": word})
     return found
