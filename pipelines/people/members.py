@@ -45,7 +45,8 @@ def change(
         found.roles, found.execute = list(roles), execute
         found.save(update_fields=["roles", "execute"])
         _record("member.changed", found, by, now, before=before, after=after)
-        _tell(found, by, now, before=was)
+        if set(was) != set(roles):
+            _tell(found, by, now, before=was)
     return found
 
 
@@ -74,7 +75,8 @@ def put(
     found.roles, found.execute = list(roles), execute
     found.save(update_fields=["roles", "execute"])
     _record("member.changed", found, by, now, before=before, after=given)
-    _tell(found, by, now, before=was)
+    if set(was) != set(roles):
+        _tell(found, by, now, before=was)
     return found
 
 
