@@ -19,12 +19,13 @@ SIGNATURES: Final = (
     ("zip", 0, b"PK\x03\x04"),
     ("zip", 0, b"PK\x05\x06"),
     ("gzip", 0, b"\x1f\x8b"),
-    ("bzip2", 0, b"BZh"),
+    *(("bzip2", 0, b"BZh%d1AY" % size) for size in range(1, 10)),
     ("xz", 0, b"\xfd7zXZ\x00"),
     ("zstd", 0, b"\x28\xb5\x2f\xfd"),
     ("7z", 0, b"7z\xbc\xaf\x27\x1c"),
     ("tar", 257, b"ustar"),
     ("sqlite", 0, b"SQLite format 3\x00"),
+    ("ole", 0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
 )
 UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _ENDINGS: Final = {
@@ -41,11 +42,13 @@ _ENDINGS: Final = {
     "7z": "7z",
     "tar": "tar",
     "sqlite": "sqlite sqlite3",
-    TEXT: "txt text log md rst csv tsv json jsonl yaml yml toml ini cfg conf xml html htm svg css js ts tsx py rb go "
+    TEXT: "txt text log md rst csv tsv json jsonl yaml yml toml ini cfg conf xml html htm svg css js tsx py rb go "
     "rs java c h cpp sh sql diff patch",
 }
 HOLDS: Final = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
 """What a file with this ending holds; of others nobody knows."""
+LOCKED: Final = frozenset(("docx", "xlsx", "pptx"))
+"""With a password these are no archives but what the programs before kept their files in."""
 
 
 def content_of(lead: bytes) -> str:
@@ -59,5 +62,7 @@ def content_of(lead: bytes) -> str:
 def belies(name: str, content: str) -> str:
     """The ending that says something else than the content (`content_of`; "" is unknown), or ""."""
     ending = name.lower().rpartition(".")[2]
+    if content == "ole" and ending in LOCKED:
+        return ""
     expected = HOLDS.get(ending, content)
     return f".{ending}" if content and content != expected else ""
