@@ -116,7 +116,7 @@ def _another_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
             "This task was at this gate before. Look at what it shows now, then send “visit” with your decision."
         )
     else:
-        detail = (
+        detail = _(
             "What you saw is not what is under review now. Look at what it shows now, then send its “visit”."
         )
     return NotThisVisit(detail, visit=str(visit.pk), evidence=visit.evidence_digest)

@@ -143,8 +143,8 @@ def put(request: Request, owner: str, project: str, line: str, based_on: int | N
             return LineOut.of(publishing.create_line(found, line, _name(text) or line, text, user))
         if based_on is None:
             raise Conflict(
-                _("Say which draft this was based on: ?based_on=%(draft_number)s.")
-                % {"draft_number": existing.draft_number}
+                _("Say which draft this was based on: ?based_on=%(draft)s.")
+                % {"draft": existing.draft_number}
             )
         return LineOut.of(publishing.save_draft(existing, text, user, based_on))
 

@@ -128,7 +128,7 @@ def posted(request: Request, owner: str, project: str) -> dict[str, Any]:
     found = project_of(request, owner, project)
     text = text_of(request)
     if len(text) > MAX_TEXT:
-        raise Invalid.at("", _("is longer than %(max_text)s characters") % {"max_text": MAX_TEXT})
+        raise Invalid.at("", _("is longer than %(most)s characters") % {"most": MAX_TEXT})
     with turn(request.auth):
         return examined_text(text, found).to_dict()
 

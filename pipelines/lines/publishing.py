@@ -234,10 +234,10 @@ def _publishable(line: Line, user: User) -> routing.Line:
     if running and not access.can(user, "execute", line.project):
         raise Forbidden(
             gettext(
-                "Stations that run code or use secrets (%(running)s) need the permission “execute”, "
+                "Stations that run code or use secrets (%(stations)s) need the permission “execute”, "
                 "which you do not have."
             )
-            % {"running": ", ".join(running)}
+            % {"stations": ", ".join(running)}
         )
     return parsed
 
@@ -291,9 +291,7 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.accept(draft)
     if not text and is_larger(draft, MAX_VALUES):
-        raise Invalid.at(
-            "", gettext("the document holds more than %(max_values)s values") % {"max_values": MAX_VALUES}
-        )
+        raise Invalid.at("", gettext("the document holds more than %(most)s values") % {"most": MAX_VALUES})
     return draft, text
 
 

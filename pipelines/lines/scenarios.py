@@ -180,9 +180,7 @@ def put_all(
             rows, update_conflicts=True, update_fields=fields, unique_fields=["line", "key"]
         )
         if line.scenarios.count() > MAX_SCENARIOS:
-            raise Conflict(
-                _("A line keeps at most %(max_scenarios)s scenarios.") % {"max_scenarios": MAX_SCENARIOS}
-            )
+            raise Conflict(_("A line keeps at most %(most)s scenarios.") % {"most": MAX_SCENARIOS})
     return rows
 
 

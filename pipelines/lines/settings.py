@@ -29,9 +29,7 @@ def rename(line: Line, name: str, *, by: User) -> None:
     access.require(by, "design", line.project)
     name = name.strip()
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise Invalid.at(
-            "name", _("Enter a name of at most %(longest_name)s characters.") % {"longest_name": LONGEST_NAME}
-        )
+        raise Invalid.at("name", _("Enter a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
     with transaction.atomic():
         stored = _locked(line)
         if stored.draft.get("name") != name:

@@ -147,7 +147,5 @@ def _check_key(key: str) -> None:
 def _checked(name: str) -> str:
     """Without the blanks around it."""
     if not 0 < len(name.strip()) <= LONGEST_NAME or "\x00" in name:
-        raise Invalid.at(
-            "name", _("Enter a name of at most %(longest_name)s characters.") % {"longest_name": LONGEST_NAME}
-        )
+        raise Invalid.at("name", _("Enter a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
     return name.strip()

@@ -136,10 +136,8 @@ def _check(name: str, value: str, kind: str) -> None:
     if kind == SECRET and len(value) < SHORTEST_SECRET:
         raise Invalid.at(
             "value",
-            _(
-                "Use at least %(shortest_secret)s characters: a shorter secret cannot be hidden reliably in logs."
-            )
-            % {"shortest_secret": SHORTEST_SECRET},
+            _("Use at least %(least)s characters: a shorter secret cannot be hidden reliably in logs.")
+            % {"least": SHORTEST_SECRET},
         )
     if len(value.encode()) > LONGEST:
-        raise Invalid.at("value", _("A value has at most %(longest)s bytes.") % {"longest": LONGEST})
+        raise Invalid.at("value", _("A value has at most %(most)s bytes.") % {"most": LONGEST})

@@ -60,7 +60,7 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
         raise Invalid.at(
             "kind",
             _("“%(kind)s” is no kind.") % {"kind": kind},
-            _("Use one of %(by_key)s.") % {"by_key": ", ".join(BY_KEY)},
+            _("Use one of %(kinds)s.") % {"kinds": ", ".join(BY_KEY)},
         )
     return [_out(found) for found in narrowed(needs(Mine(user, token)), kind, project)]
 

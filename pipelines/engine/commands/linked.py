@@ -48,7 +48,7 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     gone = expired(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
         raise Conflict(
-            _("%(gone)s has expired. Start a new task and upload it again.") % {"gone": ", ".join(gone)}
+            _("%(files)s has expired. Start a new task and upload it again.") % {"files": ", ".join(gone)}
         )
     last = _last_visit(old, station)
     station = last.station

@@ -147,7 +147,7 @@ def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
         raise Invalid.at("word", _("nothing is contradicted here"), _("Let it go on, or cancel the task."))
     if answer.route not in said:
         raise Invalid.at(
-            "route", _("has to name a branch"), _("Use one of: %(said)s.") % {"said": ", ".join(said)}
+            "route", _("has to name a branch"), _("Use one of: %(branches)s.") % {"branches": ", ".join(said)}
         )
     return said[answer.route]
 
@@ -155,7 +155,7 @@ def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
 def _target(task: Task, token: Token, route: str) -> str:
     open_ways = ways(versions.by_id(task.pinned_id), token.station)
     if route not in open_ways:
-        known = ", ".join(open_ways) or "none from here"
+        known = ", ".join(open_ways) or _("none from here")
         raise Invalid.at(
             "route",
             _("leads to no station where rules allow it"),

@@ -101,22 +101,37 @@ def _problems(
     """What is wrong with the fields that every task has."""
     named = "-" if title is None else title
     checks = (
-        ("title", bool(named.strip()), "is required", "Say in one line what this is about."),
+        ("title", bool(named.strip()), _("is required"), _("Say in one line what this is about.")),
         (
             "title",
             len(named) <= forms.TITLE,
-            f"is longer than {forms.TITLE} characters",
-            "Put the rest into the description.",
+            _("is longer than %(most)s characters") % {"most": forms.TITLE},
+            _("Put the rest into the description."),
         ),
-        ("description", len(description) <= DESCRIPTION, f"is longer than {DESCRIPTION} characters", ""),
-        ("priority", priority in Priority.values, "has to be one of: " + ", ".join(Priority.values), ""),
-        ("labels", len(labels) <= LABELS, f"are more than {LABELS}", ""),
-        ("labels", all(0 < len(each) <= LABEL for each in labels), f"have 1 to {LABEL} characters each", ""),
+        (
+            "description",
+            len(description) <= DESCRIPTION,
+            _("is longer than %(most)s characters") % {"most": DESCRIPTION},
+            "",
+        ),
+        (
+            "priority",
+            priority in Priority.values,
+            _("has to be one of: %(choices)s") % {"choices": ", ".join(Priority.values)},
+            "",
+        ),
+        ("labels", len(labels) <= LABELS, _("are more than %(most)s") % {"most": LABELS}, ""),
+        (
+            "labels",
+            all(0 < len(each) <= LABEL for each in labels),
+            _("have 1 to %(most)s characters each") % {"most": LABEL},
+            "",
+        ),
         (
             "title",
             _storable(named),
-            "holds a character that cannot be stored",
-            "Remove NUL and half characters.",
+            _("holds a character that cannot be stored"),
+            _("Remove NUL and half characters."),
         ),
         ("description", _storable(description), _("holds a character that cannot be stored"), ""),
         ("labels", all(map(_storable, labels)), _("hold a character that cannot be stored"), ""),

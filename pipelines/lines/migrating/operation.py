@@ -140,9 +140,9 @@ def check_idle(line: Line) -> None:
     if running:
         raise Conflict(
             _(
-                "Another migration of this line is not finished: %(running)s. If it was cut short, continue it."
+                "Another migration of this line is not finished: %(migration)s. If it was cut short, continue it."
             )
-            % {"running": running.pk},
+            % {"migration": running.pk},
             by=str(running.by or ""),
             at=running.at,
         )
@@ -184,10 +184,10 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         names = ", ".join(dict.fromkeys(fresh))
         raise Forbidden(
             _(
-                "Stations that run code or use secrets (%(names)s) need the permission “execute”, "
+                "Stations that run code or use secrets (%(stations)s) need the permission “execute”, "
                 "which you do not have."
             )
-            % {"names": names}
+            % {"stations": names}
         )
 
 
