@@ -61,7 +61,7 @@ class SettingsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         said = self.cleaned_data
         if said.get("quiet") and said.get("quiet_from") == said.get("quiet_until"):
-            self.add_error("quiet_until", _("Choose another hour: this would be no time at all."))
+            self.add_error("quiet_until", _("Quiet hours have to start and end at different times."))
         return said
 
     def save(self) -> None:

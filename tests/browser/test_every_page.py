@@ -187,3 +187,4 @@ def test_the_pages_one_meets_first_are_accessible_and_fit(
 ) -> None:
     first = frozenset(("home", "task", "project-settings", "task-new-release"))
     assert _walk(new_context, sign_in, place, tmp_path, "390", "dark", first) == {}
+    assert {path.stem for path in tmp_path.glob("*/*.png")} == first

@@ -66,7 +66,7 @@ def test_the_inbox_is_narrowed_by_line_and_keeps_it(world: World, signed_in: As)
     assert "Translate invoices" in text(part) and "Raise the limit" not in text(part)
     assert part.headers["HX-Replace-Url"] == f"{reverse('needs-me')}?line=words&since={EARLIER}"
     assert f"?kind=gate&amp;line=words&amp;since={EARLIER}" in text(part)
-    assert shows(client, reverse("needs-me"), "No item fits", line="words", since=LATER, fragment="list")
+    assert shows(client, reverse("needs-me"), "No items match", line="words", since=LATER, fragment="list")
     world.vote(other, by=world.reviewer)
     done = {"tab": "done", "line": "words", "fragment": "list"}
     assert shows(client, reverse("inbox"), "?tab=done&amp;line=words", **done)

@@ -18,7 +18,7 @@ from pipelines.web.account import provider, sign_in
 
 # Where the pages of second factors are in the shell.
 HERE: dict[str, Any] = {
-    "section": "settings",
+    "section": "account",
     "breadcrumb": [
         {"label": gettext_lazy("Personal settings"), "url": reverse_lazy("account")},
         {"label": gettext_lazy("Second factor")},

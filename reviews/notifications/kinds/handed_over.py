@@ -26,7 +26,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 
 def says(row: Notification) -> Said:
     return Said(
-        _("You answer for the agent %(agent)s now.") % {"agent": row.data["name"]},
+        _("You now own the agent %(agent)s.") % {"agent": row.data["name"]},
         ("project-agent", row.project.owner.key, row.project.key, row.data["agent"]),
         _("Open the agent"),
     )

@@ -23,7 +23,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 def says(row: Notification) -> Said:
     words = {"who": row.data["name"], "project": row.project.name or row.project.key}
     return Said(
-        _("%(who)s joined %(project)s by your invitation.") % words,
+        _("%(who)s accepted your invitation to %(project)s.") % words,
         ("project-settings", row.project.owner.key, row.project.key),
         _("See the members"),
     )

@@ -60,7 +60,7 @@ def says(row: Notification) -> Said:
 KIND = NotificationKind(
     "review",
     gettext_lazy("Reviews"),
-    gettext_lazy("A task waits for your decision, or the time for it is over."),
+    gettext_lazy("A task waits for your decision, or your decision is overdue."),
     "gate",
     MailChoice.NAMED,
     told,

@@ -16,7 +16,7 @@ from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
 
-# What frees a task that is on hold for one of these is told to somebody else, or comes by itself.
+# A task that is on hold for one of these: somebody else is told, somebody held it, or other tasks have to end.
 OTHERS = ["escalation", "paused_by", "depends_on"]
 ASKS = Q(status__in=[Status.BLOCKED, Status.STUCK]) | (Q(status=Status.HELD) & ~Q(wait__has_any_keys=OTHERS))
 SENTENCES = {
