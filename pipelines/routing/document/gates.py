@@ -235,7 +235,7 @@ class Gate:
     on_reject: str | None = declared(Route(ON_REJECT, "route", label=_("After a rejection")))
     due: DuePolicy | None = declared(One(DUE))
     notify: tuple[str, ...] = declared(
-        Texts(label=_("Also tell"), help=_("Mail addresses, one per line."), rows=2)
+        Texts(label=_("Also tell"), help=_("E-mail addresses, one per line."), rows=2)
     )
     extra: Mapping[str, Any] = declared(extra())
 
