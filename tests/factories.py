@@ -219,7 +219,8 @@ class World:
         version = Token.objects.get(pk=job.token_id).version if job.kind == "manual" else None
         said = dict(outcome) if outcome is not None else {"result": "success"}
         by = f"person:{self.operator.pk}" if job.kind == "manual" else f"worker:{self.worker.pk}"
-        values = {"by": by, "token_version": version, **more}
+        observed = by if by.startswith("worker:") else ""
+        values = {"by": by, "token_version": version, "observed_by": observed, **more}
         return engine.Report(job.pk, job.attempt, job.lease_key, said, **values)
 
     def report(

@@ -80,7 +80,7 @@ REFUSED = [
         {"exit_code": 0, "outputs": {}},
         "outputs: unknown key; known are result, verdict, exit_code, eval, failure_type, "
         "summary, comment, feedback, reason, handoff, output, output_error, signals, blockers, "
-        "artifacts, usage, git",
+        "artifacts, usage, git, facts",
     ),
     ({"exit_code": 0, "signals": {}}, "signals: has to be a list"),
     ({"exit_code": 0, "signals": ["hold"]}, "signals[0]: has to be an object"),
@@ -265,7 +265,7 @@ MALFORMED = [
         {"station": "a", "outcome": {"exitcode": 0}},
         "outcome.exitcode: unknown key; known are result, verdict, exit_code, eval, "
         "failure_type, summary, comment, feedback, reason, handoff, output, output_error, "
-        "signals, blockers, artifacts, usage, git",
+        "signals, blockers, artifacts, usage, git, facts",
     ),
     (
         {"facts": {"visit": {}}},

@@ -401,3 +401,18 @@ def test_C25_output_that_is_not_json_stops_only_who_asks_for_it(world: World, be
     assert (rests.status, rests.error, rests.station) == (Status.STUCK, "OutputDataParseError", "other")
     assert (task.context, task.unreadable) == ({}, {"high": "scan"})
     assert task.jobs.count() == 2, "what asks for nothing ran"
+
+
+def test_facts_in_a_result_document_are_a_claim_and_those_of_the_handler_say_which_tree(
+    world: World, bench: Bench
+) -> None:
+    forged = document(output={"k": 1}, facts={"tests": {"failed": 0}, "usage": {"cost_usd": 0}})
+    task = world.start(world.line(stations=[command("a", forged)]))
+    drive(bench, task)
+    facts = outcome_of(task, "a")["facts"]
+    assert facts.keys() == {"claims"}
+    assert facts["claims"]["made"] == [
+        {"kind": "facts", "said": {"tests": {"failed": 0}, "usage": {"cost_usd": 0}}}
+    ]
+    source = facts["claims"]["source"]
+    assert (source["station"], source["visit"], len(source["tree"])) == ("a", 1, 64)

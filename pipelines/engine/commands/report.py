@@ -21,6 +21,7 @@ from pipelines.engine.core.values import Report, ReportResult
 from pipelines.engine.moves import effects, evaluations
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import Job, Purpose, Task, Token
+from pipelines.routing.basics.facts import as_claim, witnessed
 from pipelines.routing.basics.outcome import Outcome, OutcomeError, derive, is_signal, read_outcome
 
 LARGEST_BATCH = 50
@@ -29,11 +30,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Checked:
-    """A report whose payload is well formed."""
+    """A report whose payload is well formed. `kept`: its outcome as it is recorded."""
 
     report: Report
     digest: str
     outcome: Outcome
+    kept: dict[str, Any]
 
 
 def report(reports: Sequence[Report]) -> list[ReportResult]:
@@ -88,13 +90,24 @@ def _together(chunk: Sequence[Report]) -> list[ReportResult]:
 def _check(each: Report) -> Checked | ReportResult:
     try:
         _in_range(each)
-        outcome = read_outcome(each.outcome, "outcome")
+        kept = each.outcome if each.observed_by else as_claim(each.outcome)
+        outcome = read_outcome(kept, "outcome")
         _exit_code(outcome)
-        return Checked(each, payload.accept(each.outcome, "outcome"), outcome)
+        return Checked(each, payload.accept(each.outcome, "outcome"), outcome, kept)
     except Invalid as fault:
         return ReportResult("invalid", 400, fault.message, fault.path)
     except OutcomeError as fault:
         return ReportResult("invalid", 400, fault.message, fault.path)
+
+
+def _witnessed(member: Checked, job: Job) -> dict[str, Any]:
+    """The outcome as it came, and of each group of facts who observed it (law §13)."""
+    facts = member.outcome.facts
+    if not facts:
+        return member.kept
+    by = member.report.observed_by or member.report.by
+    source = {"station": job.station, "visit": job.visit, "observed_by": by}
+    return {**member.kept, "facts": witnessed(facts, source)}
 
 
 def _in_range(each: Report) -> None:
@@ -113,7 +126,7 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
     """Steps 2 to 9 of law §5 for one outcome."""
     each, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
-    finish_job(batch, job, each.outcome, each.by)
+    finish_job(batch, job, _witnessed(member, job), each.by)
     _show(job, member.outcome)
     job.report_digest = member.digest
     cause = f"report:{job.pk}.{job.attempt}"

@@ -35,7 +35,8 @@ class Report:
     """An outcome reported about a job (law §5 step 1).
 
     `lease` is None only for a manual job; then `token_version` is what the person saw. `by` is `str(actor)`.
-    `claim_next`: a driver that goes straight on gets the next job already leased, and no ticket is written."""
+    `claim_next`: a driver that goes straight on gets the next job already leased, and no ticket is written.
+    `observed_by`: whose `facts` of the outcome are facts; "" where nobody of ours looked: then they are claims."""
 
     job_id: int
     attempt: int
@@ -44,6 +45,7 @@ class Report:
     by: str
     token_version: int | None = None
     claim_next: Claim | None = None
+    observed_by: str = ""
 
 
 @dataclass(frozen=True)

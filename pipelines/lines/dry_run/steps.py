@@ -65,8 +65,9 @@ def _reported(stage: Stage, token: Token, job: Job, outcome: dict[str, Any], by:
     started = engine.start(job.pk, claim)
     if started is None:
         raise CannotHappen(f"{job.station} cannot be started: {_standing(token)}")
+    by = f"worker:{claim.worker}"
     told = engine.report(
-        [engine.Report(started.pk, started.attempt, started.lease_key, outcome, f"worker:{claim.worker}")]
+        [engine.Report(started.pk, started.attempt, started.lease_key, outcome, by, observed_by=by)]
     )[0]
     if told.status != "accepted":
         raise CannotHappen(f"{told.path}: {told.detail}" if told.path else told.detail)

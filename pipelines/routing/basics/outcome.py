@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from pipelines.routing.basics import facts as observed
 from pipelines.routing.basics import shapes
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import MISSING, check, is_number
@@ -23,7 +24,7 @@ _EVAL_OF_RESULT = {"success": "ok", "failure": "error", "cancelled": "cancelled"
 _USAGE = ("cost_usd", "tokens_in", "tokens_out", "duration_sec")
 _TEXTS = ("eval", "failure_type", "summary", "comment", "feedback", "reason")
 _SINGLE = ("result", "verdict", "exit_code", *_TEXTS, "handoff")
-_KNOWN = (*_SINGLE, "output", "output_error", "signals", "blockers", "artifacts", "usage", "git")
+_KNOWN = (*_SINGLE, "output", "output_error", "signals", "blockers", "artifacts", "usage", "git", "facts")
 
 
 class OutcomeError(Malformed):
@@ -32,7 +33,8 @@ class OutcomeError(Malformed):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was reported. None (for `output`: MISSING) where nothing was; lists and maps are never None."""
+    """What was reported. None (for `output`: MISSING) where nothing was; lists and maps are never None. `facts` is what
+    Gateline observed, never what the work says (law §13)."""
 
     result: str | None = None
     verdict: str | None = None
@@ -50,6 +52,7 @@ class Outcome:
     handoff: Any = None
     usage: Mapping[str, Any] = field(default_factory=dict)
     git: Mapping[str, Any] = field(default_factory=dict)
+    facts: observed.Facts = field(default_factory=dict)
     reason: str | None = None
 
     @property
@@ -64,7 +67,7 @@ class Outcome:
         kept = {name: value for name, value in given.items() if value is not None}
         kept |= {name: members for name, members in lists.items() if members}
         kept |= {"output_error": self.output_error} if self.output_error else {}
-        kept |= {name: dict(getattr(self, name)) for name in ("usage", "git") if getattr(self, name)}
+        kept |= {name: dict(getattr(self, name)) for name in ("usage", "git", "facts") if getattr(self, name)}
         return kept if self.output is MISSING else {**kept, "output": self.output}
 
 
@@ -146,6 +149,7 @@ def _read(data: Any, at: str) -> Outcome:
         handoff=data.get("handoff"),
         usage=_usage(data.get("usage"), join(at, "usage")),
         git=shapes.mapping(data.get("git"), join(at, "git")),
+        facts=observed.read(data.get("facts"), join(at, "facts")),
         **texts,
     )
     if (outcome.result, outcome.verdict, outcome.eval, outcome.exit_code) == (None, None, None, None):

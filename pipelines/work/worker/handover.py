@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pipelines.routing.basics.facts import witnessed
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
@@ -120,6 +121,12 @@ class Packed:
         same = found is None or (before is not None and found.digest == before.digest)
         workspace = None if found is None or same else Workspace(found.digest, found.manifest, found.size)
         return Leavings(root, self.wanted, self.artifacts, workspace)
+
+    def seen_on(self, outcome: Outcome) -> Outcome:
+        """With the picture on which its facts were observed, where there is no git tree that says it (law §13)."""
+        if not outcome.get("facts") or self.picture is None:
+            return outcome
+        return {**outcome, "facts": witnessed(outcome["facts"], {"tree": self.picture.digest})}
 
 
 def pack(spec: Spec, outcome: Outcome, kept: KeptFolder | None) -> tuple[Outcome, Packed]:

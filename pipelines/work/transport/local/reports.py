@@ -29,7 +29,8 @@ class Reports:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
         orders = started.orders
         future: asyncio.Future[ReportAnswer] = asyncio.get_running_loop().create_future()
-        report = Report(orders.job_id, orders.attempt, started.lease, outcome, by=self._by, claim_next=claim)
+        fence = (orders.job_id, orders.attempt, started.lease)
+        report = Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
         self._waiting.append((report, future))
         if len(self._flying) < AT_ONCE:
             task = asyncio.create_task(self._fly())
