@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from pipelines.models import Line, Project, Status, Task, User, displayed
 from pipelines.queries.dates import EVER, Dates
+from pipelines.queries.line_filter import of_line
 
 PER_PAGE = 50
 OPEN = "open"
@@ -31,6 +32,7 @@ class TaskFilter:
     q: str = ""
     status: str = ""  # a status, "open", or "ended"
     line: str = ""
+    """As `line_filter` writes it."""
     priority: str = ""
     requester: str = ""  # "me"
     late: str = ""  # "yes": open, and past its due time
@@ -62,8 +64,7 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
         rows = rows.filter(ended_at__isnull=False)
     elif search.status:
         rows = rows.filter(Q(display_status=search.status))
-    if search.line:
-        rows = rows.filter(line__key=search.line)
+    rows = rows.filter(of_line(search.line))
     if search.priority:
         rows = rows.filter(priority=search.priority)
     if search.late:

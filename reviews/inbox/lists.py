@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from pipelines.models import GateVisit, User
 from pipelines.queries.dates import EVER, Dates
+from pipelines.queries.line_filter import choices, named, of_line
 from pipelines.queries.versions import parsed
 from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.scope import Scope, scope_of
@@ -95,7 +96,8 @@ def review_list(request: HttpRequest) -> ReviewList:
     scope = scope_of(request, ASKED if tab == ASKED else "inbox")
     if tab == ASKED:
         return ReviewList(tab, scope)
-    return ReviewList(tab, scope, request.GET.get("line", "")[:64].replace("\0", ""), dates_of(request))
+    line = named(request.GET.get("line", ""), choices(scope.projects), scope.projects)
+    return ReviewList(tab, scope, line, dates_of(request))
 
 
 def items(user: User, shown: ReviewList) -> list[ReviewItem]:
@@ -147,9 +149,8 @@ def _votes(visit: GateVisit) -> str:
 
 
 def _visits(shown: ReviewList) -> QuerySet[GateVisit]:
-    of_line = Q(task__line__key=shown.line) if shown.line else Q()
     return (
-        GateVisit.objects.filter(of_line, task__project__in=shown.scope.projects)
+        GateVisit.objects.filter(of_line(shown.line, "task__line"), task__project__in=shown.scope.projects)
         .select_related("task__project__owner", "task__line", "task__requester", "job", "asked_by__pinned")
         .prefetch_related("votes__user")
     )

@@ -18,11 +18,12 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import Job, Status, Task, Token, displayed
 from pipelines.queries.home import requested, troubled
+from pipelines.queries.line_filter import labelled, named, value_of
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
-from pipelines.web.shell.scope import scope_of
+from pipelines.web.shell.scope import Scope, scope_of
 from pipelines.web.tasks.start import StartField, fields_of
 from reviews.inbox.item import Act, InboxKind, Mine
 from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, count, narrowed, needs, offer
@@ -66,19 +67,18 @@ def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None)
     kind = request.GET.get("kind", "")
     kind = kind if kind in BY_KEY else ""
     found = needs(mine)
-    lines = {each.need.task.line.key: each.need.task.line.name for each in found}
-    line, dates = request.GET.get("line", ""), dates_of(request)
-    line = line if line in lines else ""
+    lines = _lines(found, scope)
+    line, dates = named(request.GET.get("line", ""), lines, scope.projects), dates_of(request)
     kept = {"project": scope.key, "line": line, **dates.query}
     kept = {key: value for key, value in kept.items() if value}
     query = urlencode({"kind": kind, **kept} if kind else kept)
-    fitting = [each for each in found if each.need.since in dates and line in ("", each.need.task.line.key)]
+    fitting = [each for each in found if each.need.since in dates and line in ("", _line(each, scope))]
     context: dict[str, Any] = {
         "rows": [_as_row(each, refused) for each in narrowed(fitting, kind, "")],
         "tabs": _tabs(fitting, kind, kept),
         "total": len(fitting),
         "everything": len(found),
-        "lines": sorted(lines.items(), key=lambda each: each[1]),
+        "lines": lines,
         "line": line,
         "dates": dates,
         "query_without_kind": urlencode(kept),
@@ -114,6 +114,17 @@ def _first(request: SignedIn, mine: Mine, found: list[OfferedItem], context: dic
         "troubled": troubled(mine.seen, timezone.now(), listed),
     }
     return render(request, "reviews/inbox/first.html", {**context, **panels})
+
+
+def _lines(found: list[OfferedItem], scope: Scope) -> list[tuple[str, str]]:
+    """Of what needs somebody, to choose from."""
+    tasks = {each.need.task.line_id: each.need.task for each in found}
+    lines = [(task.project, task.line) for task in tasks.values()]
+    return labelled(sorted(lines, key=lambda each: (each[1].name, each[1].pk)), several=scope.several)
+
+
+def _line(found: OfferedItem, scope: Scope) -> str:
+    return value_of(found.need.task.project, found.need.task.line, several=scope.several)
 
 
 def _as_row(found: OfferedItem, refused: InboxRow | None) -> InboxRow:

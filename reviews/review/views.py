@@ -15,7 +15,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import GateVisit, Line, Word
+from pipelines.models import GateVisit, Word
+from pipelines.queries.line_filter import choices
 from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from reviews.decision.forms import DecisionForm
@@ -45,15 +46,12 @@ def reviews(request: SignedIn) -> HttpResponse:
 
 
 def _list(request: SignedIn, shown: ReviewList) -> dict[str, Any]:
-    lines = (
-        Line.objects.filter(project__in=shown.scope.projects) if shown.tab != ASKED else Line.objects.none()
-    )
     return {
         "lists": TABS,
         "tab": shown.tab,
         "listed": shown,
         "items": items(request.user, shown),
-        "line_choices": list(lines.order_by("name").values_list("key", "name").distinct()),
+        "line_choices": choices(shown.scope.projects) if shown.tab != ASKED else [],
     }
 
 

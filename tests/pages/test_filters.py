@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines.models import Task
-from tests.factories import World
+from pipelines.models import Membership, Role, Task
+from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text
 from tests.reviews.conftest import gated
 
@@ -71,6 +71,29 @@ def test_the_inbox_is_narrowed_by_line_and_keeps_it(world: World, signed_in: As)
     done = {"tab": "done", "line": "words", "fragment": "list"}
     assert shows(client, reverse("inbox"), "?tab=done&amp;line=words", **done)
     assert not shows(client, reverse("inbox"), "Translate invoices", **{**done, "line": "release"})
+
+
+def test_lines_of_one_key_in_two_projects_are_told_apart(world: World, signed_in: As) -> None:
+    version = world.line(**gated())
+    world.report(world.start(version, title="Raise the limit"))
+    other = World(make_project("site"), world.worker)
+    Membership.objects.create(project=other.project, user=world.reviewer, roles=[Role.REVIEWER])
+    world.report(world.start(other.line(**gated()), title="Translate invoices"))
+    client = signed_in(world.reviewer)
+    places = [
+        (reverse("tasks-everywhere"), {"fragment": "table"}),
+        (reverse("needs-me"), {"fragment": "list"}),
+        (reverse("inbox"), {"fragment": "list", "tab": "others"}),
+    ]
+    lines = {"Raise the limit": f"{world.project}/release", "Translate invoices": f"{other.project}/release"}
+    for address, query in places[:2]:
+        for title, line in lines.items():
+            hidden = next(each for each in lines if each != title)
+            assert shows(client, address, title, **query, line=line), (address, line)
+            assert not shows(client, address, hidden, **query, line=line), (address, line)
+    for address, query in places:
+        whole = text(client.get(address, {**query, "fragment": ""}))
+        assert all(f'value="{line}"' in whole for line in lines.values()), address
 
 
 def test_late_tasks_are_a_filter_and_home_counts_them(world: World, signed_in: As) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -39,6 +40,11 @@ class Scope:
     def key(self) -> str:
         """As it stands in the address."""
         return str(self.chosen) if self.chosen else ""
+
+    @property
+    def search(self) -> str:
+        """What an address that has no other parameter ends with: "?project=…" or ""."""
+        return f"?{urlencode({'project': self.key})}" if self.chosen else ""
 
 
 def scope_of(request: HttpRequest, page: str) -> Scope:

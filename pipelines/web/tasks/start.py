@@ -77,6 +77,16 @@ class StartField:
         return self.input.type if self.input.type in known else "text"
 
     @property
+    def typed_as(self) -> str:
+        """What kind of field it is typed into, where it is typed."""
+        return {"long_text": "textarea", "date": "date"}.get(self.control, "text")
+
+    @property
+    def keyboard(self) -> str:
+        """Which keys a phone shows."""
+        return "decimal" if self.control == "number" else "text"
+
+    @property
     def is_code(self) -> bool:
         return self.input.type in ("repository", "revision")
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import DISPLAYED, Line, Priority, Project
+from pipelines.queries.line_filter import choices, named
 from pipelines.queries.tasks import SORTS, TaskFilter, table
 from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import (
@@ -77,9 +78,9 @@ def _page(
     trail: Sequence[Crumb],
     line: Line | None = None,
 ) -> HttpResponse:
-    search = search_of(request)
-    if line:
-        search = replace(search, line=line.key)
+    search, lines = search_of(request), choices(scope.projects)
+    chosen = line.key if line else named(search.line, lines, scope.projects)
+    search = replace(search, line=chosen)
     rows = table(scope.projects, search, request.user, number(request.GET.get("page")))
     context: dict[str, Any] = {
         "search": search,
@@ -102,10 +103,7 @@ def _page(
         scope=scope,
         section="lines" if line else "tasks",
         trail=trail,
-        lines=Line.objects.filter(project__in=scope.projects)
-        .order_by("name")
-        .values_list("key", "name")
-        .distinct(),
+        lines=lines,
         statuses=DISPLAYED,
         priorities=Priority.choices,
         live_project=str(scope.project or ""),

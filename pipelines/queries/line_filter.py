@@ -1,0 +1,59 @@
+"""A line as the value of a filter: its key, or `owner/project/key` where several projects are in view, since two
+may have a line of one key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from django.db.models import Q
+
+from pipelines.models import Line, Project
+
+
+def value_of(project: Project, line: Line, *, several: bool) -> str:
+    return f"{project}/{line.key}" if several else line.key
+
+
+def choices(projects: Sequence[Project]) -> list[tuple[str, str]]:
+    """(value, label) of every line of these projects, by name; the label says of which project it is where there are
+    several."""
+    by_id = {project.pk: project for project in projects}
+    lines = Line.objects.filter(project__in=by_id).only("key", "name", "project").order_by("name", "pk")
+    return labelled([(by_id[line.project_id], line) for line in lines], several=len(by_id) > 1)
+
+
+def labelled(lines: Sequence[tuple[Project, Line]], *, several: bool) -> list[tuple[str, str]]:
+    if not several:
+        return [(line.key, line.name) for _project, line in lines]
+    names = [f"{line.name} · {project.name or project.key}" for project, line in lines]
+    often = Counter(names)
+    return [
+        (
+            value_of(project, line, several=True),
+            name if often[name] == 1 else f"{line.name} · {project}",
+        )
+        for name, (project, line) in zip(names, lines, strict=True)
+    ]
+
+
+def named(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Project]) -> str:
+    """The offered value that an address names, also one from a page with more or fewer projects in view; "" for
+    none, or for a key that several lines have."""
+    values = [each for each, _label in offered]
+    if len(projects) == 1:
+        value = value.removeprefix(f"{projects[0]}/")
+    fitting = [each for each in values if value in (each, each.rpartition("/")[2])]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def of_line(value: str, path: str = "line") -> Q:
+    """What narrows rows to a line; `path`: from the row to it."""
+    if not value:
+        return Q()
+    project, _slash, key = value.rpartition("/")
+    found = Q(**{f"{path}__key": key})
+    if project:
+        owner, _slash, project = project.partition("/")
+        found &= Q(**{f"{path}__project__key": project, f"{path}__project__owner__key": owner})
+    return found
