@@ -1,0 +1,31 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+from pipelines.routing.document.agents.preset import Preset
+
+_FLAGS = (
+    *("--output-format", "stream-json", "--verbose"),
+    *("--permission-mode", "acceptEdits", "--permission-prompts", "none"),
+    *("--strict-mcp-config", "--setting-sources", "project"),
+)
+
+PRESET = Preset(
+    key="claude",
+    name="Claude Code",
+    argv=("claude", "-p", *_FLAGS),
+    resume=("claude", "-p", *_FLAGS, "--resume", "{session}"),
+    model=("--model", "{model}"),
+    cap=("--max-budget-usd", "{cost}"),
+    allow_all=("--allowedTools", "Bash"),
+    allow_command=("--allowedTools", "Bash({command}:*)"),
+    allow_tool=("--allowedTools", "{tool}"),
+    dialect="claude",
+    final_event="result",
+    priced=True,
+    settings=(("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")),
+    environment=("ANTHROPIC_BASE_URL",),
+    secrets=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    hosts=("api.anthropic.com",),
+    versions=("2.1.330",),
+)

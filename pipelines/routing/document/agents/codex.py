@@ -1,0 +1,22 @@
+"""Codex. Its own sandbox does not work inside another one, and it still ends with 0: it is off behind ours, and only
+there."""
+
+from __future__ import annotations
+
+from pipelines.routing.document.agents.preset import Preset
+
+PRESET = Preset(
+    key="codex",
+    name="Codex",
+    argv=("codex", "exec", "--json", "--skip-git-repo-check", "-C", "{folder}", "-"),
+    resume=("codex", "exec", "--json", "--skip-git-repo-check", "-C", "{folder}", "resume", "{session}", "-"),
+    model=("-m", "{model}"),
+    isolated=("--dangerously-bypass-approvals-and-sandbox",),
+    exposed=("-s", "workspace-write"),
+    dialect="codex",
+    final_event="turn.completed",
+    environment=("OPENAI_BASE_URL",),
+    secrets=("CODEX_API_KEY", "OPENAI_API_KEY"),
+    hosts=("api.openai.com",),
+    versions=("0.169.0",),
+)

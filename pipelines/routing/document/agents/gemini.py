@@ -1,0 +1,23 @@
+"""Gemini CLI."""
+
+from __future__ import annotations
+
+from pipelines.routing.document.agents.preset import Preset
+
+PRESET = Preset(
+    key="gemini",
+    name="Gemini CLI",
+    argv=("gemini", "-o", "stream-json", "--skip-trust"),
+    resume=("gemini", "-o", "stream-json", "--skip-trust", "--resume", "{session}"),
+    model=("-m", "{model}"),
+    allow_all=("--approval-mode", "yolo"),
+    allow_some=("--approval-mode", "auto_edit"),
+    allow_command=("--allowed-tools", "run_shell_command({command})"),
+    allow_tool=("--allowed-tools", "{tool}"),
+    dialect="gemini",
+    final_event="result",
+    environment=("GOOGLE_GEMINI_BASE_URL",),
+    secrets=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    hosts=("generativelanguage.googleapis.com",),
+    versions=("0.61.0",),
+)

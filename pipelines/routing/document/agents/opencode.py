@@ -1,0 +1,22 @@
+"""OpenCode. Nothing ends its stream but its end."""
+
+from __future__ import annotations
+
+from pipelines.routing.document.agents.preset import Preset
+
+PRESET = Preset(
+    key="opencode",
+    name="OpenCode",
+    argv=("opencode", "run", "--format", "json", "--dir", "{folder}"),
+    resume=("opencode", "run", "--format", "json", "--dir", "{folder}", "-s", "{session}"),
+    model=("-m", "{model}"),
+    needs_model=True,
+    permissions="OPENCODE_CONFIG_CONTENT",
+    dialect="opencode",
+    priced=True,
+    settings=(("OPENCODE_DISABLE_AUTOUPDATE", "1"),),
+    environment=("OPENAI_BASE_URL",),
+    secrets=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+    hosts=("api.anthropic.com", "api.openai.com", "openrouter.ai", "models.dev"),
+    versions=("1.18.33",),
+)

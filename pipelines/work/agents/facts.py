@@ -1,0 +1,39 @@
+"""What Gateline has of an agent's run (law §13): the groups `agent`, `commands` and `usage` of the facts. Commands and
+usage are as the program reports them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.routing.document.agents import Preset
+from pipelines.work.agents.stream import Stream
+
+UNAVAILABLE = "unavailable"
+REPORTED, NONE = "reported", "none"
+
+
+def facts_of(preset: Preset, stream: Stream) -> dict[str, Any]:
+    """`agent.final_event` is left out where the preset has none; `agent.provider` is there where the model did not
+    answer."""
+    agent: dict[str, Any] = {"name": stream.name or preset.name}
+    told = {"version": stream.version, "session": stream.session}
+    agent |= {name: value for name, value in told.items() if value}
+    if preset.final_event:
+        agent["final_event"] = bool(stream.final_event)
+    if stream.provider_down:
+        agent["provider"] = UNAVAILABLE
+    return {"agent": agent, "commands": commands_of(stream), "usage": usage_of(stream)}
+
+
+def commands_of(stream: Stream) -> dict[str, Any]:
+    found = stream.commands
+    last = {} if found.last_exit_code is None else {"last_exit_code": found.last_exit_code}
+    return {"run": found.run, "failed": found.failed, "denied": found.denied, **last}
+
+
+def usage_of(stream: Stream) -> dict[str, Any]:
+    """Without `cost_usd` where nobody said a price."""
+    usage = stream.usage
+    cost = {} if usage.cost is None else {"cost_usd": round(usage.cost, 6)}
+    price = NONE if usage.cost is None else REPORTED
+    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, **cost, "price": price}

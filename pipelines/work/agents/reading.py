@@ -1,0 +1,52 @@
+"""The steps of a job, from its stored log. A line that was too long for the log stands there in several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from pipelines.routing.document.agents import Preset
+from pipelines.work.agents.stream import Stream
+from pipelines.work.agents.streams import STREAMS
+from pipelines.work.agents.values import parsed
+
+MOST_PIECES = 64
+
+
+class LogLine(Protocol):
+    @property
+    def number(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def text(self) -> str: ...
+
+
+def read(preset: Preset, lines: Iterable[LogLine], piece: int) -> Stream:
+    """:param piece: the length at which the log cuts a line"""
+    stream = STREAMS[preset.dialect]()
+    for line, at, number in whole(lines, piece):
+        stream.feed(line, at, number)
+    return stream
+
+
+def whole(lines: Iterable[LogLine], piece: int) -> Iterator[tuple[str, float, int]]:
+    """The lines as they were written, each with the time and the number of its first piece."""
+    held: list[str] = []
+    at, number = 0.0, 0
+    for line in lines:
+        if held and len(held) < MOST_PIECES:
+            held.append(line.text)
+            if len(line.text) < piece or parsed("".join(held)) is not None:
+                yield "".join(held), at, number
+                held = []
+            continue
+        if len(line.text) >= piece and line.text.startswith("{") and parsed(line.text) is None:
+            yield from (("".join(held), at, number),) if held else ()
+            held, at, number = [line.text], line.seconds, line.number
+            continue
+        yield from (("".join(held), at, number),) if held else ()
+        held = []
+        yield line.text, line.seconds, line.number
+    if held:
+        yield "".join(held), at, number

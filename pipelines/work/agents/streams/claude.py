@@ -1,0 +1,126 @@
+"""Claude Code, `--output-format stream-json`. A refused permission leaves exit code 0 and `subtype: success`: only the
+lines of its refusal tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pipelines.work.agents.steps import StepKind, StepState, Verb
+from pipelines.work.agents.stream import LONGEST_NAME, Stream
+from pipelines.work.agents.tools import called
+from pipelines.work.agents.values import count, dollars, items, record, said, text
+
+EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+SYNTHETIC = "<synthetic>"
+"""The model of what the program says in its model's place: that there was no answer."""
+INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+class Claude(Stream):
+    def __init__(self, keep: int | None = None) -> None:
+        super().__init__(keep)
+        self._turn = ("", 0, 0)
+
+    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+        return {
+            "system": self._system,
+            "assistant": self._assistant,
+            "user": self._results,
+            "result": self._result,
+        }
+
+    def _system(self, line: dict[str, Any]) -> bool:
+        subtype = line.get("subtype")
+        if subtype == "init":
+            self.name = "Claude Code"
+            self.session = text(line.get("session_id"))[:LONGEST_NAME]
+            self.version = text(line.get("claude_code_version"))[:LONGEST_NAME]
+            self.model = text(line.get("model"))[:LONGEST_NAME]
+        elif subtype == "api_retry":
+            status = line.get("error_status")
+            reason = text(line.get("error"))
+            words = str(status) if type(status) is int else "" if reason == "unknown" else reason
+            self.retry(count(line.get("attempt")), words, f"of {count(line.get('max_retries'))}")
+        elif subtype == "permission_denied":
+            return self.deny(text(line.get("tool_use_id")), text(line.get("message")))
+        else:
+            return False
+        return True
+
+    def _assistant(self, line: dict[str, Any]) -> bool:
+        message = record(line.get("message"))
+        if line.get("error") or message.get("model") == SYNTHETIC:
+            self.tell(said(message.get("content")) or text(line.get("error")))
+            return True
+        self.answered()
+        nested = bool(text(line.get("parent_tool_use_id")))
+        for block in map(record, items(message.get("content"))):
+            self._block(block, nested)
+        self._spent(message)
+        return True
+
+    def _block(self, block: dict[str, Any], nested: bool) -> None:
+        kind = block.get("type")
+        if kind == "text":
+            self.say(text(block.get("text")), nested=nested)
+        elif kind == "thinking" and text(block.get("thinking")).strip():
+            self.add(self.step(StepKind.THOUGHT, Verb.THINK, text(block.get("thinking")), nested=nested))
+        elif kind == "tool_use":
+            name = text(block.get("name"))
+            what, verb, about, changes = called(name, block.get("input"))
+            self.begin(
+                text(block.get("id")),
+                self.step(what, verb, about, changes=changes, tool=name, nested=nested),
+            )
+
+    def _spent(self, message: dict[str, Any]) -> None:
+        """Each part of a turn comes with the usage of the whole turn so far."""
+        usage, turn = record(message.get("usage")), text(message.get("id"))
+        given = sum(count(usage.get(name)) for name in INPUT)
+        made = count(usage.get("output_tokens"))
+        before = self._turn if self._turn[0] == turn else ("", 0, 0)
+        self._turn = (turn, given, made)
+        self.usage.tokens_in += max(given - before[1], 0)
+        self.usage.tokens_out += max(made - before[2], 0)
+        if given + made:
+            self.charge_last(given + made)
+
+    def _results(self, line: dict[str, Any]) -> bool:
+        content = record(line.get("message")).get("content")
+        found = [record(block) for block in items(content) if record(block).get("type") == "tool_result"]
+        for block in found:
+            output = said(block.get("content"))
+            failed = block.get("is_error") is True
+            code = EXIT.match(output) if failed else None
+            self.end(
+                text(block.get("tool_use_id")),
+                StepState.FAILED if failed else StepState.DONE,
+                output,
+                code=int(code[1]) if code else None if failed else 0,
+            )
+        return bool(found)
+
+    def _result(self, line: dict[str, Any]) -> bool:
+        usage, cost = record(line.get("usage")), dollars(line.get("total_cost_usd"))
+        given = sum(count(usage.get(name)) for name in INPUT)
+        self.usage.tokens_in = max(given, self.usage.tokens_in)
+        self.usage.tokens_out = max(count(usage.get("output_tokens")), self.usage.tokens_out)
+        self.usage.cost = cost if cost is not None else self.usage.cost
+        self.session = text(line.get("session_id"))[:LONGEST_NAME] or self.session
+        for denial in map(record, items(line.get("permission_denials"))):
+            # Told before by a line of its own; where it was not, its step is still open.
+            self.deny(text(denial.get("tool_use_id")), "")
+        if text(line.get("result")).strip():
+            self.claim = text(line.get("result")).strip()
+        subtype = text(line.get("subtype"))
+        failed = line.get("is_error") is True or subtype.startswith("error")
+        self.over_budget = "budget" in subtype
+        self.unavailable = failed and _away(line.get("api_error_status"))
+        self.finish("result", (text(line.get("result")) or subtype) if failed else "")
+        return True
+
+
+def _away(status: Any) -> bool:
+    return type(status) is int and (status in (408, 429) or status >= 500)

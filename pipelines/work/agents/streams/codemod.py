@@ -1,0 +1,52 @@
+"""Our own `codemod` (pipelines/work/agents/codemod.py): start, run, ran, edit, say, end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pipelines.work.agents.steps import Change, StepKind, StepState, Verb
+from pipelines.work.agents.stream import LONGEST_NAME, Stream
+from pipelines.work.agents.values import exit_code, record, text
+
+
+class Codemod(Stream):
+    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+        return {
+            "start": self._start,
+            "run": self._run,
+            "ran": self._ran,
+            "edit": self._edit,
+            "say": self._say,
+            "end": self._end,
+        }
+
+    def _start(self, line: dict[str, Any]) -> bool:
+        self.name = "Codemod"
+        self.version = text(line.get("version"))[:LONGEST_NAME]
+        return True
+
+    def _run(self, line: dict[str, Any]) -> bool:
+        self.begin(text(line.get("id")), self.step(StepKind.COMMAND, Verb.RUN, text(line.get("command"))))
+        return True
+
+    def _ran(self, line: dict[str, Any]) -> bool:
+        state = StepState.DONE if line.get("ok") is True else StepState.FAILED
+        code = exit_code(line.get("exit_code"))
+        return self.end(text(line.get("id")), state, text(line.get("output")), code=code)
+
+    def _edit(self, line: dict[str, Any]) -> bool:
+        path, change = text(line.get("path")), record(line.get("change"))
+        verb = {"added": Verb.WRITE, "deleted": Verb.DELETE}.get(text(line.get("how")), Verb.EDIT)
+        changes = (Change(path, text(change.get("before")), text(change.get("after"))),)
+        self.add(self.step(StepKind.EDIT, verb, path, changes=changes))
+        return True
+
+    def _say(self, line: dict[str, Any]) -> bool:
+        self.say(text(line.get("text")))
+        return True
+
+    def _end(self, line: dict[str, Any]) -> bool:
+        self.say(text(line.get("text")))
+        self.finish("end", text(line.get("text")) if line.get("failed") is True else "")
+        return True

@@ -1,0 +1,118 @@
+"""Codex, `codex exec --json`. A command that failed leaves exit code 0 and `turn.completed`: only its item tells."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pipelines.work.agents.steps import Change, Step, StepKind, StepState, Verb
+from pipelines.work.agents.stream import LONGEST_NAME, Stream
+from pipelines.work.agents.values import count, exit_code, items, record, said, text
+
+RECONNECTING = re.compile(r"Reconnecting\.\.\. (\d{1,4})/(\d{1,4})(?: \((.*)\))?", re.DOTALL)
+SHELL = re.compile(r"\S*/(?:ba|z|da)?sh -l?c ")
+STATES = {"completed": StepState.DONE, "failed": StepState.FAILED, "declined": StepState.DENIED}
+VERBS = {"add": Verb.WRITE, "delete": Verb.DELETE}
+
+
+class Codex(Stream):
+    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+        return {
+            "thread.started": self._thread,
+            "turn.started": lambda line: True,
+            "item.started": self._item,
+            "item.updated": self._item,
+            "item.completed": self._item,
+            "turn.completed": self._completed,
+            "turn.failed": self._failed,
+            "error": self._error,
+        }
+
+    def _thread(self, line: dict[str, Any]) -> bool:
+        self.name = "Codex"
+        self.session = text(line.get("thread_id"))[:LONGEST_NAME]
+        return True
+
+    def _item(self, line: dict[str, Any]) -> bool:
+        item, over = record(line.get("item")), line.get("type") == "item.completed"
+        kind = text(item.get("type"))
+        if kind == "error":
+            if over:
+                self.tell(text(item.get("message")), StepState.DONE)
+            return True
+        self.answered()
+        if kind in ("agent_message", "reasoning"):
+            if over:
+                self._words(kind, text(item.get("text")))
+            return True
+        step = self._step(kind, item)
+        if step is None:
+            return False
+        identity = text(item.get("id"))
+        if not self.is_open(identity):
+            self.begin(identity, step)
+        if over:
+            state = STATES.get(text(item.get("status")), StepState.DONE)
+            output = text(item.get("aggregated_output")) or said(record(item.get("error")).get("message"))
+            self.end(identity, state, output, code=exit_code(item.get("exit_code")), changes=step.changes)
+        return True
+
+    def _words(self, kind: str, words: str) -> None:
+        if kind == "agent_message":
+            self.say(words)
+        elif words.strip():
+            self.add(self.step(StepKind.THOUGHT, Verb.THINK, words.strip()))
+
+    def _step(self, kind: str, item: dict[str, Any]) -> Step | None:
+        if kind == "command_execution":
+            return self.step(StepKind.COMMAND, Verb.RUN, unwrapped(text(item.get("command"))))
+        if kind == "file_change":
+            changed = [record(each) for each in items(item.get("changes"))]
+            paths = [text(each.get("path")) for each in changed]
+            verb = VERBS.get(text(changed[0].get("kind")), Verb.EDIT) if len(changed) == 1 else Verb.EDIT
+            changes = tuple(Change(path) for path in paths)
+            return self.step(StepKind.EDIT, verb, ", ".join(paths), changes=changes)
+        if kind == "mcp_tool_call":
+            tool = text(item.get("tool"))
+            return self.step(StepKind.TOOL, Verb.TOOL, text(item.get("server")), tool=tool)
+        if kind == "web_search":
+            return self.step(StepKind.TOOL, Verb.SEARCH, text(item.get("query")))
+        if kind == "todo_list":
+            plan = [text(record(each).get("text")) for each in items(item.get("items"))]
+            return self.step(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
+        return None
+
+    def _completed(self, line: dict[str, Any]) -> bool:
+        """Its usage is that of the whole run."""
+        usage = record(line.get("usage"))
+        self.usage.tokens_in = count(usage.get("input_tokens"))
+        self.usage.tokens_out = count(usage.get("output_tokens"))
+        self.answered()
+        self.finish("turn.completed")
+        return True
+
+    def _failed(self, line: dict[str, Any]) -> bool:
+        self.finish("turn.failed", text(record(line.get("error")).get("message")) or "turn.failed")
+        return True
+
+    def _error(self, line: dict[str, Any]) -> bool:
+        message = text(line.get("message"))
+        again = RECONNECTING.match(message)
+        if again:
+            self.retry(int(again[1]), again[3] or "", f"of {again[2]}")
+        else:
+            self.tell(message)
+        return True
+
+
+def unwrapped(command: str) -> str:
+    """Without the shell that it is handed to."""
+    if not SHELL.match(command):
+        return command
+    try:
+        parts = shlex.split(command)
+    except ValueError:
+        return command
+    return parts[2] if len(parts) == 3 else command

@@ -1,0 +1,88 @@
+"""Gemini CLI, `-o stream-json`. A run in which no tool was called still says `status: success`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pipelines.work.agents.steps import LONGEST_DETAIL, StepKind, StepState
+from pipelines.work.agents.stream import LONGEST_NAME, Stream
+from pipelines.work.agents.tools import called
+from pipelines.work.agents.values import count, record, text
+
+REFUSED = re.compile(r"denied by policy|policy_violation|requires? (?:user )?(?:approval|confirmation)", re.I)
+AWAY = re.compile(r"fetch failed|ECONN|ETIMEDOUT|UNAVAILABLE|RESOURCE_EXHAUSTED|\b(?:429|50[0234])\b")
+EXIT = re.compile(r"(?m)^Exit Code: (\d{1,3})$")
+
+
+class Gemini(Stream):
+    def __init__(self, keep: int | None = None) -> None:
+        super().__init__(keep)
+        self._speaking, self._words = False, ""
+
+    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+        return {
+            "init": self._init,
+            "message": self._message,
+            "tool_use": self._tool,
+            "tool_result": self._tool_result,
+            "error": self._error,
+            "result": self._result,
+        }
+
+    def _init(self, line: dict[str, Any]) -> bool:
+        self.name = "Gemini CLI"
+        self.session = text(line.get("session_id"))[:LONGEST_NAME]
+        self.model = text(line.get("model"))[:LONGEST_NAME]
+        return True
+
+    def _message(self, line: dict[str, Any]) -> bool:
+        """A text comes in pieces."""
+        if line.get("role") != "assistant":
+            return True
+        words = text(line.get("content"))
+        if self._speaking and line.get("delta") is True and self.steps[-1].kind == StepKind.TEXT:
+            self._words = (self._words + words)[:LONGEST_DETAIL]
+            self.claim = self._words.strip()
+            self.steps[-1] = replace(self.steps[-1], what=self.claim)
+            return True
+        self.say(words)
+        self._speaking, self._words = bool(words.strip()), words
+        return True
+
+    def _tool(self, line: dict[str, Any]) -> bool:
+        self._speaking = False
+        name = text(line.get("tool_name"))
+        kind, verb, what, changes = called(name, line.get("parameters"))
+        self.begin(text(line.get("tool_id")), self.step(kind, verb, what, changes=changes, tool=name))
+        return True
+
+    def _tool_result(self, line: dict[str, Any]) -> bool:
+        error = record(line.get("error"))
+        why = text(error.get("message"))
+        output = text(line.get("output")) or why
+        code = EXIT.search(output)
+        failed = line.get("status") == "error" or bool(code and int(code[1]))
+        state = StepState.FAILED if failed else StepState.DONE
+        if line.get("status") == "error" and REFUSED.search(f"{text(error.get('type'))} {why}"):
+            state = StepState.DENIED
+        number = int(code[1]) if code else None if failed else 0
+        return self.end(text(line.get("tool_id")), state, output, code=number)
+
+    def _error(self, line: dict[str, Any]) -> bool:
+        warning = line.get("severity") == "warning"
+        self.tell(text(line.get("message")), StepState.DONE if warning else StepState.FAILED)
+        return True
+
+    def _result(self, line: dict[str, Any]) -> bool:
+        stats = record(line.get("stats"))
+        self.usage.tokens_in = count(stats.get("input_tokens"))
+        self.usage.tokens_out = count(stats.get("output_tokens"))
+        error = record(line.get("error"))
+        why = text(error.get("message")) or text(error.get("type"))
+        failed = line.get("status") not in (None, "success")
+        self.unavailable = failed and bool(AWAY.search(why))
+        self.finish("result", (why or text(line.get("status"))) if failed else "")
+        return True

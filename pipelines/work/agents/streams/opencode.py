@@ -1,0 +1,95 @@
+"""OpenCode, `opencode run --format json`. Its stream ends without a word, and tokens and cost come step by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pipelines.work.agents.steps import StepKind, StepState, Verb
+from pipelines.work.agents.stream import LONGEST_NAME, Stream
+from pipelines.work.agents.tools import called
+from pipelines.work.agents.values import count, dollars, exit_code, record, seconds, text
+
+REFUSED = re.compile(r"rejected permission|rule which prevents|permission (?:was )?denied|not permitted")
+
+
+class OpenCode(Stream):
+    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+        return {
+            "step_start": self._start,
+            "text": self._text,
+            "reasoning": self._thought,
+            "tool_use": self._tool,
+            "step_finish": self._finish,
+            "error": self._error,
+        }
+
+    def _start(self, line: dict[str, Any]) -> bool:
+        self.name = "OpenCode"
+        self.session = text(line.get("sessionID"))[:LONGEST_NAME] or self.session
+        self.answered()
+        return True
+
+    def _text(self, line: dict[str, Any]) -> bool:
+        self.say(text(record(line.get("part")).get("text")))
+        return True
+
+    def _thought(self, line: dict[str, Any]) -> bool:
+        words = text(record(line.get("part")).get("text")).strip()
+        if words:
+            self.add(self.step(StepKind.THOUGHT, Verb.THINK, words))
+        return True
+
+    def _tool(self, line: dict[str, Any]) -> bool:
+        """Told when it is over."""
+        part = record(line.get("part"))
+        name, state = text(part.get("tool")), record(part.get("state"))
+        kind, verb, what, changes = called(name, state.get("input"))
+        code = exit_code(record(state.get("metadata")).get("exit"))
+        error = text(state.get("error"))
+        failed = state.get("status") == "error"
+        how = StepState.DONE
+        if failed and REFUSED.search(error):
+            how = StepState.DENIED
+        elif failed or (kind == StepKind.COMMAND and code):
+            how = StepState.FAILED
+        time = record(state.get("time"))
+        began, ended = seconds(time.get("start")), seconds(time.get("end"))
+        took = ended - began if began is not None and ended is not None and ended >= began else None
+        output = error or text(state.get("output"))
+        self.add(
+            self.step(
+                kind,
+                verb,
+                what,
+                changes=changes,
+                tool=name,
+                detail=output,
+                state=how,
+                code=code,
+                seconds=took,
+            )
+        )
+        return True
+
+    def _finish(self, line: dict[str, Any]) -> bool:
+        part = record(line.get("part"))
+        tokens = record(part.get("tokens"))
+        cache = record(tokens.get("cache"))
+        given = sum(count(each) for each in (tokens.get("input"), cache.get("read"), cache.get("write")))
+        made = count(tokens.get("output")) + count(tokens.get("reasoning"))
+        self.spend(given, made, dollars(part.get("cost")))
+        return True
+
+    def _error(self, line: dict[str, Any]) -> bool:
+        self.name = "OpenCode"
+        self.session = text(line.get("sessionID"))[:LONGEST_NAME] or self.session
+        error = record(line.get("error"))
+        data = record(error.get("data"))
+        message = text(data.get("message")) or text(error.get("name"))
+        self.tell(message)
+        self.problem = message
+        # It has tried again by itself before it says so.
+        self.unavailable = error.get("name") == "APIError" and data.get("isRetryable") is True
+        return True

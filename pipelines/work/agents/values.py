@@ -1,0 +1,68 @@
+"""Reading JSON that anybody may have written: what is not of the wanted type is missing, and nothing raises."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import Any
+
+MOST_TOKENS = 10**12
+MOST_DOLLARS = 10**7
+
+
+def parsed(line: str) -> dict[str, Any] | None:
+    """The JSON object that a line is; None for any other line."""
+    if not line.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def record(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def count(value: Any) -> int:
+    """A number of tokens, or of tries; 0 for what is none."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+
+
+def dollars(value: Any) -> float | None:
+    if type(value) not in (int, float) or not 0 <= value <= MOST_DOLLARS or not isfinite(value):
+        return None
+    return float(value)
+
+
+def seconds(value: Any) -> float | None:
+    """From milliseconds."""
+    return value / 1000 if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def exit_code(value: Any) -> int | None:
+    return value if type(value) is int and -1000 < value < 1000 else None
+
+
+def said(value: Any) -> str:
+    """A text, or the texts of a list of {type: text, text}."""
+    if isinstance(value, list):
+        return "\n".join(part for part in (text(record(each).get("text")) for each in value) if part)
+    return text(value)
+
+
+def outline(value: Any) -> str:
+    """What a tool that is not known is called with, in one line."""
+    try:
+        return json.dumps(value, ensure_ascii=False) if value else ""
+    except (ValueError, RecursionError):
+        return ""
