@@ -61,7 +61,8 @@ def _condition() -> Schema:
             form("result", one_or_more(words((*RESULTS, "any")))),
             form("verdict", one_or_more(words((*VERDICTS, "any")))),
             form("eval", record(("op", "value"), op=words((*operators.COMMON, "range")), value=ANYTHING)),
-            form("output", _output()),
+            form("output", _at_path()),
+            form("fact", _at_path()),
             form("failure_type", one_or_more(TEXT)),
             form(
                 "edge",
@@ -84,7 +85,7 @@ def _condition() -> Schema:
     }
 
 
-def _output() -> Schema:
+def _at_path() -> Schema:
     members = {
         "path": SOME_TEXT,
         "op": words((*operators.OUTPUT, *operators.ALONE)),

@@ -46,6 +46,8 @@ LEAVES: list[dict[str, Any]] = [
     {"verdict": "pass"},
     {"verdict": ["fail", "blocked"]},
     {"failure_type": "flaky"},
+    {"fact": {"path": "tests.failed", "op": "equals", "value": 0}},
+    {"fact": {"path": "$.git.paths[*]", "op": "starts_with", "value": "tests/", "of": "every"}},
     {"failure_type": ["flaky"]},
     {"failure_type": ["a, b", "c"]},
     *(evaluated(op, "ok") for op in ("equals", "not_equals", "contains", "not_contains", "starts_with", "ends_with")),

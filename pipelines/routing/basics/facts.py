@@ -4,7 +4,6 @@ is declared here, once."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from pipelines.routing.basics import shapes
@@ -21,13 +20,13 @@ PROVIDER: Final = ("answered", "unavailable")
 
 
 def _amount(value: Any, path: str) -> Any:
-    if value is not None and (not is_number(value) or value < 0):
+    if not is_number(value) or value < 0:
         raise Malformed(path, "has to be a number, 0 or more")
     return value
 
 
 def _share(value: Any, path: str) -> Any:
-    if _amount(value, path) is not None and value > 100:
+    if _amount(value, path) > 100:
         raise Malformed(path, "has to be a share of 100")
     return value
 
@@ -39,61 +38,59 @@ def _texts(value: Any, path: str) -> list[str]:
     return value
 
 
-def _price(value: Any, path: str) -> str | None:
-    return shapes.word(value, path, PRICES)
-
-
-def _provider(value: Any, path: str) -> str | None:
-    return shapes.word(value, path, PROVIDER)
-
-
-def _flag(value: Any, path: str) -> bool | None:
-    if value is not None and type(value) is not bool:
+def _flag(value: Any, path: str) -> bool:
+    if type(value) is not bool:
         raise Malformed(path, "has to be true or false")
     return value
 
 
-def _exit_code(value: Any, path: str) -> int | None:
-    return shapes.integer(value, path)
+KINDS: Final[Mapping[str, Read]] = {
+    "count": shapes.count,
+    "whole": shapes.integer,
+    "amount": _amount,
+    "share": _share,
+    "text": shapes.text,
+    "texts": _texts,
+    "list": shapes.sequence,
+    "flag": _flag,
+    "price": lambda value, path: shapes.word(value, path, PRICES),
+    "provider": lambda value, path: shapes.word(value, path, PROVIDER),
+}
+"""What the value of a fact may be, and how it is read."""
 
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "git": {
+        **dict.fromkeys(("base", "head", "tree"), "text"),
+        **dict.fromkeys(("commits", "files_changed", "insertions", "deletions"), "count"),
+        **dict.fromkeys(("paths", "sensitive"), "texts"),
+    },
+    "commands": {**dict.fromkeys(("run", "failed", "denied"), "count"), "last_exit_code": "whole"},
+    "tests": dict.fromkeys(("passed", "failed", "skipped", "errors", "suites"), "count"),
+    "findings": dict.fromkeys(("critical", "high", "medium", "low", "total"), "count"),
+    "coverage": dict.fromkeys(("lines", "branches"), "share"),
+    "ci": dict.fromkeys(("pending", "failed", "passed"), "count"),
+    "usage": {"tokens_in": "count", "tokens_out": "count", "cost_usd": "amount", "price": "price"},
+    "agent": {
+        **dict.fromkeys(("name", "version", "session"), "text"),
+        "final_event": "flag",
+        "provider": "provider",
+    },
+    CLAIMS: dict.fromkeys(("made", "contradicted"), "list"),
+}
+"""{group: {key: kind}}. `final_event`: false where the preset has one and it did not come; absent where it has none.
+`provider`: unavailable where the model's provider did not answer. `coverage` in percent."""
 
-def _counts(*keys: str) -> dict[str, Read]:
-    return dict.fromkeys(keys, shapes.count)
+OF_SOURCE: Final[Mapping[str, str]] = {
+    "station": "text",
+    "visit": "count",
+    "before": "text",
+    "tree": "text",
+    "observed_by": "text",
+}
+"""`before`: the tree that the visit began with, where there is no git."""
 
-
-GROUPS: Final[Mapping[str, Mapping[str, Read]]] = MappingProxyType(
-    {
-        "git": {
-            **dict.fromkeys(("base", "head", "tree"), shapes.text),
-            **_counts("commits", "files_changed", "insertions", "deletions"),
-            "paths": _texts,
-            "sensitive": _texts,
-        },
-        "commands": {**_counts("run", "failed", "denied"), "last_exit_code": _exit_code},
-        "tests": _counts("passed", "failed", "skipped", "errors", "suites"),
-        "findings": _counts("critical", "high", "medium", "low", "total"),
-        "coverage": {"lines": _share, "branches": _share},
-        "ci": _counts("pending", "failed", "passed"),
-        "usage": {**_counts("tokens_in", "tokens_out"), "cost_usd": _amount, "price": _price},
-        "agent": {
-            **dict.fromkeys(("name", "version", "session"), shapes.text),
-            "final_event": _flag,
-            "provider": _provider,
-        },
-        CLAIMS: {"made": shapes.sequence, "contradicted": shapes.sequence},
-    }
-)
-"""{group: {key: how it is read}}. `final_event`: false where the preset has one and it did not come; absent where it
-has none. `provider`: unavailable where the model's provider did not answer. `coverage` in percent."""
-
-OF_SOURCE: Final[Mapping[str, Read]] = MappingProxyType(
-    {
-        "station": shapes.text,
-        "visit": shapes.count,
-        "tree": shapes.text,
-        "observed_by": shapes.text,
-    }
-)
+PATHS: Final = tuple(f"{group}.{key}" for group, keys in GROUPS.items() for key in keys)
+"""Every single fact, as a condition names it."""
 
 
 def read(value: Any, path: str) -> dict[str, dict[str, Any]]:
@@ -107,19 +104,17 @@ def read(value: Any, path: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _group(value: Any, path: str, keys: Mapping[str, Read]) -> dict[str, Any]:
+def _group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any]:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     shapes.only(value, path, tuple(keys) if keys is OF_SOURCE else (*keys, SOURCE))
     return {
-        key: keys[key](member, join(path, key)) if key != SOURCE else _source(member, join(path, key))
+        key: _group(member, join(path, key), OF_SOURCE)
+        if key == SOURCE
+        else KINDS[keys[key]](member, join(path, key))
         for key, member in value.items()
         if member is not None
     }
-
-
-def _source(value: Any, path: str) -> dict[str, Any]:
-    return _group(value, path, OF_SOURCE)
 
 
 def witnessed(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -87,6 +87,8 @@ FAMILIES: dict[str, Callable[[Situation, str], Any]] = {
     "gates": _gate,
     "git": lambda situation, rest: look_up(dict(situation.outcome.git), rest),
     "meta": _output,
+    "facts": lambda situation, rest: look_up(dict(situation.outcome.facts), rest),
 }
-"""`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md).
-`input` and `variables` are flat; output, git, task and context are looked up flat first, then dotted."""
+"""`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md), and
+`facts` what Gateline observed (law §13). `input` and `variables` are flat; output, git, facts, task and context are
+looked up flat first, then dotted."""

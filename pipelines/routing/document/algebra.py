@@ -25,6 +25,7 @@ class View:
 
     `document` is what paths read: the output, or the context overlaid by it; MISSING if there is none.
     `unreadable`: the output is there but not JSON; `unreadable_keys`: of the context, whose station's output was not.
+    `facts`: what Gateline observed, a root of its own (law §13).
     `saw` and `text` are written while conditions are asked: the operands reached with their values, and the
     text of the last answered evaluation that was reached.
     """
@@ -41,6 +42,7 @@ class View:
     unreadable_keys: Container[str] = ()
     saw: list[Seen] = field(default_factory=list)
     text: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,9 @@ class EvalTest:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputTest:
-    """`of`: some, every, count. `prepared` is the value as the operator wants it (a compiled pattern)."""
+class PathTest:
+    """Of what a path finds. `of`: some, every, count. `prepared` is the value as the operator wants it (a compiled
+    pattern)."""
 
     path: OutputPath
     op: str
@@ -107,12 +110,10 @@ class OutputTest:
     of: str = "some"
     prepared: Any = field(default=None, compare=False, repr=False)
 
-    def test(self, view: View) -> bool:
-        if view.unreadable or (view.unreadable_keys and self.path.asks_for(view.unreadable_keys)):
-            raise OutputUnreadable
+    def _asked_of(self, document: Any, operand: str, view: View) -> bool:
         view.steps.spend()
-        nodes = self.path.nodes(view.document, view.steps)
-        view.saw.append(Seen("output", nodes, self.path.text))
+        nodes = self.path.nodes(document, view.steps)
+        view.saw.append(Seen(operand, nodes, self.path.text))
         return self._of_nodes([len(nodes)] if self.of == "count" else nodes, view.steps)
 
     def _of_nodes(self, nodes: list[Any], steps: Steps) -> bool:
@@ -126,6 +127,22 @@ class OutputTest:
         steps.spend(len(nodes) * size(self.value))
         tests = (operator(node, self.prepared) for node in nodes)
         return all(tests) if self.of == "every" else any(tests)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTest(PathTest):
+    def test(self, view: View) -> bool:
+        if view.unreadable or (view.unreadable_keys and self.path.asks_for(view.unreadable_keys)):
+            raise OutputUnreadable
+        return self._asked_of(view.document, "output", view)
+
+
+@dataclass(frozen=True, slots=True)
+class FactTest(PathTest):
+    """Never about the output or the context, so it never meets one that is not JSON (law §13)."""
+
+    def test(self, view: View) -> bool:
+        return self._asked_of(view.facts, "fact", view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +213,7 @@ Condition = (
     | FailureTypeIs
     | EvalTest
     | OutputTest
+    | FactTest
     | EdgeTaken
     | All
     | AnyOf

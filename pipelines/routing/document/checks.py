@@ -102,7 +102,10 @@ class Check:
         Text(
             required=True,
             label=_("Field"),
-            help=_("Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key."),
+            help=_(
+                "Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key,"
+                " facts.tests.failed."
+            ),
         ),
         given=True,
     )

@@ -7,18 +7,21 @@ from typing import Any, NamedTuple
 MAX_TEXT = 200
 MAX_MEMBERS = 10
 MAX_NESTING = 3
+AT_PATHS = ("output", "fact")
+"""The operands that a path finds: any number of nodes."""
 
 
 class Seen(NamedTuple):
-    """One operand that was reached: `path` for outputs and edges; of an output `value` is the list of nodes."""
+    """One operand that was reached: `path` for outputs, facts and edges; of the first two `value` is the list
+    of nodes."""
 
     operand: str
     value: Any
     path: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        if self.operand == "output":
-            return {"operand": "output", "path": self.path, "nodes": shown(self.value)}
+        if self.operand in AT_PATHS:
+            return {"operand": self.operand, "path": self.path, "nodes": shown(self.value)}
         path = {} if self.path is None else {"path": self.path}
         return {"operand": self.operand, **path, "value": shown(self.value)}
 

@@ -96,6 +96,9 @@ def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
             return Leaf(f"{prefix}eval {comparison(op, value, short)}", "eval")
         case c.OutputTest(path=path, op=op, value=value):
             return Leaf(f"{prefix}{_subject(condition)} {comparison(op, value, short)}", "output", path.text)
+        case c.FactTest(path=path, op=op, value=value):
+            text = _("observed %(name)s") % {"name": _subject(condition)}
+            return Leaf(f"{prefix}{text} {comparison(op, value, short)}", "fact", path.text)
         case c.EdgeTaken(source=source, target=target, at_least=least):
             taken = {"source": source, "target": target, "least": least}
             text = _("%(source)s → %(target)s was taken %(least)s times or more") % taken
@@ -111,7 +114,7 @@ def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
     return Leaf(prefix + _("always"), "")
 
 
-def _subject(test: c.OutputTest) -> str:
+def _subject(test: c.PathTest) -> str:
     """What is looked at. Whether something is there is asked of all that a path finds, so `every` says nothing then."""
     name = test.path.text.removeprefix("$.")
     if test.of == "count":

@@ -22,7 +22,7 @@ OPS = {
     "in": "in",
 }
 
-PARTS = ("output", "task", "input", "context", "variables", "usage", "gates", "run", "git", "meta")
+PARTS = ("output", "task", "input", "context", "variables", "usage", "gates", "run", "git", "meta", "facts")
 
 
 def worst(actions: Sequence[str]) -> str:

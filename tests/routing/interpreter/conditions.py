@@ -51,6 +51,7 @@ class View:
     failure_type: str | None
     edges: Mapping[str, int]
     answers: Sequence[Mapping[str, Json]]
+    facts: Mapping[str, Json] = field(default_factory=dict)  # §13: "a root of its own, never the context"
     lost: frozenset[str] = frozenset()  # keys of the merged context that could not be read (C25)
     texts: list[str | None] = field(default_factory=list)  # of the answered evaluations, as they were reached
 
@@ -135,6 +136,7 @@ SOUND: dict[str, Callable[[Json], bool]] = {
     "failure_type": lambda body: all(isinstance(word, str) for word in words(body)),
     "edge": lambda body: set(body) == {"from", "to", "at_least"} and isinstance(body["at_least"], int),
     "eval": lambda body: not is_faulty_operand(body, EVAL_OPS, {"op", "value"}),
+    "fact": lambda body: SOUND["output"](body),  # "ops and paths are as for `output`"
     "output": lambda body: (
         not is_faulty_operand(body, OUTPUT_OPS, {"path", "op", "value", "of"}) and is_path(body.get("path"))
     ),
@@ -166,6 +168,10 @@ def is_true(when: Mapping[str, Json], view: View) -> bool:
         return eval_is_true(when["eval"], view.eval)
     if "output" in when:
         return output_is_true(when["output"], view)
+    if (
+        "fact" in when
+    ):  # "the rule for what is missing is as for `output`"; "never raises `OutputDataParseError`"
+        return is_true_at(when["fact"], [view.facts])
     return evaluation_is_true(when, view)
 
 
@@ -192,7 +198,12 @@ def output_is_true(operand: Mapping[str, Json], view: View) -> bool:
     # "the first `output` operand that is reached makes the task stuck with `OutputDataParseError`"
     if view.unparseable or names_one(operand["path"], view.lost):
         raise Unparseable
-    found, op, value = nodes(view.document, operand["path"]), operand["op"], operand.get("value")
+    return is_true_at(operand, view.document)
+
+
+def is_true_at(operand: Mapping[str, Json], document: Sequence[Json]) -> bool:
+    """The ops on the nodes that a path finds in none or one document."""
+    found, op, value = nodes(document, operand["path"]), operand["op"], operand.get("value")
     of = operand.get("of", "some")
     if of == "count":  # "op and value apply to how many there are; none, or no output, is 0"
         return holds_for(op, len(found), value)

@@ -8,6 +8,7 @@ from random import Random
 
 from .draw_conditions import ANSWER_WORDS
 from .draw_data import SCALARS
+from .draw_facts import with_facts
 from .draw_lines import Lines
 from .draw_now import with_now
 from .values import Json
@@ -131,4 +132,5 @@ def line_with(seed: int, count: int) -> tuple[dict[str, Json], list[dict[str, Js
         maker.outcome = maker.make_outcome()
     with_lost_keys(seed, document, situations)
     with_now(seed, document, situations)
+    with_facts(seed, document, situations)
     return document, situations

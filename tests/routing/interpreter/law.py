@@ -154,6 +154,7 @@ class Law(Gates):
             failure_type=self.outcome.get("failure_type"),
             edges=self.facts.get("edges") or {},
             answers=self.facts.get("answers") or [],
+            facts=self.outcome.get("facts") or {},
             lost=self.lost_before(self.facts) if self.knobs["condition_scope"] == "merged" else frozenset(),
         )
 

@@ -31,7 +31,7 @@ from pipelines.routing.document.gates import WORDS
 
 WORDS_OF = {"result": RESULTS, "verdict": VERDICTS, "signal": SIGNALS}
 FLAT = ("input", "variables", "gates", "usage")
-DOTTED = ("output", "task", "context")
+DOTTED = ("output", "facts", "task", "context")
 
 
 def contradiction(group: CheckGroup, action: str) -> tuple[Check, ...]:

@@ -1,6 +1,6 @@
 """Conditions as formulas over variables: each literal says that a variable lies in a set, and knows the opposite.
 
-Variables: `status` (result and verdict), `eval`, `failure_type`, `cell` (a place of the document), `edge`,
+Variables: `status` (result and verdict), `eval`, `failure_type`, `cell` (a place of the document), `fact`, `edge`,
 `answer` (of an evaluation), `opaque` (a condition on a path with wildcards or filters: true or false, free).
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from jsonpath_rfc9535.selectors import NameSelector
 
-from pipelines.routing.analysis.regions import cells, choices, numbers, texts
+from pipelines.routing.analysis.regions import cells, choices, numbers, observed, texts
 from pipelines.routing.analysis.regions.documents import Place
 from pipelines.routing.analysis.regions.evals import Evals
 from pipelines.routing.analysis.regions.frozen import freeze
@@ -28,9 +28,11 @@ from pipelines.routing.document.algebra import (
     Condition,
     EdgeTaken,
     EvalTest,
+    FactTest,
     FailureTypeIs,
     Not,
     OutputTest,
+    PathTest,
     ResultIs,
     VerdictIs,
 )
@@ -51,11 +53,12 @@ class Opaque:
     """A condition that stays a free variable; the same condition is the same variable."""
 
     key: Variable
-    test: OutputTest = field(compare=False)
+    test: PathTest = field(compare=False)
 
     @classmethod
-    def of(cls, test: OutputTest) -> Opaque:
-        return cls((test.path.text, test.op, test.of, freeze(test.value)), test)
+    def of(cls, test: PathTest) -> Opaque:
+        root = "fact" if isinstance(test, FactTest) else "output"
+        return cls((root, test.path.text, test.op, test.of, freeze(test.value)), test)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +177,39 @@ def _output(test: OutputTest) -> Formula:
     return at_places(places, *cells.tested(test.op, test.value))
 
 
-def _counted(test: OutputTest, places: tuple[Place, ...]) -> Formula:
+def _counted(test: PathTest, places: tuple[Place, ...]) -> Formula:
     """A singular path finds one node or none: the operator is asked about 1 and about 0."""
+    found = _count_cells(test)
+    return found if isinstance(found, Both | Either) else at_places(places, *found)
+
+
+def _count_cells(test: PathTest) -> cells.Pair | Both | Either:
     if test.op in operators.ALONE:
         return TRUE if test.op == "exists" else FALSE
     operator = operators.OUTPUT[test.op].holds
     there, not_there = operator(1, test.prepared), operator(0, test.prepared)
     if there == not_there:
         return TRUE if there else FALSE
-    return at_places(places, *(cells.exists() if there else cells.swapped(cells.exists())))
+    return cells.exists() if there else cells.swapped(cells.exists())
+
+
+# facts
+
+
+def _fact(test: FactTest) -> Formula:
+    """As of the output; but what can be at each place is known, and a dotted key is never flat."""
+    places = places_of(test.path)
+    if places is None or not cells.knows(test.op):
+        return Literal(("opaque", Opaque.of(test)), choices.only(True), choices.only(False))
+    place = places[-1]
+    found = _count_cells(test) if test.of == "count" else cells.tested(test.op, test.value)
+    if isinstance(found, Both | Either):
+        return found
+    possible = observed.cell_at(place)
+    yes, no = (each.meet(possible) for each in found)
+    if yes.is_empty or no.is_empty:
+        return FALSE if yes.is_empty else TRUE
+    return Literal(("fact", place), yes, no)
 
 
 def at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell) -> Formula:
@@ -218,6 +245,7 @@ _LITERALS: dict[type, Any] = {
     FailureTypeIs: _failure_type,
     EvalTest: _eval,
     OutputTest: _output,
+    FactTest: _fact,
     EdgeTaken: _edge,
     Answered: _answered,
 }

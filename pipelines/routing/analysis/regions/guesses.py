@@ -18,7 +18,7 @@ from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.basics import jsonpath
 from pipelines.routing.basics.values import MAX_DEPTH, MISSING, exact, is_number
 from pipelines.routing.document import operators
-from pipelines.routing.document.algebra import OutputTest
+from pipelines.routing.document.algebra import PathTest
 
 MAX_TRIES = 60
 MAX_SHAPES = 12
@@ -27,7 +27,7 @@ PATH, PART = 400, 8
 """What taking a path apart costs, and laying what one needs over a document."""
 
 
-def guesses(document: Any, free: list[tuple[OutputTest, bool]]) -> Iterator[Any]:
+def guesses(document: Any, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
     """The document itself, then the document with something at each free path."""
     yield document
     if not free or (type(document) not in (dict, list) and document is not MISSING):
@@ -45,13 +45,13 @@ def guesses(document: Any, free: list[tuple[OutputTest, bool]]) -> Iterator[Any]
             yield value
 
 
-def _shapes(test: OutputTest) -> list[Any]:
+def _shapes(test: PathTest) -> list[Any]:
     if test.path.is_key:
         return [{test.path.text: leaf} for leaf in _leaves(test)]
     return [shape for leaf in _leaves(test) for shape in around(test.path.text, leaf)]
 
 
-def _leaves(test: OutputTest) -> list[Any]:
+def _leaves(test: PathTest) -> list[Any]:
     value = test.value
     if operators.takes(test.op) == "list":
         return [*value, "other"]

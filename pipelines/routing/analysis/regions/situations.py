@@ -5,7 +5,9 @@ Nothing here is believed: what the walk of `decide` says about the situation is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from pipelines.routing.analysis.regions import cells, choices, evals, numbers
@@ -24,7 +26,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.situation import assumed, read_situation
 from pipelines.routing.decide.steps.context import Case, TakenRoute
-from pipelines.routing.document.algebra import Answered, Condition, OutputTest, holds, leaves
+from pipelines.routing.document.algebra import Answered, Condition, FactTest, PathTest, holds, leaves
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
 from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line
@@ -45,6 +47,7 @@ _ORDER = (
     BLOCKED,
     EXHAUSTED,
 )
+MOST_OBSERVED = 12
 DECISION, DECISION_RULE, ANSWER, WALKED_PATH = 100, 20, 20, 20
 """What running `decide` costs, each rule that it may have to test, each answer that it reads, and each operand whose
 path has to be walked: one with `$`, which may have wildcards and filters."""
@@ -81,10 +84,21 @@ def witness(
         facts["signal_reworks"] = SIGNAL_RETRIES if limit is None else limit
     free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
     found = []
-    for value in guesses(output, free):
-        said = outcome if value is MISSING else {**outcome, "output": value}
-        found.append({"station": station.key, "outcome": said, **({"facts": facts} if facts else {})})
+    for seen in _observed(box, [each for each in free if isinstance(each[0], FactTest)]):
+        said = {**outcome, "facts": seen} if seen else outcome
+        for value in guesses(output, [each for each in free if not isinstance(each[0], FactTest)]):
+            whole = said if value is MISSING else {**said, "output": value}
+            found.append({"station": station.key, "outcome": whole, **({"facts": facts} if facts else {})})
     return found
+
+
+def _observed(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
+    """What Gateline may have observed, as an outcome says it. A try that no outcome may say is left out by who reads
+    it."""
+    places = {variable[1]: cell for variable, cell in box.items() if variable[0] == "fact"}
+    if not places and not free:
+        return iter(({},))
+    return islice(guesses(document({(): cells.OBJECTS, **places}), free), MOST_OBSERVED)
 
 
 def _base(line: Line) -> list[tuple[Any, Any]]:
@@ -220,7 +234,7 @@ def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) ->
 
 
 def _walked_paths(condition: Condition) -> int:
-    return sum(isinstance(leaf, OutputTest) and not leaf.path.is_key for leaf in leaves(condition))
+    return sum(isinstance(leaf, PathTest) and not leaf.path.is_key for leaf in leaves(condition))
 
 
 def _reading(given: dict[str, Any]) -> int:

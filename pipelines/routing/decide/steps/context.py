@@ -123,6 +123,7 @@ class Case:
             answers=self.answers,
             steps=self.steps,
             unreadable_keys=self._unreadable_in_document,
+            facts=outcome.facts,
         )
 
     @cached_property

@@ -124,6 +124,16 @@ def _range(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
 
 
 def _output(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+    return _at_path(algebra.OutputTest, value, path, problems)
+
+
+def _fact(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+    return _at_path(algebra.FactTest, value, path, problems)
+
+
+def _at_path(
+    form: type[algebra.OutputTest | algebra.FactTest], value: Any, path: str, problems: Problems
+) -> Condition:
     reader = Reader(value, path, problems)
     where = reader.text("path", required=True)
     op = reader.text("op", required=True)
@@ -135,7 +145,7 @@ def _output(value: Any, path: str, problems: Problems, places: Collection[str]) 
     prepared = _operand(op, operand, reader)
     if compiled is None or len(problems) > before:
         return FALLBACK
-    return algebra.OutputTest(compiled, op, operand, of, prepared)
+    return form(compiled, op, operand, of, prepared)
 
 
 def _path(text: str, reader: Reader) -> Any:
@@ -232,6 +242,7 @@ FORMS: dict[str, Read] = {
     "verdict": _verdict,
     "eval": _eval,
     "output": _output,
+    "fact": _fact,
     "failure_type": _failure_type,
     "edge": _edge,
     "all": _all,

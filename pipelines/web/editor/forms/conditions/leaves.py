@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.basics.facts import PATHS
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.values import TYPES
 from pipelines.routing.document import operators
@@ -125,7 +126,14 @@ SEVERAL = re.compile(r"[*?,:]|\.\.")
 
 
 def _output(fragment: Any, at: Place, around: ConditionSetting) -> Items:
-    place = (*at, "output")
+    return _at_path(fragment, (*at, "output"), tuple(around.paths))
+
+
+def _fact(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    return _at_path(fragment, (*at, "fact"), tuple((path, "") for path in PATHS))
+
+
+def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) -> Items:
     test = places.get(fragment, place)
     op = test.get("op")
     path = test.get("path")
@@ -135,7 +143,7 @@ def _output(fragment: Any, at: Place, around: ConditionSetting) -> Items:
             label=_("Path"),
             options=(),
             free=True,
-            known=tuple(around.paths),
+            known=known,
             needed=True,
         )
     ]
@@ -146,8 +154,8 @@ def _output(fragment: Any, at: Place, around: ConditionSetting) -> Items:
             ("count", _("how many there are")),
         ]
         found.append(ChoiceField(at=(*place, "of"), label=_("Of what it finds"), options=some))
-    known = (*operators.OUTPUT, *operators.ALONE)
-    found.append(OperatorField(at=(*place, "op"), label=_("Comparison"), options=_operators(known)))
+    ops = _operators((*operators.OUTPUT, *operators.ALONE))
+    found.append(OperatorField(at=(*place, "op"), label=_("Comparison"), options=ops))
     if op == "type":
         types = [(each, each) for each in TYPES]
         found.append(ChoiceField(at=(*place, "value"), label=_("Type"), options=types, needed=True))
@@ -217,6 +225,12 @@ LEAVES: Mapping[str, ConditionKind] = {
         new=lambda around: {"path": around.paths[0][0] if around.paths else "$", "op": "exists"},
         fits=lambda value: type(value) is dict and value.get("op") in operators.WORDS,
         fields=_output,
+    ),
+    "fact": ConditionKind(
+        label=lambda: _("What Gateline observed"),
+        new=lambda around: {"path": "tests.failed", "op": "equals", "value": 0},
+        fits=lambda value: type(value) is dict and value.get("op") in operators.WORDS,
+        fields=_fact,
     ),
     "verdict": ConditionKind(
         label=lambda: _("Verdict"),

@@ -1,0 +1,91 @@
+"""Drawn facts and conditions on them; drawn apart from everything else, so that a seed keeps its case."""
+
+from random import Random
+from typing import Any
+
+from .values import Json
+
+PATHS = (
+    *("tests.failed", "tests.passed", "git.files_changed", "git.paths", "findings.high", "usage.cost_usd"),
+    *("claims.contradicted", "agent.final_event", "tests", "tests.nothing", "weather", "git.paths.0"),
+    *("$.tests.failed", "$.git.paths[*]", "$.git.paths[0]", "$.findings.*", "$..failed", "$", "$.coverage"),
+    *("$.git.paths[?@ == 'a.py']", "tests.source.station", "$.tests.source.visit", "coverage.lines"),
+)
+OPS = ("exists", "missing", "equals", "not_equals", "gt", "gte", "lt", "lte", "contains", "not_contains")
+WORDS = ("starts_with", "ends_with", "matches")
+
+
+def with_facts(seed: int, document: dict[str, Any], situations: list[dict[str, Any]]) -> None:
+    """Facts in every third case, and then rules and checks that read them."""
+    random = Random(f"facts {seed}")
+    if random.random() < 0.65:
+        return
+    for situation in situations:
+        situation["outcome"]["facts"] = drawn(random)
+    for station in document["stations"]:
+        for rule in station.get("rules") or ():
+            asks = any(form in repr(rule.get("when")) for form in ("agentic", "hook"))
+            if random.random() < 0.35 and not asks:
+                rule["when"] = _when(random, rule.get("when", {"always": True}))
+    for gate in document["gates"]:
+        if random.random() < 0.25:
+            gate["checks"] = {random.choice(["all", "any"]): [_check(random) for _ in range(2)]}
+
+
+def drawn(random: Random) -> dict[str, Json]:
+    """Groups, each there as often as not."""
+    few = lambda: random.randint(0, 3)  # noqa: E731
+    source = {"station": random.choice(["plan", "build"]), "visit": 1 + few(), "tree": random.choice("pq")}
+    groups: dict[str, dict[str, Json]] = {
+        "git": {"files_changed": few(), "paths": random.sample(["a.py", "b.py", "tests/a.py"], few())},
+        "commands": {"run": few(), "failed": few(), "denied": random.choice([0, 0, 1]), "last_exit_code": -1},
+        "tests": {"passed": few(), "failed": few()},
+        "findings": {"high": few(), "low": few(), "total": few()},
+        "coverage": {"lines": random.choice([0, 70.5, 100])},
+        "usage": {"cost_usd": random.choice([0, 0.4, 1.5, 3]), "price": "reported"},
+        "agent": {"final_event": random.choice([True, True, False])},
+        "claims": {"made": [{"kind": "tests"}], "contradicted": random.choice([[], ["tests"]])},
+    }
+    found: dict[str, Json] = {}
+    for group, members in groups.items():
+        if random.random() < 0.5:
+            kept = {key: value for key, value in members.items() if random.random() < 0.8}
+            found[group] = kept | ({"source": source} if random.random() < 0.5 else {})
+    return found
+
+
+def _when(random: Random, given: Json) -> dict[str, Json]:
+    """The condition that was drawn, with one on a fact beside it, or only that."""
+    own = _operand(random)
+    if random.random() < 0.1:
+        return {"fact": {"path": "$.tests[", "op": "exists"}}
+    form = random.choice(["all", "any", "not", "alone", "alone"])
+    if form == "not":
+        return {"not": own}
+    if form == "alone":
+        return own
+    return {form: [own, given] if random.random() < 0.5 else [given, own]}
+
+
+def _operand(random: Random) -> dict[str, Json]:
+    path, op = random.choice(PATHS), random.choice((*OPS, "in", "not_in", "type", *WORDS))
+    operand: dict[str, Json] = {"path": path, "op": op}
+    if path.startswith("$") and random.random() < 0.5:
+        operand["of"] = random.choice(["some", "every", "count"])
+    if op in ("in", "not_in"):
+        operand["value"] = random.sample([0, 1, 2, "a.py", True], 2)
+    elif op == "type":
+        operand["value"] = random.choice(["number", "array", "object", "string", "boolean"])
+    elif op in WORDS:
+        operand["value"] = random.choice(["a", ".py", "p"])
+    elif op not in ("exists", "missing"):
+        operand["value"] = random.choice([0, 1, 2, 0.4, "a.py", True])
+    return {"fact": operand}
+
+
+def _check(random: Random) -> dict[str, Json]:
+    check: dict[str, Json] = {"field": f"facts.{random.choice(PATHS[:11])}"}
+    check["operator"] = random.choice(["equals", "not_equals", "less_than", "greater_than", "exists"])
+    check["value"] = random.choice([0, 1, 2, True])
+    check["action"] = random.choice(["proceed", "hold", "rework", "abort"])
+    return check

@@ -1,0 +1,130 @@
+"""Law §13: conditions and checks on what Gateline observed, in decisions, words and the analysis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.routing.analysis.regions.stations import DEAD, LIVE, SHADOWED, Analysis
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import read_line
+from pipelines.routing.sentences.conditions import describe
+from tests.routing.support import document, goes, ruled, traced
+
+SEEN = {
+    "tests": {"passed": 9, "failed": 0, "source": {"station": "check"}},
+    "git": {"files_changed": 2, "paths": ["a.py", "tests/b.py"]},
+    "claims": {"contradicted": []},
+}
+
+
+def fact(path: str, op: str, *value: Any, **more: Any) -> dict[str, Any]:
+    return {"fact": {"path": path, "op": op, **({"value": value[0]} if value else {}), **more}}
+
+
+def outcome(facts: Any = SEEN, **more: Any) -> dict[str, Any]:
+    return {"exit_code": 0, "facts": facts, **more}
+
+
+TRUE = [
+    fact("tests.failed", "equals", 0),
+    fact("$.tests.failed", "lt", 1),
+    fact("tests.errors", "missing"),
+    fact("weather", "missing"),
+    {"not": fact("findings.high", "equals", 0)},
+    fact("git.paths", "contains", "a.py"),
+    fact("$.git.paths[*]", "starts_with", "tests/"),
+    fact("$.git.paths[*]", "ends_with", ".py", of="every"),
+    fact("$.git.paths[*]", "equals", 2, of="count"),
+    fact("$.claims.contradicted[*]", "equals", 0, of="count"),
+    fact("tests.source.station", "equals", "check"),
+]
+FALSE = [
+    fact("tests.failed", "gt", 0),
+    fact("findings.high", "equals", 0),
+    fact("findings.high", "not_equals", 0),
+    fact("high", "exists"),
+]
+
+
+@pytest.mark.parametrize("when", TRUE)
+def test_it_is_true_of_what_was_observed(when: Any) -> None:
+    assert goes(ruled({"when": when}), outcome()) == "move b by rule r1"
+
+
+@pytest.mark.parametrize("when", FALSE)
+def test_what_is_missing_is_false_and_neither_output_nor_context_is_asked(when: Any) -> None:
+    of = ruled({"when": when}, {"to": "c"}, policy={"condition_scope": "merged"})
+    assert goes(of, outcome(output={"high": 1}), context={"high": 1}) == "move c by rule r2"
+
+
+def test_it_is_never_stuck_on_output_that_is_not_json() -> None:
+    of = ruled({"when": fact("tests.failed", "gt", 0)}, {"to": "c"})
+    assert goes(of, outcome(output_error="line 1")) == "move c by rule r2"
+
+
+def test_the_trace_says_what_it_saw() -> None:
+    entries = traced(ruled({"when": fact("tests.failed", "equals", 0)}), outcome())["trace"]
+    seen = [entry["saw"] for entry in entries if entry["step"] == "rules"]
+    assert seen == [[{"operand": "fact", "path": "tests.failed", "nodes": [0]}]]
+
+
+def test_checks_of_gates_read_facts() -> None:
+    check = {"field": "facts.tests.failed", "operator": "equals", "value": 0, "action": "abort"}
+    gate = {"key": "g", "mode": "auto", "checks": {"all": [check]}}
+    of = ruled({"gates": ["g"]}, gates=[gate])
+    assert goes(of, outcome()) == "move b by rule r1"
+    assert goes(of, {"exit_code": 0, "output": {"tests": {"failed": 0}}}).startswith("finish failed")
+
+
+@pytest.mark.parametrize(
+    ("when", "words"),
+    [
+        (fact("tests.failed", "equals", 0), "observed tests.failed is 0"),
+        (fact("$.git.paths[*]", "matches", "^src/", of="every"), "observed every git.paths[*] matches"),
+    ],
+)
+def test_it_is_said_in_words(when: Any, words: str) -> None:
+    assert describe(ruled({"when": when}).stations[0].rules[0].when).startswith(words)
+
+
+def test_a_faulty_one_is_refused_with_its_place() -> None:
+    rule = {"id": "r", "when": fact("$.tests[", "exists"), "to": "a"}
+    with pytest.raises(DocumentError) as refused:
+        read_line(document({"rules": [rule]}))
+    assert [problem.path for problem in refused.value.problems] == ["stations[0].rules[0].when.fact.path"]
+
+
+def standings(*when: Any) -> list[str]:
+    of = ruled(*({"when": each} for each in when))
+    return [each.status for each in Analysis(of, of.stations[0]).standings]
+
+
+ALWAYS: dict[str, Any] = {"always": True}
+ANALYSED = [
+    ((fact("tests.failed", "equals", 0), fact("tests.failed", "gt", 0)), [LIVE, LIVE]),
+    ((fact("tests.failed", "gte", 0), fact("tests.failed", "gt", 3), ALWAYS), [LIVE, DEAD, SHADOWED]),
+    # What no outcome can say: a count below zero, a key that is none, a share above 100.
+    ((fact("tests.failed", "lt", 0), ALWAYS), [DEAD, LIVE]),
+    ((fact("tests.broken", "exists"), ALWAYS), [DEAD, LIVE]),
+    ((fact("coverage.lines", "gt", 100), ALWAYS), [DEAD, LIVE]),
+    ((fact("usage.price", "equals", "guessed"), ALWAYS), [DEAD, LIVE]),
+    # The output is another root.
+    (({"output": {"path": "tests.failed", "op": "lt", "value": 0}}, fact("tests.failed", "gte", 0)), [LIVE, SHADOWED]),
+    # Missing is neither.
+    ((fact("tests.failed", "gte", 0), {"not": fact("tests.failed", "gte", 0)}, ALWAYS), [LIVE, LIVE, DEAD]),
+    ((fact("$.git.paths[*]", "starts_with", "tests/"), ALWAYS), [LIVE, SHADOWED]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("when", "expected"), ANALYSED)
+def test_the_analysis_knows_what_can_be_observed(when: Any, expected: list[str]) -> None:
+    assert standings(*when) == expected
+
+
+def test_a_witness_says_what_was_observed() -> None:
+    of = ruled({"when": {"all": [fact("tests.failed", "gt", 3), fact("git.paths", "contains", "a.py")]}})
+    shown = Analysis(of, of.stations[0]).standings[0].witness
+    assert shown is not None
+    assert shown.situation["outcome"]["facts"] == {"tests": {"failed": 4}, "git": {"paths": ["a.py"]}}
