@@ -39,6 +39,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Affects]]] = {
         "work": _WORK,
         "output_keys": _WORK,
         "labels": _WORK,
+        "artifacts": _WORK,
         "limits.idle_timeout": _WORK,
         "limits.max_timeout": _WORK,
         "limits.expected": _WORK,

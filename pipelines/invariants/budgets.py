@@ -29,9 +29,9 @@ def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     decision was bound by its own version, which I9 decides again."""
     for each in whole(task_ids, "events"):
         line = versions.by_id(each.task.pinned_id)
-        if line.limits and not any(event.kind == "task.migrated" for event in each.events):
+        if line.named_limits and not any(event.kind == "task.migrated" for event in each.events):
             counted = _counted(each)
-            for budget in line.limits:
+            for budget in line.named_limits:
                 yield from _beyond(each, line, budget, counted)
 
 

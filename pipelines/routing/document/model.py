@@ -15,9 +15,10 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import BUDGET, Budget, standard
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
 from pipelines.routing.document.escalations import ESCALATION, EscalationRule, rule_for
+from pipelines.routing.document.expected import TASK_LIMITS, TaskLimits
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
 from pipelines.routing.document.fields.nested import Each, One
-from pipelines.routing.document.fields.plain import Choice, Flag, Key, Name, Reference, Text, extra
+from pipelines.routing.document.fields.plain import Choice, Flag, Key, Name, Reference, Text, Texts, extra
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import GATE, Gate
 from pipelines.routing.document.inputs import INPUT, Input
@@ -183,6 +184,15 @@ class Line:
             help=_("What no rule names goes as the preset says, else to the administrators of the project."),
         )
     )
+    limits: TaskLimits = declared(One(TASK_LIMITS, default=TaskLimits()))
+    sensitive: tuple[str, ...] = declared(
+        Texts(
+            label=_("Sensitive files"),
+            help=_(
+                "Patterns of paths, one a line, as tests/** or *.yml. Changes of these are marked in reviews."
+            ),
+        )
+    )
     handoff: Mapping[str, Any] | None = declared(HandoffSchema())
     extra: Mapping[str, Any] = declared(extra())
 
@@ -236,7 +246,7 @@ class Line:
         return self.handoff if own is None else own
 
     @cached_property
-    def limits(self) -> tuple[Budget, ...]:
+    def named_limits(self) -> tuple[Budget, ...]:
         """All named budgets that bind: those that the line declares, then the standard ones of its policy."""
         declared = {budget.key for budget in self.budgets}
         more = standard(self.stations_by_key, declared) if self.policy.standard_budgets else ()

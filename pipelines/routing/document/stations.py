@@ -10,9 +10,11 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.expected import ARTIFACT, EXPECTS, OUTCOME_OF, REVIEW, DeclaredArtifact
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
 from pipelines.routing.document.fields.nested import Each, One
 from pipelines.routing.document.fields.plain import (
+    Amount,
     Choice,
     Count,
     Duration,
@@ -55,6 +57,12 @@ class Limits:
         Count(
             label=_("Most reworks that it may ask for"),
             help=_("When the work itself signals rework. 3 where nothing is said."),
+        )
+    )
+    cost_usd: Any = declared(
+        Amount(
+            label=_("Most cost of a run (USD)"),
+            help=_("As the work reports it. It is stopped beyond that, and failed."),
         )
     )
 
@@ -188,6 +196,16 @@ class Station:
             help=_("A JSON file that the work writes to the path in GATELINE_RESULT."),
         )
     )
+    expects: str = declared(
+        Choice(
+            EXPECTS,
+            default="",
+            label=_("What is expected of it"),
+            help=_("Looked at when it has ended, whatever it says of itself."),
+        )
+    )
+    outcome_of: Mapping[str, str] = declared(One(OUTCOME_OF, default={}))
+    artifacts: tuple[DeclaredArtifact, ...] = declared(Each(ARTIFACT, unique="path", what=_("the file")))
     limits: Limits = declared(One(LIMITS, default=Limits()))
     labels: tuple[str, ...] = declared(
         Texts(
@@ -235,4 +253,12 @@ class Station:
         return str(self.work["kind"])
 
 
-STATION: Final = Record.of(Station, name="station")
+def _check(reader: Reader, around: Around) -> None:
+    """A review needs somebody who is asked."""
+    for kind, word in reader.values["outcome_of"].items():
+        if word == REVIEW and not reader.values["gate"]:
+            message = _("asks a person, and the station has no gate")
+            reader.problems.note(join(reader.at("outcome_of"), kind), message, _("name a gate"))
+
+
+STATION: Final = Record.of(Station, name="station", check=_check)

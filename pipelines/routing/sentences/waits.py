@@ -229,4 +229,4 @@ def missing_words(name: str) -> str:
 
 
 def budget_name(line: Line, key: str) -> str:
-    return next((each.name for each in line.limits if each.key == key), key)
+    return next((each.name for each in line.named_limits if each.key == key), key)

@@ -55,7 +55,7 @@ def _limits(line: Line, station: Station) -> Iterator[str]:
             "Entered at most %(n)s time; %(then)s.", "Entered at most %(n)s times; %(then)s.", most
         )
         yield words % {"n": most, "then": _then(line, line.policy.on_exhausted, None)}
-    yield from (_budget(line, each) for each in line.limits if station.key in each.stations)
+    yield from (_budget(line, each) for each in line.named_limits if station.key in each.stations)
 
 
 def _apart(line: Line, station: Station) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _apart(line: Line, station: Station) -> Iterator[str]:
 
 def _rule(line: Line, station: Station, rule: Rule) -> dict[str, Any]:
     ways = {f"{station.key}->{to}" for to in rule.to}
-    budgets = [each for each in line.limits if rule.id in each.rules or ways & set(each.edges)]
+    budgets = [each for each in line.named_limits if rule.id in each.rules or ways & set(each.edges)]
     numbers = [n for n in (rule.max_retries, rule.max_visits) if n is not None]
     most = [*numbers, *(each.most for each in budgets if each.most is not None)]
     if not most:
@@ -94,7 +94,7 @@ def _own(line: Line, rule: Rule) -> Iterator[str]:
 
 def _of_line(line: Line) -> Iterator[str]:
     """Budgets that name no place. Those of types of failure are many, and told together."""
-    wide = [each for each in line.limits if not (each.stations or each.rules or each.edges)]
+    wide = [each for each in line.named_limits if not (each.stations or each.rules or each.edges)]
     yield from (_budget(line, each) for each in wide if each.kind != "failure_type")
     types = sum(each.kind == "failure_type" for each in wide)
     if types:

@@ -77,7 +77,9 @@ def _line(pair: Pair) -> Iterator[Structural]:
     yield from _order(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _changed("forbidden_parallel", "", *parallel)
-    yield from _changed("budgets", "", *([BUDGET.write(each) for each in line.limits] for line in (old, new)))
+    yield from _changed(
+        "budgets", "", *([BUDGET.write(each) for each in line.named_limits] for line in (old, new))
+    )
     told = [[ESCALATION.write(each) for each in line.escalations] for line in (old, new)]
     yield from _changed("escalations", "", *told)
 

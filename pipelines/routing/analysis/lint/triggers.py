@@ -59,7 +59,7 @@ def _cannot_contradict(line: Line) -> str:
 def _limits_escalate(line: Line) -> bool:
     rules = (rule for station in line.stations for rule in station.rules)
     return (
-        any(escalates(line, budget) for budget in line.limits)
+        any(escalates(line, budget) for budget in line.named_limits)
         or any(_rule_escalates(line, rule) for rule in rules)
         or (line.policy.on_exhausted == "escalate" and _has_limits_of_stations(line))
     )

@@ -24,7 +24,7 @@ def bound(line: Line, transition: CyclePath) -> int | None:
         free = transition.rule.max_retries is None and transition.rule.max_visits is None
         if free and transition.source == transition.target:
             bounds.append(line.policy.self_loop_limit)
-    bounds += [budget.most for budget in line.limits if _binds(line, budget, transition)]
+    bounds += [budget.most for budget in line.named_limits if _binds(line, budget, transition)]
     given = [each for each in bounds if each is not None]
     return min(given) if given else None
 
@@ -150,7 +150,7 @@ def _raise(
 
 
 def _limit(line: Line, key: str) -> int:
-    named = [each.most for each in line.limits if each.kind == "station" and key in each.stations]
+    named = [each.most for each in line.named_limits if each.kind == "station" and key in each.stations]
     bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
     return min(each for each in bounds if each is not None)
 

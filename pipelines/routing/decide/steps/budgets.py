@@ -65,7 +65,7 @@ def _of_stations(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
 
 def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
     """Named budgets bind every move that is decided, by whatever it is: a breach is never let through."""
-    for budget in case.line.limits:
+    for budget in case.line.named_limits:
         if budget.key not in way.over:
             why = _breach(case, way, budget)
             if why:

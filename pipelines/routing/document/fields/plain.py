@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.values import MISSING, is_number
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field, Written
 from pipelines.routing.document.reading.names import MAX_ID, note_twins, read_id, read_key, refers
@@ -108,6 +108,21 @@ class Count(Field):
     def schema(self) -> Schema:
         most = {} if self.most is None else {"maximum": self.most}
         return {**schema_parts.COUNT, "minimum": self.least, **most}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount(Field):
+    """A number, 0 or more, exactly as it is written."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        number = reader.raw(key)
+        if not is_number(number) or number < 0:
+            reader.note(key, _("has to be a number, 0 or more"))
+            return self.default
+        return number
+
+    def schema(self) -> Schema:
+        return {"type": "number", "minimum": 0}
 
 
 @dataclass(frozen=True, kw_only=True)

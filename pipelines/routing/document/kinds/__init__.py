@@ -56,6 +56,12 @@ def failed(kind: str) -> str:
     return KINDS[kind].failed if kind in KINDS else "error"
 
 
+def expects(station: Station) -> str:
+    """change, output or nothing; "" of work of which nothing is expected (law §13)."""
+    kind = KINDS.get(station.kind)
+    return station.expects or (kind.expects if kind else "")
+
+
 def by_people(station: Station) -> bool:
     """Whether a person does its work: then the job is a manual one."""
     kind = kind_of(station.work)

@@ -125,7 +125,11 @@ class Reader:
     def choice(self, key: str, choices: Collection[str], default: str) -> str:
         value = self._typed(key, default, str, _("a text"))
         if value not in choices and key in self.given:
-            self.note(key, _("%(value)s is not known", value=quote(value)), expected(value, choices))
+            self.note(
+                key,
+                _("%(value)s is not known", value=quote(value)),
+                expected(value, [*filter(None, choices)]),
+            )
             return default
         return value
 

@@ -79,6 +79,8 @@ class Kind:
     """Whether this work of a worker's kind is done by a person after all."""
     form: Callable[[Station], tuple[Input, ...]] = no_form
     """What a person fills in who does it."""
+    expects: str = ""
+    """What its stations are expected to leave, where they do not say (law §13); "" where nothing is."""
     chooses: bool = False
     """What a person fills in is the eval, and the output of the station before passes through (dialects B12)."""
     executes: bool = False

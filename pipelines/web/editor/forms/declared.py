@@ -15,6 +15,7 @@ from pipelines.routing.document.fields.field import Written
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.work import call, keys
 from pipelines.web.editor.forms.fields import (
+    AmountField,
     AnythingField,
     ArgumentsField,
     ChoiceField,
@@ -89,6 +90,7 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
     plain.Id: (TextField, _named),
     plain.Flag: (FlagField, _flag),
     plain.Count: (NumberField, _plain),
+    plain.Amount: (AmountField, _plain),
     plain.Duration: (DurationField, _plain),
     plain.Choice: (Usual, _choice),
     plain.Several: (SeveralField, _several),

@@ -122,6 +122,19 @@ class NumberField(FormField):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AmountField(NumberField):
+    """A number, which may have decimals; what is none is written as text, which the reader refuses."""
+
+    widget: ClassVar[str] = "text"
+
+    def value(self, typed: str) -> Any:
+        typed = typed.strip()
+        if not re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,6}", typed):
+            return super().value(typed)
+        return float(typed)
+
+
+@dataclass(frozen=True, kw_only=True)
 class DurationField(FormField):
     placeholder: str = "90s, 5m, 2h, 1d"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.expected import TASK_LIMITS
 from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
@@ -55,6 +56,10 @@ class LineForm:
             *limits.of_line(usual, setting),
             escalations.of_line(usual, str(preset), setting),
             Section(title=_("In parallel"), fields=[_never(setting)]),
+            Section(
+                title=_("Cost and sensitive files"),
+                fields=[*unplaced(TASK_LIMITS, ("limits",), ()), control(LINE, (), "sensitive")],
+            ),
         ]
         words = _("What has no field of its own, as JSON: extra.")
         return with_rest(found, fragment, _("Everything else"), words)

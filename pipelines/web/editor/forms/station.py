@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.expected import ARTIFACT, OUTCOME_OF
 from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.stations import JOIN, LIMITS, STATION
@@ -47,6 +48,7 @@ class StationForm:
             Section(fields=_names(kind, fragment)),
             *work.sections(kind, fragment, setting),
             _result(kind),
+            *_expected(kind, fragment),
             _limits(),
             _gate_and_join(fragment, setting),
             limits.of_station(setting),
@@ -57,7 +59,7 @@ class StationForm:
         if known and (known.executes or known.calls):
             found.append(Section(title=_("Where it runs"), fields=[control(STATION, (), "labels")]))
         placed = [field for section in found for field in section.fields]
-        further = unplaced(STATION, (), placed, but=("labels", "result_document"))
+        further = unplaced(STATION, (), placed, but=("labels", "result_document", "expects"))
         found[0] = replace(found[0], fields=[*found[0].fields, *further])
         words = _("What has no field of its own, as JSON.")
         # The name is the title of the inspector, and written there.
@@ -90,6 +92,37 @@ def _result(kind: str) -> Section:
     fields: list[FormField | Rows] = [control(STATION, (), key) for key in ("result_document", "output_keys")]
     return Section(
         title=_("Result"), fields=fields if kind in KINDS and KINDS[kind].result_document else fields[1:]
+    )
+
+
+def _expected(kind: str, fragment: Fragment) -> list[Section]:
+    """What it leaves, and what follows where it does not."""
+    by_workers = kind in KINDS and KINDS[kind].by_workers
+    said = any(key in fragment for key in ("expects", "outcome_of", "artifacts"))
+    if not by_workers and not said:
+        return []
+    fields: list[FormField | Rows] = [control(STATION, (), "expects"), _artifacts()]
+    return [
+        Section(
+            title=_("What is expected"),
+            help=_("Gateline looks itself, and believes no claim of the work."),
+            fields=[*fields, *unplaced(OUTCOME_OF, ("outcome_of",), ())],
+        )
+    ]
+
+
+def _artifacts() -> Rows:
+    return Rows(
+        at=("artifacts",),
+        label=_("Files that it leaves"),
+        row=lambda fragment, place: unplaced(ARTIFACT, place, ()),
+        new=lambda fragment, kind: {"path": ""},
+        title=lambda member, index: (
+            (type(member) is dict and str(member.get("path") or "")) or _("File %d") % (index + 1)
+        ),
+        add=_("Add a file"),
+        empty=_("None is expected."),
+        ordered=False,
     )
 
 

@@ -48,7 +48,7 @@ def _named(line: Line) -> Iterator[tuple[str, str]]:
                 (f"escalations[{index}].notify[{n}]", role) for n, role in enumerate(rule.notify) if told
             )
     declared = {budget.key: index for index, budget in enumerate(line.budgets)}
-    for budget in line.limits:
+    for budget in line.named_limits:
         if budget.role and budget.role != STAGE_OWNER and escalates(line, budget):
             place = declared.get(budget.key)
             yield "preset" if place is None else f"budgets[{place}].role", budget.role
