@@ -28,7 +28,7 @@ FAULTY = [
     (
         document({}, more=1),
         "more: unknown key (known: gateline, preset, key, name, description, policy, flags, "
-        "start, inputs, stations, gates, ends, forbidden_parallel, budgets, escalations, handoff, extra)",
+        "start, inputs, stations, gates, ends, forbidden_parallel, budgets, escalations, limits, sensitive, handoff, extra)",
     ),
     (document({}, gateline=2), "gateline: this product knows the semantics number 1 only"),
     (document({}, gateline="1"), "gateline: this product knows the semantics number 1 only"),
@@ -507,7 +507,7 @@ FAULTY = [
     (
         rule(when={}),
         "stations[0].rules[0].when: no known form of a condition (known: always, result, "
-        "verdict, eval, output, failure_type, edge, all, any, not, agentic, hook)",
+        "verdict, eval, output, fact, failure_type, edge, all, any, not, agentic, hook)",
     ),
     (
         rule(when={"results": "success"}),
@@ -516,7 +516,7 @@ FAULTY = [
     (
         rule(when={"zzz": 1}),
         "stations[0].rules[0].when: no known form of a condition (known: always, result, "
-        "verdict, eval, output, failure_type, edge, all, any, not, agentic, hook)",
+        "verdict, eval, output, fact, failure_type, edge, all, any, not, agentic, hook)",
     ),
     (
         rule(when={"result": "success", "verdict": "pass"}),
