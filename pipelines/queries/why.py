@@ -164,7 +164,7 @@ def _besides(entry: Mapping[str, Any]) -> bool:
     """Whether an entry is no row of the table: what a rule said of itself stands there."""
     if entry.get("step") == "rules":
         return entry.get("rule") is None
-    return entry.get("step") in ("signal", "blocked", "station_gate", "target", "rule_gates")
+    return entry.get("step") in ("facts", "signal", "blocked", "station_gate", "target", "rule_gates")
 
 
 def _visits(line: Line, decision: Decision) -> Iterator[tuple[str, str]]:

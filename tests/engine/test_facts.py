@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from pipelines import engine
 from pipelines.models import Decision, Job
+from pipelines.queries import usage
 from tests.factories import World, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
@@ -46,3 +48,60 @@ def test_a_worker_that_says_nonsense_is_refused_with_the_place_and_repeats_are_k
     assert (refused.status, refused.path) == ("invalid", "outcome.facts.tests.failed")
     good = world.report_of(world.started(task), outcome(SEEN))
     assert [engine.report([good])[0].status for _ in range(2)] == ["accepted", "repeated"]
+
+
+def agent(**more: Any) -> dict[str, Any]:
+    """A station that goes on where it succeeded, and to `mend` where it failed."""
+    rules = [
+        {"id": "on", "when": {"result": "success"}, "to": "ship"},
+        {"id": "off", "when": {"result": "failure"}, "to": "mend"},
+    ]
+    return station("code", *rules, **more)
+
+
+def test_a_fact_decides_against_what_the_work_says(world: World) -> None:
+    task = world.start(world.line(stations=[agent(expects="change"), "ship", "mend"]))
+    proud = {"exit_code": 0, "verdict": "pass", "output": {"made": 1}, "summary": "I made made.txt"}
+    world.report(task, {**proud, "facts": {"git": {"files_changed": 0}}})
+    assert world.at(task) == ["mend"]
+    job = Job.objects.get(station="code")
+    assert (job.result, job.outcome["verdict"], job.summary) == ("failure", "pass", "I made made.txt")
+    task.refresh_from_db()
+    assert (task.context, task.failures) == ({}, {"code:nothing_done": 1})
+
+
+def test_a_task_that_passed_its_limit_is_routed_so_in_the_third_visit(world: World) -> None:
+    again = {"id": "again", "when": {"result": "success"}, "to": "code", "max_retries": 9}
+    over = {"id": "over", "when": {"failure_type": "budget_exceeded"}, "to": "mend"}
+    line = world.line(stations=[station("code", over, again), "mend"], limits={"cost_usd": 1})
+    task = world.start(line)
+    costs = {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4, "price": "reported"}}}
+    told = []
+    for _visit in range(3):
+        world.report(task, costs)
+        told.append(world.at(task))
+    assert told == [["code"], ["code"], ["mend"]]
+    assert usage.cost_of_task(task.pk) == 1.2
+    assert [each.situation["facts"].get("spent") for each in task.decisions.order_by("at")] == [
+        None,
+        0.4,
+        0.8,
+    ]
+
+
+def test_usage_is_summed_by_whom_one_asks_and_what_has_no_price_says_so(world: World) -> None:
+    line = world.line(stations=["plan", "code", "ship"])
+    task = world.start(line)
+    world.report(
+        task, {"exit_code": 0, "facts": {"usage": {"tokens_in": 5, "tokens_out": 1, "price": "none"}}}
+    )
+    world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.25, "tokens_in": 2}}})
+    world.report(task)
+    by_station = usage.of_stations(task.pk)
+    assert {key: each.price for key, each in by_station.items()} == {"plan": "no price", "code": "$0.25"}
+    whole = usage.of_tasks([task.pk])[task.pk]
+    assert whole == usage.total(by_station) == usage.total(usage.of_line(line.line_id))
+    assert (whole.price, whole.tokens_in, whole.tokens_out) == ("$0.25 + 1 run without a price", 7, 1)
+    assert list(usage.by_month(world.project.pk).values()) == [whole]
+    assert usage.Usage(Decimal("0.001"), 1, 1).price == "under $0.01"
+    assert usage.NOTHING.price == ""

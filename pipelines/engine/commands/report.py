@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pipelines.engine.commands import fence
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, settle, situation
+from pipelines.engine.core.decision_context import DecisionContext, judgement, settle, situation
 from pipelines.engine.core.errors import Invalid
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
@@ -179,7 +179,8 @@ def _tell_faulty_signals(
 
 def _show(job: Job, outcome: Outcome) -> None:
     """What lists show of an outcome without reading it."""
-    job.result, job.exit_code = derive(outcome).result, outcome.exit_code
+    told = judgement(job, outcome) if job.purpose == Purpose.STATION else outcome
+    job.result, job.exit_code = derive(told).result, outcome.exit_code
     job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
 
 

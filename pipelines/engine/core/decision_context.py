@@ -14,10 +14,12 @@ from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Task, Token
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing.basics.outcome import read_outcome
+from pipelines.queries.usage import cost_of_task
+from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import DecisionSubject
+from pipelines.routing.decide.judging import judged
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import REVISION, Line
 from pipelines.routing.document.preconditions import HANDOFF
@@ -44,6 +46,8 @@ class DecisionContext:
     under: int | None = None
     # Whose lease goes on to the next job, where it is not `job`: a question about it was answered just now.
     holder: Job | None = None
+    # As the facts judged it (law §13), once it was decided about.
+    outcome: Outcome | None = None
 
     @property
     def judge(self) -> int:
@@ -71,7 +75,7 @@ class DecisionContext:
             self.judged_by,
             self.token.station,
             self.token.origin,
-            read_outcome(self.job.outcome),
+            self.outcome or read_outcome(self.job.outcome),
             self.word,
             self.asked_rule,
             unreadable=self.task.unreadable,
@@ -96,8 +100,30 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
     return {
         "station": token.station,
         "outcome": turn.job.outcome,
-        "facts": {**of_now(turn), "signal_reworks": token.signal_reworks, "origin": token.origin or None},
+        "facts": {
+            **of_now(turn),
+            "signal_reworks": token.signal_reworks,
+            "origin": token.origin or None,
+            **_spent(turn.judged_by, turn.job),
+        },
     }
+
+
+def _spent(line: Line, job: Job) -> dict[str, Any]:
+    """What the other jobs of its task cost, where the line limits that."""
+    if line.limits.cost_usd is None:
+        return {}
+    spent = cost_of_task(job.task_id, but=job.pk)
+    return {"spent": spent} if spent else {}
+
+
+def judgement(job: Job, outcome: Outcome) -> Outcome:
+    """The outcome of the job of a station as its facts judge it, under the version under which it started."""
+    line = versions.by_id(job.pinned_id)
+    station = line.stations_by_key.get(job.station)
+    if station is None:
+        return outcome
+    return judged(line, station, outcome, _spent(line, job).get("spent", 0)).outcome
 
 
 def of_now(turn: DecisionContext) -> dict[str, Any]:
@@ -166,8 +192,11 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     `effects`. The trace is kept apart from it."""
     facts = fresh(turn, facts)
     began = time.perf_counter_ns()
-    answer = decide(turn.judged_by, read_situation(facts), clock=time.perf_counter)
+    read = read_situation(facts)
+    answer = decide(turn.judged_by, read, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
+    station = turn.judged_by.station(read.station)
+    turn.outcome = judged(turn.judged_by, station, read.outcome, read.facts.spent).outcome
     said = answer.to_dict()
     turn.decision = Decision(
         id=uuid.uuid4(),

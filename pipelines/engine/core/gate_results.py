@@ -11,6 +11,7 @@ from typing import Any
 from pipelines.models import Decision
 from pipelines.queries import versions
 from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.decide.judging import judged
 from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.line import Line
 
@@ -94,7 +95,8 @@ def _goes_forward(line: Line, decision: Decision) -> bool:
     """Whether what passed and went on did so by way of the station's gate: what failed, or goes back, has another
     cause, whatever the gate said of it."""
     station = line.stations_by_key[decision.station]
-    outcome = derive(read_outcome(decision.situation["outcome"]), failed(station.kind))
+    told, facts = read_outcome(decision.situation["outcome"]), decision.situation.get("facts") or {}
+    outcome = derive(judged(line, station, told, facts.get("spent", 0)).outcome, failed(station.kind))
     if outcome.standing != "passed":
         return False
     answer = decision.answer

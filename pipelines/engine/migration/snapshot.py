@@ -31,6 +31,7 @@ from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.decide.decisions import Finish, Move, Wait
 from pipelines.routing.decide.effects import DecisionSubject, asked_anew
+from pipelines.routing.decide.judging import judged
 from pipelines.routing.document.line import Line
 
 Counts = dict[str, dict[str, int]]
@@ -199,7 +200,8 @@ class MigrationSnapshot:
     def _about(self, token: Token, effect: MigrationEffect, line: Line, origin: str = "") -> DecisionSubject:
         job = self.job_of(token)
         assert job is not None
-        return DecisionSubject(line, effect.station, origin or token.origin, read_outcome(job.outcome))
+        outcome = judged(line, line.station(effect.station), read_outcome(job.outcome)).outcome
+        return DecisionSubject(line, effect.station, origin or token.origin, outcome)
 
     def _counts(
         self, token: Token, effect: MigrationEffect, mapping: Mapping[str, str], line: Line

@@ -19,14 +19,15 @@ PRICES: Final = ("reported", "table", "none")
 PROVIDER: Final = ("answered", "unavailable")
 
 
-def _amount(value: Any, path: str) -> Any:
+def amount(value: Any, path: str) -> Any:
+    """Money. Raises Malformed."""
     if not is_number(value) or value < 0:
         raise Malformed(path, "has to be a number, 0 or more")
     return value
 
 
 def _share(value: Any, path: str) -> Any:
-    if _amount(value, path) > 100:
+    if amount(value, path) > 100:
         raise Malformed(path, "has to be a share of 100")
     return value
 
@@ -47,7 +48,7 @@ def _flag(value: Any, path: str) -> bool:
 KINDS: Final[Mapping[str, Read]] = {
     "count": shapes.count,
     "whole": shapes.integer,
-    "amount": _amount,
+    "amount": amount,
     "share": _share,
     "text": shapes.text,
     "texts": _texts,

@@ -49,6 +49,9 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
 
 def _begin(case: Case) -> Decision | TakenRoute:
     """Steps 3, 4 and 5: what comes before the rules, and with which outcome the rules begin."""
+    if case.judged.by:
+        why = f"{case.judged.by} counts as {case.judged.counts_as}"
+        case.note("facts", None, True, why, case.judged.saw)
     signal = case.situation.outcome.signal
     if signal is not None:
         return follow(case, signal)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipelines.routing.basics import facts as observed
 from pipelines.routing.basics import shapes
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.basics.problems import Malformed, join
@@ -62,7 +63,8 @@ class Facts:
 
     `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
     which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
-    outcomes of that type; `agents` those of the line's agents that are registered.
+    outcomes of that type; `agents` those of the line's agents that are registered. `spent`: what the task cost before
+    this outcome, in dollars.
 
     `now`: since a gate asked or an evaluation was answered, those of `OF_NOW` that are otherwise by this moment. Only
     step 7 reads them; rules and checks stand as they were (law §12, Gates and words).
@@ -89,6 +91,7 @@ class Facts:
     failures: Mapping[str, int] = field(default_factory=dict)
     agents: Mapping[str, AgentFact] = field(default_factory=dict)
     now: Mapping[str, Any] = field(default_factory=dict)
+    spent: Any = 0
 
     @property
     def of_now(self) -> Facts:
@@ -302,5 +305,6 @@ _FACTS: dict[str, Any] = {
     "failures": shapes.counts,
     "agents": _agents,
     "now": _now,
+    "spent": observed.amount,
 }
 """How each fact is read; the keys are all that there are."""

@@ -63,6 +63,8 @@ FIELDS: Final = {
         "forbidden_parallel": _("Pairs that may not run in parallel"),
         "budgets": Wording.of("Budgets", _("Limits")),
         "escalations": _("Escalations"),
+        "limits.cost_usd": _("Most cost of a task"),
+        "sensitive": _("Sensitive files"),
         "handoff": _("Schema of handoffs"),
     },
     "input": {},

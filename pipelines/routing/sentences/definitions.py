@@ -131,6 +131,7 @@ SAID: dict[str, Say] = {
         "Pairs that may not run in parallel: it", _("Stations that never run in parallel")
     ),
     "budgets": _option("The budgets of the line: it", _("Limits of the line")),
+    "cost": _option("The most that a task may cost", _("Most cost of a task")),
     "escalations": _option("Who is told of escalations: it", _("Who is told of escalations")),
     "station": _station,
     "station_gate": _station_gate,
@@ -138,6 +139,7 @@ SAID: dict[str, Say] = {
     "signal_reworks": _of_station("Reworks by signal allowed at", _("most reworks by signal")),
     "result_document": _of_station("Whether a result document is required of", _("result document required")),
     "failed": _of_station("The eval of a failure at", _("eval of a failure")),
+    "expects": _of_station("What is expected of", _("what is expected")),
     "join": _of_station("The join of", _("join")),
     "stage": _of_station("The stage of", _("stage")),
     "requires": _of_station("What a forward move needs at", _("what a forward move needs")),

@@ -11,6 +11,7 @@ from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.decide.judging import as_expected
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
 from pipelines.routing.document.gates import JUMP
@@ -206,7 +207,8 @@ def _quick(station: Station) -> list[dict[str, Any]]:
     for rule in station.rules:
         for leaf in leaves(rule.when):
             found += _named(leaf)
-    return list({jsontext.dumps(each): each for each in found}.values())
+    made = [as_expected(station, each) for each in found]
+    return list({jsontext.dumps(each): each for each in made}.values())
 
 
 def _named(condition: Condition) -> Iterator[dict[str, Any]]:

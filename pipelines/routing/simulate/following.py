@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.routing.analysis.redecide.recorded import again, said
-from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Wait
 from pipelines.routing.decide.effects import DecisionSubject, added_up
 from pipelines.routing.decide.joining.branches import Write
+from pipelines.routing.decide.judging import judged
 from pipelines.routing.decide.situation import assumed, read_situation
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import escalating, joins
@@ -50,8 +50,9 @@ def decided(
 ) -> Taken:
     walk = replace(walk, clock=walk.clock + 1)
     position = walk.positions[index]
-    decision = decide(line, read_situation(situation))
-    outcome = read_outcome(situation["outcome"])
+    read = read_situation(situation)
+    decision = decide(line, read)
+    outcome = judged(line, line.station(read.station), read.outcome, read.facts.spent).outcome
     about = DecisionSubject(
         line, position.station, position.origin, outcome, word, asked_rule, unreadable=walk.unreadable
     )

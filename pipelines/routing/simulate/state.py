@@ -104,7 +104,7 @@ class SimulatedPosition:
 class SimulatedTask:
     """A task. Several positions while it is forked, in the order of the branches. `last_words`: of each gate the last
     word and what it was said about. `clock`: how many decisions were made; `tokens` and `escalated`: how many there
-    were so far; `forked`: the token of each fork. `escalations`: the open ones, the oldest first."""
+    were so far; `forked`: the token of each fork. `spent`: dollars. `escalations`: the open ones, the oldest first."""
 
     positions: tuple[SimulatedPosition, ...]
     visits: Counts
@@ -123,6 +123,7 @@ class SimulatedTask:
     tokens: int = 1
     escalated: int = 0
     forked: Mapping[int, int] = field(default_factory=dict)
+    spent: Any = 0
 
     @property
     def status(self) -> str:
@@ -180,6 +181,8 @@ class SimulatedTask:
         """Of a fresh outcome."""
         position = self.positions[index]
         own = {"signal_reworks": position.signal_reworks, "origin": position.origin}
+        if line.limits.cost_usd is not None and self.spent:
+            own["spent"] = self.spent
         return {
             "station": position.station,
             "outcome": dict(outcome),

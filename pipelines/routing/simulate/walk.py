@@ -11,6 +11,7 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import added_up
+from pipelines.routing.decide.judging import cost_of, exactly
 from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import Line
@@ -67,6 +68,9 @@ def _outcome(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) ->
     position = walk.positions[index]
     _needs(position, (READY,), "an outcome")
     situation = fresh(line, walk, index, step.outcome, step.missing)
+    cost = cost_of(step.outcome)
+    if cost is not None:
+        walk = replace(walk, spent=float(exactly(walk.spent) + cost))
     if step.answers:
         situation["facts"]["answers"] = list(step.answers)
     return decided(line, walk, index, situation)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import facts as read
+from .observed import judged
 from .values import Json
 
 Decision = dict[str, Json]
@@ -86,7 +87,9 @@ class Case:
         # "once a gate asked, rules and checks are not tried again: they stand as they were then. … only step 7 reads
         # the counts of the moment"
         self.moment = self.facts | read.present(self.facts.get("now"))
-        self.outcome = read.derived(situation["outcome"], self.station["work"]["kind"])
+        # §13: "When a fact decides, result, verdict and eval are all set from it before step 1 of §5"
+        told, self.to_review = judged(document, self.station, situation["outcome"], self.facts.get("spent"))
+        self.outcome = read.derived(told, self.station["work"]["kind"])
         self.visits = read.visits(self.here, self.moment)
         # "stations with a job so far, the present one included (default: those with visits)"
         with_visits = [key for key, n in self.visits.items() if n > 0]

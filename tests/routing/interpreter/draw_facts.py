@@ -11,6 +11,16 @@ PATHS = (
     *("$.tests.failed", "$.git.paths[*]", "$.git.paths[0]", "$.findings.*", "$..failed", "$", "$.coverage"),
     *("$.git.paths[?@ == 'a.py']", "tests.source.station", "$.tests.source.visit", "coverage.lines"),
 )
+KINDS = (
+    *("budget_exceeded", "provider_unavailable", "no_final_event", "denied"),
+    *("nothing_done", "output_missing"),
+)
+ARTIFACTS: tuple[Json, ...] = (
+    "out/a.xml",
+    {"name": "a.xml"},
+    {"path": "b.md"},
+    {"name": "c", "error": "gone"},
+)
 OPS = ("exists", "missing", "equals", "not_equals", "gt", "gte", "lt", "lte", "contains", "not_contains")
 WORDS = ("starts_with", "ends_with", "matches")
 
@@ -20,8 +30,18 @@ def with_facts(seed: int, document: dict[str, Any], situations: list[dict[str, A
     random = Random(f"facts {seed}")
     if random.random() < 0.65:
         return
+    _expecting(random, document)
     for situation in situations:
         situation["outcome"]["facts"] = drawn(random)
+        if random.random() < 0.5:
+            situation["facts"]["spent"] = random.choice([0, 0.5, 2.1])
+        if random.random() < 0.3:
+            situation["outcome"]["artifacts"] = random.sample(ARTIFACTS, random.randint(0, 3))
+        if random.random() < 0.1:
+            situation["outcome"] |= {
+                "result": "failure",
+                "failure_type": random.choice(["no_space", "license"]),
+            }
     for station in document["stations"]:
         for rule in station.get("rules") or ():
             asks = any(form in repr(rule.get("when")) for form in ("agentic", "hook"))
@@ -32,10 +52,30 @@ def with_facts(seed: int, document: dict[str, Any], situations: list[dict[str, A
             gate["checks"] = {random.choice(["all", "any"]): [_check(random) for _ in range(2)]}
 
 
+def _expecting(random: Random, document: dict[str, Any]) -> None:
+    """What the stations are expected to leave, and what they may cost."""
+    if random.random() < 0.4:
+        document["limits"] = {"cost_usd": random.choice([0.5, 2, 2.5])}
+    for station in document["stations"]:
+        if random.random() < 0.7:
+            station["expects"] = random.choice(["change", "change", "output", "nothing"])
+        if random.random() < 0.3:
+            paths = random.sample(["out/a.xml", "b.md", "c"], random.randint(1, 2))
+            station["artifacts"] = [
+                {"path": path, **random.choice([{}, {}, {"required": False}])} for path in paths
+            ]
+        if random.random() < 0.3:
+            station["limits"] = {**(station.get("limits") or {}), "cost_usd": random.choice([0, 0.4, 1])}
+        if random.random() < 0.5:
+            words = ["success", "failure", "blocked", *(["review"] * 3 if station.get("gate") else [])]
+            station["outcome_of"] = {kind: random.choice(words) for kind in random.sample(KINDS, 3)}
+
+
 def drawn(random: Random) -> dict[str, Json]:
     """Groups, each there as often as not."""
     few = lambda: random.randint(0, 3)  # noqa: E731
     source = {"station": random.choice(["plan", "build"]), "visit": 1 + few(), "tree": random.choice("pq")}
+    source |= {"before": random.choice("pq")} if random.random() < 0.5 else {}
     groups: dict[str, dict[str, Json]] = {
         "git": {"files_changed": few(), "paths": random.sample(["a.py", "b.py", "tests/a.py"], few())},
         "commands": {"run": few(), "failed": few(), "denied": random.choice([0, 0, 1]), "last_exit_code": -1},
@@ -43,7 +83,10 @@ def drawn(random: Random) -> dict[str, Json]:
         "findings": {"high": few(), "low": few(), "total": few()},
         "coverage": {"lines": random.choice([0, 70.5, 100])},
         "usage": {"cost_usd": random.choice([0, 0.4, 1.5, 3]), "price": "reported"},
-        "agent": {"final_event": random.choice([True, True, False])},
+        "agent": {
+            "final_event": random.choice([True, True, True, False]),
+            "provider": random.choice(["answered", "answered", "answered", "unavailable"]),
+        },
         "claims": {"made": [{"kind": "tests"}], "contradicted": random.choice([[], ["tests"]])},
     }
     found: dict[str, Json] = {}

@@ -71,6 +71,12 @@ class Gates(Target):
         said = {gate: self.tool(gate) for gate in gates}
         # "the worst action of their tools and checks wins"
         actions = {gate: worst([self.action(gate, gates), said[gate][0]]) for gate in gates}
+        if self.to_review and gates == [self.station.get("gate")] and rule is None and not to:
+            # §13: "A station may map each to … review", which its gate asks; "skip = pass" nonetheless
+            actions = {
+                gate: worst([action, "hold" if self.mode(gate) != "skip" else "proceed"])
+                for gate, action in actions.items()
+            }
         found = worst(list(actions.values()))
         if found == "abort":  # "abort ⇒ failed"
             raise self.finish("failed", rule, "gate")

@@ -21,7 +21,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.budgets import BUDGET
 from pipelines.routing.document.escalations import ESCALATION
 from pipelines.routing.document.gates import JUMP, Gate
-from pipelines.routing.document.kinds import failed
+from pipelines.routing.document.kinds import expects, failed
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line
 from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.document.stations import Station
@@ -82,6 +82,7 @@ def _line(pair: Pair) -> Iterator[Structural]:
     )
     told = [[ESCALATION.write(each) for each in line.escalations] for line in (old, new)]
     yield from _changed("escalations", "", *told)
+    yield from _changed("cost", "", old.limits.cost_usd, new.limits.cost_usd)
 
 
 def _bounded(pair: Pair) -> bool:
@@ -159,6 +160,8 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
         yield replace(each, sample=_first(pair, _here(key, {"exit_code": 0}, {})))
     for each in _changed("failed", key, failed(old.kind), failed(new.kind)):
         yield replace(each, sample=_first(pair, _here(key, {"result": "failure"}, {})))
+    for each in _changed("expects", key, *map(_expected, (old, new))):
+        yield replace(each, sample=_first(pair, _here(key, {"result": "success"}, {})))
     yield from _changed("join", key, *map(_join, (old, new)))
     yield from _changed("stage", key, pair.old.stage(key), pair.new.stage(key))
     yield from _changed("requires", key, *(list(line.requires(key)) for line in (pair.old, pair.new)))
@@ -174,6 +177,15 @@ def _asked(line: Line, station: Station) -> Any:
 def _signal_retries(station: Station) -> int:
     given = station.limits.max_retries
     return SIGNAL_RETRIES if given is None else given
+
+
+def _expected(station: Station) -> Any:
+    """What a fact decides by: what is expected, what it counts as, the files, the cost."""
+    files = sorted(each.path for each in station.artifacts if each.required)
+    said = {"expects": expects(station), "outcome_of": dict(station.outcome_of), "artifacts": files}
+    found = {key: value for key, value in said.items() if value}
+    cost = station.limits.cost_usd
+    return {**found, **({} if cost is None else {"cost_usd": cost})} or None
 
 
 def _join(station: Station) -> Any:

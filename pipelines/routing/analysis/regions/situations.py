@@ -24,6 +24,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.judging import as_expected
 from pipelines.routing.decide.situation import assumed, read_situation
 from pipelines.routing.decide.steps.context import Case, TakenRoute
 from pipelines.routing.document.algebra import Answered, Condition, FactTest, PathTest, holds, leaves
@@ -87,7 +88,7 @@ def witness(
     for seen in _observed(box, [each for each in free if isinstance(each[0], FactTest)]):
         said = {**outcome, "facts": seen} if seen else outcome
         for value in guesses(output, [each for each in free if not isinstance(each[0], FactTest)]):
-            whole = said if value is MISSING else {**said, "output": value}
+            whole = as_expected(station, said if value is MISSING else {**said, "output": value})
             found.append({"station": station.key, "outcome": whole, **({"facts": facts} if facts else {})})
     return found
 

@@ -12,6 +12,7 @@ from pipelines.routing.basics.outcome import FORCED, Derived, derive
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.check_fields import read_field
 from pipelines.routing.decide.decisions import TraceEntry
+from pipelines.routing.decide.judging import Judged, judged
 from pipelines.routing.decide.situation import Facts, Situation
 from pipelines.routing.document.algebra import View
 from pipelines.routing.document.checks import CheckResult
@@ -80,6 +81,14 @@ class Case:
     spoken: set[str] = field(default_factory=set)
     # The gates on the way so far that have their word.
     passed: set[str] = field(default_factory=set)
+    # What the facts made of the outcome: `situation` has it so.
+    judged: Judged = field(init=False)
+
+    def __post_init__(self) -> None:
+        station, facts = self.line.station(self.situation.station), self.situation.facts
+        self.judged = judged(self.line, station, self.situation.outcome, facts.spent)
+        if self.judged.by:
+            self.situation = replace(self.situation, outcome=self.judged.outcome)
 
     @cached_property
     def station(self) -> Station:
@@ -87,7 +96,7 @@ class Case:
 
     @cached_property
     def recorded(self) -> Derived:
-        """The outcome as reported, with what follows from it."""
+        """The outcome as reported, or as a fact decided it (law §13), with what follows from it."""
         return derive(self.situation.outcome, failed(self.station.kind))
 
     @property

@@ -1,0 +1,124 @@
+"""What work cost and how many tokens it took, as its outcomes report it: per station, task, line and month.
+
+Summed when it is asked: nothing that tasks share is updated by a move (house §2). A run without a price is counted as
+such and never as $0.00."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+USAGE = "job.outcome -> 'facts' -> 'usage'"
+COST = f"({USAGE} ->> 'cost_usd')::numeric"
+SUMS = f"""SELECT {{what}}, sum({COST}), count({COST}), count(*),
+                  coalesce(sum(({USAGE} ->> 'tokens_in')::numeric), 0),
+                  coalesce(sum(({USAGE} ->> 'tokens_out')::numeric), 0)
+           FROM pipelines_job job {{joined}}
+           WHERE {USAGE} IS NOT NULL AND {{which}}
+           GROUP BY 1 ORDER BY 1"""
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """`cost` in dollars, of the `priced` among `runs`; None where none of them had a price."""
+
+    cost: Decimal | None = None
+    priced: int = 0
+    runs: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [each.cost for each in (self, other) if each.cost is not None]
+        return Usage(
+            sum(costs, Decimal()) if costs else None,
+            self.priced + other.priced,
+            self.runs + other.runs,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+        )
+
+    @property
+    def price(self) -> str:
+        """In words, with how many runs had no price."""
+        if self.cost is None:
+            return _("no price") if self.runs else ""
+        without = self.runs - self.priced
+        if not without:
+            return dollars(self.cost)
+        more = ngettext("%(n)s run without a price", "%(n)s runs without a price", without) % {"n": without}
+        return f"{dollars(self.cost)} + {more}"
+
+
+NOTHING = Usage()
+
+
+def dollars(amount: Decimal) -> str:
+    """To the cent; what is less is said so."""
+    if 0 <= amount < CENT:
+        return _("under $0.01")
+    return f"${amount.quantize(CENT):,}"
+
+
+def cost_of_task(task_id: int, but: int | None = None) -> float | int:
+    """What the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
+    others = "" if but is None else " AND job.id <> %s"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT coalesce(sum({COST}), 0) FROM pipelines_job job WHERE job.task_id = %s{others}",
+            [task_id, *([] if but is None else [but])],
+        )
+        total: Decimal = cursor.fetchone()[0]
+    return int(total) if total == total.to_integral_value() else float(total)
+
+
+def of_tasks(task_ids: Iterable[int]) -> dict[int, Usage]:
+    """Of each of them that reported anything."""
+    return _sums("job.task_id", "job.task_id = ANY(%s)", [list(task_ids)])
+
+
+def of_stations(task_id: int) -> dict[str, Usage]:
+    """By the stations of one task."""
+    return _sums("job.station", "job.task_id = %s", [task_id])
+
+
+def of_jobs(task_id: int) -> dict[int, Usage]:
+    """By the runs of one task."""
+    return _sums("job.id", "job.task_id = %s", [task_id])
+
+
+def of_line(line_id: int) -> dict[str, Usage]:
+    """By its stations, over all of its tasks."""
+    return _sums("job.station", "version.line_id = %s", [line_id], VERSIONS)
+
+
+def by_month(project_id: int) -> dict[date, Usage]:
+    """Of a project, by the month in which the run ended, as UTC has it."""
+    what = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
+    return _sums(
+        what, "task.project_id = %s", [project_id], "JOIN pipelines_task task ON task.id = job.task_id"
+    )
+
+
+VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
+
+
+def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Usage]:
+    with connection.cursor() as cursor:
+        cursor.execute(SUMS.format(what=what, which=which, joined=joined), values)
+        return {
+            key: Usage(cost, priced, runs, int(tokens_in), int(tokens_out))
+            for key, cost, priced, runs, tokens_in, tokens_out in cursor.fetchall()
+        }
+
+
+def total(parts: Mapping[Any, Usage]) -> Usage:
+    return sum(parts.values(), NOTHING)

@@ -1,0 +1,225 @@
+"""Result from facts (law §13): before anything else of a decision, what was observed may decide how the work went.
+
+The first of `ORDER` that holds decides. What was reported is then kept as a claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final
+
+from pipelines.routing.basics.facts import SOURCE, claimed
+from pipelines.routing.basics.outcome import FORCED, Outcome
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document import expected
+from pipelines.routing.document.expected import (
+    CHANGE,
+    DENIED,
+    FAILURES,
+    NO_FINAL_EVENT,
+    NO_PROVIDER,
+    NOTHING,
+    NOTHING_DONE,
+    OUTPUT_MISSING,
+    OVER_BUDGET,
+    REVIEW,
+)
+from pipelines.routing.document.kinds import expects
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.stations import Station
+
+RECORDED_ONLY: Final = "already_complete"
+"""The reason of a `hold` that is only recorded where a fact decided; so is `proceed`."""
+
+
+SET_BY_GATELINE: Final = (
+    *("template_error", "command_not_started", "resource_limit", "no_space", "prepare_failed"),
+    *(
+        "merge_conflict",
+        "base_moved",
+        "not_approved",
+        "workspace_too_large",
+        "supervisor_lost",
+        "unknown_work",
+    ),
+)
+"""Failure types of what kept the work from being done. A result document names no result, so it cannot say one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`outcome` with result, verdict, eval and failure type as the fact `by` sets them, "" where none decides.
+    `review`: a person is asked at the gate of the station. `saw`: the facts that decided."""
+
+    outcome: Outcome
+    by: str = ""
+    counts_as: str = ""
+    saw: tuple[Seen, ...] = ()
+
+    @property
+    def review(self) -> bool:
+        return self.counts_as == REVIEW
+
+
+def judged(line: Line, station: Station, outcome: Outcome, spent: Any = 0) -> Judged:
+    """`spent`: what the task cost before this outcome. Of an outcome that was judged before nothing changes."""
+    if not (outcome.facts or station.expects or station.artifacts or expects(station)):
+        return Judged(outcome)
+    about = Observed(line, station, outcome, spent)
+    for kind, holds in ORDER[:1] if _ended_otherwise(outcome) else ORDER:
+        saw = holds(about)
+        if saw:
+            return _decided(station, outcome, kind, saw)
+    return Judged(outcome)
+
+
+def _ended_otherwise(outcome: Outcome) -> bool:
+    """Whether it was no work that ended so: it was cancelled, or Gateline could not do it. Only what was spent counts
+    then, too."""
+    return outcome.result == "cancelled" or (
+        outcome.result == "failure" and outcome.failure_type in SET_BY_GATELINE
+    )
+
+
+def _decided(station: Station, outcome: Outcome, kind: str, saw: tuple[Seen, ...]) -> Judged:
+    word = station.outcome_of.get(kind) or FAILURES[kind][1]
+    forced = FORCED["success" if word == REVIEW else word]
+    told: dict[str, Any] = {name: getattr(forced, name) for name in ("result", "verdict", "eval")}
+    told["failure_type"] = kind
+    said = {name: value for name in told if (value := getattr(outcome, name)) is not None}
+    if said != told:
+        facts = claimed("result", {"said": said}, outcome.facts) if said else outcome.facts
+        outcome = replace(outcome, **told, facts=facts)
+    return Judged(replace(outcome, signals=tuple(_kept(outcome))), kind, word, saw)
+
+
+def _kept(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    """The signals that keep their effect."""
+    for signal in outcome.signals:
+        jump = signal.get("verdict") == "hold" and signal.get("reason") == RECORDED_ONLY
+        if signal.get("verdict") != "proceed" and not jump:
+            yield signal
+
+
+def as_expected(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """A made-up outcome with the files that the station is expected to leave, so that none is missing."""
+    paths = [each.path for each in station.artifacts if each.required]
+    if not paths and expects(station) == expected.OUTPUT and "output" not in outcome:
+        paths = ["output"]
+    return {**outcome, "artifacts": [{"path": path} for path in paths]} if paths else dict(outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the questions of `ORDER` are asked about."""
+
+    line: Line
+    station: Station
+    outcome: Outcome
+    spent: Any
+
+    def fact(self, group: str, key: str) -> Any:
+        return self.outcome.facts.get(group, {}).get(key)
+
+    @property
+    def expects(self) -> str:
+        return expects(self.station) or NOTHING
+
+    @property
+    def unchanged(self) -> tuple[Seen, ...]:
+        """What says that the files are as they were when the visit began; nothing where nobody looked, or they
+        changed."""
+        changed = self.fact("git", "files_changed")
+        if changed is not None:
+            return (_saw("git.files_changed", changed),) if changed == 0 else ()
+        for group, members in self.outcome.facts.items():
+            source = members.get(SOURCE, {})
+            before, after = source.get("before"), source.get("tree")
+            if before is not None and after is not None:
+                return (_saw(f"{group}.{SOURCE}.tree", after),) if before == after else ()
+        return ()
+
+    @property
+    def missing(self) -> tuple[Seen, ...]:
+        """Declared artifacts that are not there, or that there is neither output nor artifact."""
+        left = {str(name) for each in self.outcome.artifacts for name in _names(each)}
+        required = [each.path for each in self.station.artifacts if each.required]
+        gone = [path for path in required if path not in left and path.rpartition("/")[2] not in left]
+        if gone:
+            return tuple(Seen("artifact", None, path) for path in gone)
+        has_output = self.outcome.output is not MISSING and not self.outcome.output_error
+        if self.expects != expected.OUTPUT or has_output or left:
+            return ()
+        return (Seen("output", [], "$"),)
+
+
+def _names(artifact: Any) -> Iterator[Any]:
+    """What one is known by; nothing of one that could not be kept."""
+    if type(artifact) is str:
+        yield artifact
+    elif type(artifact) is dict and not artifact.get("error"):
+        yield from (artifact[key] for key in ("path", "name") if artifact.get(key))
+
+
+def _saw(path: str, value: Any) -> Seen:
+    return Seen("fact", [value], path)
+
+
+def _over_budget(about: Observed) -> tuple[Seen, ...]:
+    cost = about.fact("usage", "cost_usd")
+    if cost is None:
+        return ()
+    of_run, of_task = about.station.limits.cost_usd, about.line.limits.cost_usd
+    if of_run is not None and exactly(cost) > exactly(of_run):
+        return (_saw("usage.cost_usd", cost),)
+    if of_task is not None and exactly(cost) + exactly(about.spent) > exactly(of_task):
+        return (_saw("usage.cost_usd", cost), Seen("spent", about.spent))
+    return ()
+
+
+def _no_provider(about: Observed) -> tuple[Seen, ...]:
+    answered = about.fact("agent", "provider")
+    return (_saw("agent.provider", answered),) if answered == "unavailable" else ()
+
+
+def _no_final_event(about: Observed) -> tuple[Seen, ...]:
+    return (_saw("agent.final_event", False),) if about.fact("agent", "final_event") is False else ()
+
+
+def _denied(about: Observed) -> tuple[Seen, ...]:
+    denied = about.fact("commands", "denied")
+    lacking = about.missing or (about.unchanged if about.expects == CHANGE else ())
+    return (_saw("commands.denied", denied), *lacking) if denied and lacking else ()
+
+
+def _nothing_done(about: Observed) -> tuple[Seen, ...]:
+    return about.unchanged if about.expects == CHANGE else ()
+
+
+def _output_missing(about: Observed) -> tuple[Seen, ...]:
+    return about.missing
+
+
+ORDER: Final[tuple[tuple[str, Callable[[Observed], tuple[Seen, ...]]], ...]] = (
+    (OVER_BUDGET, _over_budget),
+    (NO_PROVIDER, _no_provider),
+    (NO_FINAL_EVENT, _no_final_event),
+    (DENIED, _denied),
+    (NOTHING_DONE, _nothing_done),
+    (OUTPUT_MISSING, _output_missing),
+)
+"""What makes each of them hold: the facts that say so."""
+
+
+def exactly(amount: Any) -> Decimal:
+    """Money as it is written: 0.1 is 0.1."""
+    return Decimal(str(amount or 0))
+
+
+def cost_of(outcome: Mapping[str, Any]) -> Decimal | None:
+    """What an outcome as stored says that it cost; None where there is no price."""
+    cost = ((outcome.get("facts") or {}).get("usage") or {}).get("cost_usd")
+    return None if cost is None else exactly(cost)

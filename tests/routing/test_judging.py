@@ -1,0 +1,168 @@
+"""Law §13, Result from facts: the first fact that holds decides, whatever the work says of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.decide.judging import judged
+from pipelines.routing.document.expected import FAILURES
+from pipelines.routing.document.model import Line
+from tests.routing.support import goes, ruled, traced
+
+PROUD = {"exit_code": 0, "verdict": "pass", "summary": "I made made.txt"}
+UNCHANGED = {"git": {"files_changed": 0}}
+CHANGED = {"git": {"files_changed": 1}}
+SAME_FOLDER = {"agent": {"source": {"before": "p", "tree": "p"}}}
+OTHER_FOLDER = {"agent": {"source": {"before": "p", "tree": "q"}}}
+DENIED = {"commands": {"denied": 1}}
+RULES = (
+    {"id": "done", "when": {"result": "success"}, "to": "b"},
+    {"id": "stopped", "when": {"result": "blocked"}, "to": "@blocked"},
+    {"id": "again", "when": {"result": "failure"}, "to": "c"},
+)
+
+
+def of(**station: Any) -> Line:
+    more = {key: station.pop(key) for key in ("gates", "limits_of_task") if key in station}
+    limits = {"limits": more.pop("limits_of_task")} if "limits_of_task" in more else {}
+    return ruled(*RULES, station=station, **more, **limits)
+
+
+def by(line: Line, outcome: dict[str, Any], spent: Any = 0) -> str:
+    return judged(line, line.stations[0], read_outcome(outcome), spent).by
+
+
+COSTS = {"usage": {"cost_usd": 0.6, "price": "reported"}}
+DECIDED = [
+    ({"expects": "change"}, {**PROUD, "facts": CHANGED}, ""),
+    ({"expects": "change"}, {**PROUD, "facts": UNCHANGED}, "nothing_done"),
+    ({"expects": "change"}, {**PROUD, "facts": SAME_FOLDER}, "nothing_done"),
+    ({"expects": "change"}, {**PROUD, "facts": OTHER_FOLDER}, ""),
+    ({"expects": "change"}, PROUD, ""),
+    ({"expects": "change"}, {**PROUD, "facts": {**UNCHANGED, **DENIED}}, "denied"),
+    # A denied step on the way to what was expected is nothing.
+    ({"expects": "change"}, {**PROUD, "facts": {**CHANGED, **DENIED}}, ""),
+    ({"expects": "nothing"}, {**PROUD, "facts": {**UNCHANGED, **DENIED}}, ""),
+    ({"expects": "output"}, PROUD, "output_missing"),
+    ({"expects": "output"}, {**PROUD, "output_error": "line 1"}, "output_missing"),
+    ({"expects": "output"}, {**PROUD, "facts": DENIED}, "denied"),
+    ({"expects": "output"}, {**PROUD, "output": None}, ""),
+    ({"expects": "output"}, {**PROUD, "artifacts": [{"name": "plan.md"}]}, ""),
+    ({"expects": "output"}, {**PROUD, "artifacts": [{"name": "plan.md", "error": "gone"}]}, "output_missing"),
+    # A planner whose last grep found nothing has done its work.
+    ({"expects": "output"}, {**PROUD, "output": 1, "facts": {"commands": {"failed": 1, "last_exit_code": 1}}}, ""),
+    ({"artifacts": [{"path": "out/t.xml"}]}, PROUD, "output_missing"),
+    ({"artifacts": [{"path": "out/t.xml"}]}, {**PROUD, "artifacts": [{"name": "t.xml"}]}, ""),
+    ({"artifacts": [{"path": "out/t.xml", "required": False}]}, PROUD, ""),
+    ({}, {**PROUD, "facts": {"agent": {"final_event": False}}}, "no_final_event"),
+    ({}, {**PROUD, "facts": {"agent": {"final_event": True}}}, ""),
+    ({}, {**PROUD, "facts": {"agent": {"provider": "unavailable", "final_event": False}}}, "provider_unavailable"),
+    ({"limits": {"cost_usd": 0.5}}, {**PROUD, "facts": {**COSTS, "agent": {"final_event": False}}}, "budget_exceeded"),
+    ({"limits": {"cost_usd": 0.6}}, {**PROUD, "facts": COSTS}, ""),
+    ({"limits": {"cost_usd": 0.5}}, {**PROUD, "facts": {"usage": {"price": "none"}}}, ""),
+    # What was no work of the station is not judged: it was cancelled, or Gateline could not do it.
+    ({"expects": "output"}, {"result": "cancelled", "reason": "lease_lost"}, ""),
+    ({"expects": "output"}, {"result": "failure", "failure_type": "command_not_started"}, ""),
+    ({"expects": "output"}, {"exit_code": 0, "failure_type": "no_space"}, "output_missing"),
+    ({}, {**PROUD, "facts": {**UNCHANGED, **DENIED}}, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("station", "outcome", "expected"), DECIDED)
+def test_the_first_fact_that_holds_decides(station: Any, outcome: Any, expected: str) -> None:
+    assert by(of(**station), outcome) == expected
+
+
+def test_the_cost_of_the_task_so_far_counts_exactly() -> None:
+    line, third = of(limits_of_task={"cost_usd": 1.2}), {**PROUD, "facts": {"usage": {"cost_usd": 0.4}}}
+    assert [by(line, third, spent) for spent in (0, 0.4, 0.8, 0.81)] == ["", "", "", "budget_exceeded"]
+
+
+def test_it_is_routed_as_the_fact_says_and_the_trace_names_it() -> None:
+    line = of(expects="change")
+    outcome = {**PROUD, "facts": UNCHANGED}
+    assert goes(line, outcome) == "move c by rule again"
+    first = traced(line, outcome)["trace"][0]
+    assert (first["step"], first["why"]) == ("facts", "nothing_done counts as failure")
+    assert first["saw"] == [{"operand": "fact", "path": "git.files_changed", "nodes": [0]}]
+    assert goes(line, {**outcome, "facts": {**UNCHANGED, **DENIED}}) == "wait blocked stopped"
+
+
+def test_what_was_reported_is_kept_as_a_claim_once() -> None:
+    line = of(expects="change")
+    found = judged(line, line.stations[0], read_outcome({**PROUD, "facts": UNCHANGED})).outcome
+    assert (found.result, found.verdict, found.eval, found.failure_type) == (
+        *("failure", "fail", "error"),
+        "nothing_done",
+    )
+    assert found.facts["claims"] == {"made": [{"kind": "result", "said": {"verdict": "pass"}}]}
+    again = judged(line, line.stations[0], found)
+    assert (again.by, again.outcome) == ("nothing_done", found)
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_a_station_maps_each_of_them(kind: str) -> None:
+    facts = {
+        "budget_exceeded": {"usage": {"cost_usd": 2}},
+        "provider_unavailable": {"agent": {"provider": "unavailable"}},
+        "no_final_event": {"agent": {"final_event": False}},
+        "denied": {**UNCHANGED, **DENIED},
+        "nothing_done": UNCHANGED,
+        "output_missing": CHANGED,
+    }[kind]
+    station = {"expects": "change", "limits": {"cost_usd": 1}, "artifacts": [{"path": "a"}]}
+    if kind == "nothing_done":
+        station["artifacts"] = []
+    ways = {"success": "move b by rule done", "failure": "move c by rule again"}
+    ways["blocked"] = "wait blocked stopped"
+    for word, way in ways.items():
+        line = of(**station, outcome_of={kind: word})
+        assert goes(line, {**PROUD, "facts": facts}) == way
+
+
+def test_a_review_is_asked_at_the_gate_of_the_station() -> None:
+    gates = [{"key": "g", "mode": "auto"}]
+    line = of(expects="change", outcome_of={"nothing_done": "review"}, gate="g", gates=gates)
+    outcome = {**PROUD, "facts": UNCHANGED}
+    assert goes(line, {**PROUD, "facts": CHANGED}) == "move b by rule done"
+    assert goes(line, outcome).startswith("wait awaiting_review")
+    assert goes(line, outcome, gates={"g": {"decision": "approve"}}) == "move b by rule done"
+    assert goes(line, outcome, gates={"g": {"decision": "abort"}}).startswith("finish failed")
+
+
+def signal(verdict: str, **more: Any) -> dict[str, Any]:
+    return {**PROUD, "facts": UNCHANGED, "signals": [{"verdict": verdict, **more}]}
+
+
+def test_only_signals_that_do_not_praise_keep_their_effect() -> None:
+    line = of(expects="change")
+    jump = {"reason": "already_complete", "meta": {"targetState": "b"}}
+    assert goes(line, signal("proceed")) == "move c by rule again"
+    assert goes(line, signal("hold", **jump)) == "move c by rule again"
+    assert goes(line, signal("abort")).startswith("finish failed")
+    assert goes(line, signal("rework")) == "move a by signal"
+    assert goes(line, signal("hold", reason="needs_human")) == "wait blocked"
+
+
+def test_rules_and_checks_see_what_the_fact_made_of_it() -> None:
+    rule = {"id": "idle", "when": {"failure_type": "nothing_done"}, "to": "c"}
+    line = ruled(rule, {"id": "on"}, station={"expects": "change"})
+    assert goes(line, {**PROUD, "facts": UNCHANGED}) == "move c by rule idle"
+    claims = {"fact": {"path": "$.claims.made[?@.kind == 'result']", "op": "exists"}}
+    told = ruled({"when": claims, "to": "c"}, {"id": "on"}, station={"expects": "change"})
+    assert goes(told, {**PROUD, "facts": UNCHANGED}) == "move c by rule r1"
+
+
+@pytest.mark.parametrize(
+    "station", [{"expects": "output"}, {"artifacts": [{"path": "a"}]}, {"expects": "change"}]
+)
+def test_the_analysis_finds_situations_that_leave_what_is_expected(station: Any) -> None:
+    line = of(**station)
+    standings = Analysis(line, line.stations[0]).standings
+    assert [each.status for each in standings] == ["live"] * 3
+    assert not [each for each in lint(line) if each.severity == "error"]
