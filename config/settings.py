@@ -178,6 +178,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "pipelines.web.shell.anonymous.AnonymousLimit",
     "pipelines.web.shell.activity.Activity",
+    "pipelines.web.shell.admin_guard.AdminGuard",
     "pipelines.web.shell.middleware.ReadersClock",
 ]
 ROOT_URLCONF = "config.urls"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeAlias
 
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
@@ -16,6 +17,8 @@ from pipelines.models import ApiToken, Line, Membership, Owner, Project, Role, T
 from pipelines.models.people import expand, granting
 
 Who: TypeAlias = User | ApiToken | AnonymousUser
+SECOND_FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+"""Recovery codes only stand in for one of these."""
 
 V, O, D, A = Role.VIEWER, Role.OPERATOR, Role.DESIGNER, Role.ADMIN  # noqa: E741
 # The table: which role an action needs, and which scope a bearer token needs besides.
@@ -159,9 +162,19 @@ def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
     return task
 
 
-def members(user_ids: Collection[int], project_ids: Collection[int]) -> set[tuple[int, int]]:
-    """Which of these people may see which of these projects: (user id, project id)."""
-    found = Membership.objects.filter(user__in=user_ids, project__in=project_ids, user__is_active=True)
+def without_required_factor(user_ids: Collection[int]) -> QuerySet[Membership]:
+    """Memberships of projects that require a second factor, of those of these people who have none."""
+    asked = Membership.objects.filter(user__in=user_ids, project__second_factor=True)
+    return asked.exclude(user__authenticator__type__in=SECOND_FACTORS)
+
+
+def members(user_ids: Collection[int], project_ids: Collection[int] | None) -> set[tuple[int, int]]:
+    """Which of these people may see which of these projects, or of all: (user id, project id). Who lacks a
+    second factor that a project of theirs requires sees none, until it is set up."""
+    found = Membership.objects.filter(user__in=user_ids, user__is_active=True)
+    found = found.exclude(user__in=without_required_factor(user_ids).values("user"))
+    if project_ids is not None:
+        found = found.filter(project__in=project_ids)
     return set(found.values_list("user_id", "project_id"))
 
 

@@ -21,8 +21,10 @@ NO_LONGER = 4403  # closing code: signed out, or no member any more; the client 
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """`/live/?project=owner/key[&line=key][&task=WI-…]` sends `{"hints": [{"task", "version"}, …]}` and
-    `{"resync": true}`, and `{"notified": true}` when there is news behind the bell of the person, whatever its project.
+    """`/live/?project=owner/key[&line=key][&task=WI-…]`, or `project=*` for all that one may see, sends
+    `{"hints": [{"task", "version"}, …]}` and
+    `{"resync": true}` (of several projects with `of`, a number that tells tasks of one name apart), and `{"notified":
+    true}` when there is news behind the bell of the person, whatever its project.
     With `&line=…&draw=1` it is one of a canvas: it tells besides `{"line": what, "number": n}` (the draft, the
     comments, the live version has this number now) and `{"here": {"socket", "user", "chosen", "away"}}` or `{"here":
     {"socket", "gone"}}` of the others who have it open. Whoever may not see the project is refused before the socket is
@@ -51,7 +53,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         self.subscription = subscription
         # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
-        await self.channel_layer.group_add(group_of(subscription.project_id), self.channel_name)
+        for project_id in subscription.project_ids:
+            await self.channel_layer.group_add(group_of(project_id), self.channel_name)
         await self.channel_layer.group_add(group_of_person(subscription.user_id), self.channel_name)
         if subscription.draws and subscription.line_id is not None:
             self.presence = Presence(subscription.user_id, self._tell_room)
@@ -105,8 +108,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
     # -- to the client -------------------------------------------------------------------------------------------
 
     async def tell(self, rows: list[Row]) -> None:
-        hints = [
-            {"task": name, "version": seq} for line_id, name, seq in rows if self._concerns(line_id, name)
+        hints: list[dict[str, Any]] = [
+            {"task": name, "version": seq, **({"of": line_id} if self.subscription.every else {})}
+            for line_id, name, seq in rows
+            if self._concerns(line_id, name)
         ]
         if hints:
             await self.send(text_data=json.dumps({"hints": hints}, separators=(",", ":")))
@@ -117,13 +122,15 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def resync(self) -> None:
         await self.send(text_data='{"resync":true}')
 
-    async def dismiss(self) -> None:
+    async def dismiss(self, *, again: bool) -> None:
+        """`again`: the client comes back, and is told of the projects that its person sees then."""
         await self._leave()
-        await self.close(code=NO_LONGER)
+        await self.close(code=TRY_AGAIN if again else NO_LONGER)
 
     async def _leave(self) -> None:
         healer.leave(self)
-        await self.channel_layer.group_discard(group_of(self.subscription.project_id), self.channel_name)
+        for project_id in self.subscription.project_ids:
+            await self.channel_layer.group_discard(group_of(project_id), self.channel_name)
         await self.channel_layer.group_discard(group_of_person(self.subscription.user_id), self.channel_name)
         if self.presence is not None and self.subscription.line_id is not None:
             await self.channel_layer.group_discard(room_of(self.subscription.line_id), self.channel_name)

@@ -18,7 +18,7 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError, connection
 
 from pipelines.live.hints import Row
-from pipelines.live.subscriptions import Subscription, entitled
+from pipelines.live.subscriptions import Subscription, entitlement
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class Socket(Protocol):
     async def tell(self, rows: list[Row]) -> None: ...
     async def tell_line(self, what: str, number: int) -> None: ...
     async def resync(self) -> None: ...
-    async def dismiss(self) -> None: ...
+    async def dismiss(self, *, again: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Healer:
 
     def __init__(self) -> None:
         self._sockets: set[Socket] = set()
-        self._told: dict[str, tuple[int, datetime | None]] = {}
+        self._told: dict[tuple[int, str], tuple[int, datetime | None]] = {}  # by line id and name
         self._rooms: dict[tuple[int, str], int] = {}
         self._since: datetime | None = None
         self._task: asyncio.Task[None] | None = None
@@ -113,10 +113,10 @@ class Healer:
 
     def note(self, rows: Iterable[Row]) -> None:
         """These versions have reached the sockets of this process already."""
-        for _, name, seq in rows:
-            known = self._told.get(name)
+        for line_id, name, seq in rows:
+            known = self._told.get((line_id, name))
             if known is None or known[0] < seq:
-                self._told[name] = (seq, known[1] if known else None)
+                self._told[line_id, name] = (seq, known[1] if known else None)
 
     def note_line(self, line_id: int, what: str, number: int) -> None:
         """The canvases of this process have been told."""
@@ -138,19 +138,19 @@ class Healer:
 
     async def heal(self) -> None:
         """One query for all sockets of the process."""
-        projects = {socket.subscription.project_id for socket in self._sockets}
+        projects = {project for socket in self._sockets for project in socket.subscription.project_ids}
         since = self._since - OVERLAP if self._since else None
         now, changed = await database_sync_to_async(changed_since)(projects, since)
         self._since = now
         if len(changed) > MOST:
             await asyncio.gather(*(socket.resync() for socket in list(self._sockets)))
             return
-        news = [one for one in changed if self._told.get(one.name, (0, None))[0] < one.seq]
+        news = [one for one in changed if self._told.get((one.line_id, one.name), (0, None))[0] < one.seq]
         self._remember(changed, now)
         for project_id in {one.project_id for one in news}:
             rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
             await asyncio.gather(
-                *(s.tell(rows) for s in list(self._sockets) if s.subscription.project_id == project_id)
+                *(s.tell(rows) for s in list(self._sockets) if project_id in s.subscription.project_ids)
             )
 
     async def heal_rooms(self) -> None:
@@ -178,19 +178,25 @@ class Healer:
     def _remember(self, changed: list[ChangedTask], now: datetime) -> None:
         """Keep the versions told of what can still show up in the next looks, and drop the others."""
         self._told = {
-            name: (seq, at or now)
-            for name, (seq, at) in self._told.items()
+            task: (seq, at or now)
+            for task, (seq, at) in self._told.items()
             if at is None or at > now - 4 * OVERLAP
         }
         for one in changed:
-            known = self._told.get(one.name, (0, None))[0]
-            self._told[one.name] = (max(known, one.seq), now)
+            known = self._told.get((one.line_id, one.name), (0, None))[0]
+            self._told[one.line_id, one.name] = (max(known, one.seq), now)
 
     async def check_subscriptions(self) -> None:
-        """Dismiss the sockets of people who signed out, lost their membership or changed their password."""
+        """Dismiss the sockets of people who signed out, lost or got a membership, or changed their password."""
         sockets = list(self._sockets)
-        kept = await database_sync_to_async(entitled)({socket.subscription for socket in sockets})
-        await asyncio.gather(*(socket.dismiss() for socket in sockets if socket.subscription not in kept))
+        found = await database_sync_to_async(entitlement)({socket.subscription for socket in sockets})
+        await asyncio.gather(
+            *(
+                socket.dismiss(again=socket.subscription in found.renewed)
+                for socket in sockets
+                if socket.subscription not in found.kept
+            )
+        )
 
 
 healer = Healer()

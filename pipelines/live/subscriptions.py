@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -16,37 +17,46 @@ from pipelines import access
 from pipelines.errors import NotFound
 from pipelines.models import User
 
+EVERY = "*"
+
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One socket's right to hints of one project."""
+    """One socket's right to hints of one project, or of all that its person may see (`every`)."""
 
     user_id: int
-    project_id: int
+    project_ids: frozenset[int]
     session_key: str
     session_hash: str
     line_id: int | None = None
     task: str | None = None
     draws: bool = False  # has the canvas of the line open
+    every: bool = False
 
 
 def parse(query: bytes) -> dict[str, str] | None:
-    """`project=owner/key[&line=…][&task=WI-…][&draw=1]`; None when it cannot name anything."""
+    """`project=owner/key[&line=…][&task=WI-…][&draw=1]`, or `project=*`; None when it cannot name anything."""
     try:
         values = parse_qs(query.decode("ascii"), max_num_fields=5, errors="strict")
     except ValueError:
         return None
     words = {key: found[-1] for key, found in values.items() if key in {"project", "line", "task", "draw"}}
+    if words == {"project": EVERY}:
+        return words
     if words.get("project", "").count("/") != 1 or any("\0" in word for word in words.values()):
         return None
     return words
 
 
 def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | None:
-    """None for whoever is signed out, not a member, or asks for what is not there."""
+    """None for whoever is signed out, not a member, lacks a required second factor, or asks for what is not there."""
     words = parse(query)
     if words is None or not user.is_authenticated:
         return None
+    if words["project"] == EVERY:
+        found = frozenset(project for _user, project in access.members([user.pk], None))
+        hashed = session.get(HASH_SESSION_KEY, "")
+        return Subscription(user.pk, found, session.session_key or "", hashed, every=True) if found else None
     owner, key = words["project"].split("/")
     try:
         project = access.get_project(user, owner, key)
@@ -54,9 +64,11 @@ def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | No
         task = access.find_task(user, owner, key, words["task"]) if "task" in words else None
     except NotFound:
         return None
+    if not access.members([user.pk], [project.pk]):
+        return None
     return Subscription(
         user.pk,
-        project.pk,
+        frozenset([project.pk]),
         session.session_key or "",
         session.get(HASH_SESSION_KEY, ""),
         line.pk if line else None,
@@ -65,26 +77,43 @@ def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | No
     )
 
 
-def entitled(subscriptions: Collection[Subscription]) -> set[Subscription]:
-    """Those that still hold, in three queries however many there are."""
-    people = User.objects.filter(
-        id__in={subscription.user_id for subscription in subscriptions}, is_active=True
-    )
+@dataclass(frozen=True, slots=True)
+class Entitlement:
+    """`kept` still hold. `renewed` are of people who see other projects than they did: their sockets come back."""
+
+    kept: frozenset[Subscription]
+    renewed: frozenset[Subscription]
+
+
+def entitlement(subscriptions: Collection[Subscription]) -> Entitlement:
+    """In three queries however many there are."""
+    user_ids = {subscription.user_id for subscription in subscriptions}
+    people = User.objects.filter(id__in=user_ids, is_active=True)
     hashes = {user.pk: user.get_session_auth_hash() for user in people}
-    members = access.members(
-        {subscription.user_id for subscription in subscriptions},
-        {subscription.project_id for subscription in subscriptions},
-    )
+    projects: defaultdict[int, set[int]] = defaultdict(set)
+    asked = {project for subscription in subscriptions for project in subscription.project_ids}
+    every = any(subscription.every for subscription in subscriptions)
+    for user_id, project_id in access.members(user_ids, None if every else asked):
+        projects[user_id].add(project_id)
     sessions = set(
         Session.objects.filter(
             session_key__in={subscription.session_key for subscription in subscriptions},
             expire_date__gt=Now(),
         ).values_list("session_key", flat=True)
     )
-    return {
+    signed_in = {
         subscription
         for subscription in subscriptions
-        if (subscription.user_id, subscription.project_id) in members
-        and subscription.session_key in sessions
+        if subscription.session_key in sessions
         and constant_time_compare(hashes.get(subscription.user_id, ""), subscription.session_hash)
     }
+    kept = frozenset(each for each in signed_in if _sees(each, projects[each.user_id]))
+    return Entitlement(
+        kept, frozenset(each for each in signed_in - kept if each.every and projects[each.user_id])
+    )
+
+
+def _sees(subscription: Subscription, projects: set[int]) -> bool:
+    return (
+        subscription.project_ids == projects if subscription.every else subscription.project_ids <= projects
+    )

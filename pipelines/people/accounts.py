@@ -7,20 +7,17 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 from django.db.models import Q
 
-from pipelines import audit
-from pipelines.models import ApiToken, Membership, Project, SignInLink, User
+from pipelines import access, audit
+from pipelines.models import ApiToken, Project, SignInLink, User
 
 LINK_LASTS = timedelta(minutes=10)
 TOKEN_LASTS = timedelta(days=90)
 LONGEST_TOKEN = timedelta(days=366)
 PREFIX = "gl_"
-# Recovery codes only stand in for one of these.
-SECOND_FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 # A token's last use is written at most this often.
 USE_NOTED = timedelta(minutes=1)
 
@@ -60,8 +57,7 @@ def needs_password(user: User) -> bool:
 
 def needs_second_factor(user: User) -> bool:
     """Who has none, and is a member of a project that asks for one."""
-    asked = Membership.objects.filter(user=user, project__second_factor=True)
-    return asked.exclude(user__authenticator__type__in=SECOND_FACTORS).exists()
+    return access.without_required_factor([user.pk]).exists()
 
 
 def mint_token(

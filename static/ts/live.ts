@@ -25,6 +25,8 @@ export type LiveState = "connecting" | "live" | "reconnecting" | "polling" | "of
 
 interface Hint {
   task?: string;
+  /** Tells tasks of one name apart, where the hints are of several projects. */
+  of?: number;
   version?: number;
 }
 
@@ -131,8 +133,9 @@ export class Live {
   private hinted(hint: Hint): void {
     if (typeof hint.task !== "string" || typeof hint.version !== "number") return;
     // Hints may overtake each other: an older one than seen is no news.
-    if ((this.seen.get(hint.task) ?? -1) >= hint.version) return;
-    this.seen.set(hint.task, hint.version);
+    const known = `${hint.of ?? ""} ${hint.task}`;
+    if ((this.seen.get(known) ?? -1) >= hint.version) return;
+    this.seen.set(known, hint.version);
     this.options.onHint(hint.task, hint.version);
   }
 

@@ -11,10 +11,10 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 
 from pipelines.live import healing, hints
-from pipelines.live.consumer import NO_LONGER
-from pipelines.models import Membership, Task
+from pipelines.live.consumer import NO_LONGER, TRY_AGAIN
+from pipelines.models import LineVersion, Membership, Role, Task, User
 from pipelines.ports.observers import Hint, PersonHint
-from tests.factories import World
+from tests.factories import World, make_member, make_project, make_user
 from tests.live.conftest import hints as told
 from tests.live.conftest import session_of
 from tests.waiting import LONG
@@ -138,6 +138,40 @@ async def test_a_socket_of_one_task_hears_nothing_of_another(world: World, enter
     await socket.disconnect()
 
 
+async def test_a_socket_of_all_projects_hears_of_each_that_its_person_sees(
+    world: World, enter: Enter
+) -> None:
+    """Home and Tasks with several projects in view; two tasks of one name are told apart."""
+
+    def prepare() -> tuple[User, World, list[LineVersion], LineVersion]:
+        other = World(make_project(world.project.key, "another"), world.worker)
+        strange = World(make_project("strange"), world.worker)
+        person = make_member(world.project, Role.VIEWER)
+        Membership.objects.create(project=other.project, user=person, roles=[Role.VIEWER])
+        return person, other, [world.line(), other.line()], strange.line()
+
+    person, other, lines, strange = await sync_to_async(prepare)()
+    await sync_to_async(lambda: (world.operator, other.operator))()
+    socket = await enter("*", person)
+    await sync_to_async(World(strange.line.project, world.worker).start)(strange)
+    for place, line in zip((world, other), lines, strict=True):
+        task = await sync_to_async(place.start)(line)
+        message = await socket.receive_json_from(timeout=LONG)
+        assert message == {"hints": [{"task": task.name, "version": 1, "of": line.line_id}]}
+    await sync_to_async(Membership.objects.filter(user=person, project=other.project).delete)()
+    assert await ended(socket) == TRY_AGAIN, "it comes back, and hears of what is left"
+    again = await enter("*", person)
+    await sync_to_async(Membership.objects.filter(user=person).delete)()
+    assert await ended(again) == NO_LONGER
+
+
+async def test_who_sees_no_project_has_no_socket_of_all(world: World, knock: Knock) -> None:
+    session = await sync_to_async(lambda: session_of(make_user("nobody")))()
+    assert await refused(knock("*", session))
+    assert await refused(knock("*"))
+    assert await refused(knock("*", await sync_to_async(lambda: session_of(world.viewer))(), line="x"))
+
+
 async def test_a_lost_hint_is_healed_by_a_look_at_the_database(
     world: World, enter: Enter, settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,7 +197,7 @@ async def test_healing_asks_once_for_all_sockets_of_the_process(
         with django_assert_num_queries(1):  # type: ignore[attr-defined]
             healing.changed_since({world.project.pk}, now - healing.OVERLAP)
         with django_assert_num_queries(3):  # type: ignore[attr-defined]
-            healing.entitled(subscriptions)
+            healing.entitlement(subscriptions)
 
     await sync_to_async(look)()
     for socket in sockets:

@@ -12,6 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from pipelines import access
+from pipelines.live.subscriptions import subscription_for
 from pipelines.models import AdministrativeAct, Membership
 from tests.factories import World
 from tests.pages.conftest import PASSWORD, at, client_of, text
@@ -156,7 +158,21 @@ def test_a_member_without_one_sets_it_up_before_anything_else(world: World) -> N
     assert client.get(reverse("needs-count"), headers=on).status_code == 204, "it leads nobody away"
     assert "Set up a second factor to continue" in text(client.get(reverse("mfa_index")))
 
+    world.viewer.is_staff = world.viewer.is_superuser = True
+    world.viewer.save()
+    index, session = reverse("admin:index"), client.session
+    assert client.get(index).headers["Location"] == reverse("mfa_index"), "the Django admin is closed too"
+    assert client.get(reverse("admin:pipelines_task_changelist")).headers["Location"] == reverse("mfa_index")
+    query = f"project={world.project}".encode()
+    assert subscription_for(world.viewer, session, query) is subscription_for(
+        world.viewer, session, b"project=*"
+    )
+
     turned_on(client)
+    assert client.get(index).status_code == 200
+    open_one = subscription_for(world.viewer, session, query)
+    assert open_one and subscription_for(world.viewer, session, b"project=*")
+    assert access.members([world.viewer.pk, world.admin.pk], None) == {(world.viewer.pk, world.project.pk)}
     assert client.get(lines).status_code == client.get(members).status_code == 200
     assert "to continue" not in text(client.get(reverse("mfa_index")))
     assert admin.get(lines).status_code == 302, "who required it needs one, too"
