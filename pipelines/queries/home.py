@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import BooleanField, Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
+from django.utils import timezone
 
 from pipelines.models import (
-    DISPLAYED,
     ENDED,
     Event,
+    GateVisit,
     Job,
     LineEvent,
     Project,
@@ -23,16 +24,16 @@ from pipelines.models import (
 )
 from pipelines.queries import versions
 from pipelines.queries.failures import LastWords, failures
-from pipelines.queries.tasks import counts
+from pipelines.queries.home_lines import WORKING, HomeLines, lines_of
+from pipelines.queries.tasks import WAITING, counts, late
 from pipelines.routing.sentences.names import station_names
 from pipelines.routing.sentences.waits import Sentence, waiting
 
 SHOWN = 8
 NEWEST = 12
 DAY = timedelta(hours=24)
-MOVING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-"""What goes on without a person."""
-HEAVY = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds")
+NOT_IN_A_STRIP = ("context", "variables", "inputs", "edges", "rules", "rounds")
+HEAVY = (*NOT_IN_A_STRIP, "visits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +66,43 @@ class Today:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """`open`: (status, word, how many), of the statuses that there are."""
+    """`open`: how many tasks there are in each status that is shown. `completed`: today."""
 
-    open: Sequence[tuple[str, str, int]]
+    open: Mapping[str, int]
     late: int
-    running: Sequence[Task]
+    completed: int
+    lines: HomeLines
     today: Today
+
+    @property
+    def running(self) -> int:
+        return sum(self.open.get(status, 0) for status in WORKING)
+
+    @property
+    def waiting(self) -> int:
+        return sum(number for _status, number in self.parts)
+
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """What waits for people, by status."""
+        return [(str(status), self.open[status]) for status in WAITING if status in self.open]
 
 
 def home(projects: Iterable[Project], designed: Collection[int], now: datetime) -> Home:
     """`designed`: ids of the projects of whose lines the reader is a designer."""
     seen = list(projects)
-    found = counts(seen)
     tasks = (
         displayed(Task.objects.filter(project__in=seen))
         .select_related("project__owner", "line")
         .defer(*HEAVY)
     )
+    midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    ended = Task.objects.filter(project__in=seen, status=Status.COMPLETED, ended_at__gte=midnight)
     return Home(
-        [(status, str(word), found[status]) for status, word in DISPLAYED if status in found],
-        Task.objects.filter(project__in=seen, ended_at__isnull=True, due_at__lt=now).count(),
-        list(tasks.filter(display_status__in=MOVING).order_by("-changed_at")[:SHOWN]),
+        counts(seen),
+        Task.objects.filter(late(), project__in=seen).count(),
+        ended.count(),
+        lines_of(seen, now),
         _today(tasks, seen, designed, now - DAY),
     )
 
@@ -127,15 +144,21 @@ def reasons_of(tasks: Iterable[Task]) -> Mapping[int, LastWords]:
 
 def _places(tasks: Sequence[Task]) -> Mapping[int, str]:
     """The stations at which open tasks are."""
+    living = positions(tasks)
+    return {task.pk: place_of(task, living[task.pk]) for task in tasks if task.pk in living}
+
+
+def place_of(task: Task, living: Sequence[Token]) -> str:
+    return station_names(versions.by_id(task.pinned_id), dict.fromkeys(token.station for token in living))
+
+
+def positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
+    """The living positions of tasks, by id; one statement."""
     living = Token.objects.filter(task__in=tasks, forked=False, ended_at__isnull=True).order_by("pk")
-    stations: dict[int, list[str]] = {}
-    for task_id, station in living.values_list("task_id", "station"):
-        stations.setdefault(task_id, []).append(station)
-    return {
-        task.pk: station_names(versions.by_id(task.pinned_id), dict.fromkeys(stations[task.pk]))
-        for task in tasks
-        if task.pk in stations
-    }
+    found: dict[int, list[Token]] = {}
+    for token in living.only("task_id", "station", "status", "wait"):
+        found.setdefault(token.task_id, []).append(token)
+    return found
 
 
 def _publications(seen: Collection[Project], designed: Collection[int], since: datetime) -> list[Happening]:
@@ -157,28 +180,31 @@ def _publications(seen: Collection[Project], designed: Collection[int], since: d
 
 
 def requested(user: User, projects: Iterable[Project], but: Collection[int]) -> list[Task]:
-    """Open tasks of this person, without those that are listed elsewhere (`but`: ids)."""
+    """Open tasks of this person, without those that are listed elsewhere (`but`: ids); each with `is_late`."""
     tasks = displayed(Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True))
-    rows = tasks.exclude(pk__in=but).select_related("project__owner", "line").defer(*HEAVY)
-    return list(rows.order_by("-created_at")[:SHOWN])
+    rows = tasks.exclude(pk__in=but).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)
+    is_late = Case(When(late(), then=True), default=False, output_field=BooleanField())
+    return list(rows.annotate(is_late=is_late).order_by("-created_at")[:SHOWN])
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A position that is stuck or held, or whose task is late, with what it waits for."""
+    """A position that is stuck or held, or that is late (`due`: since when), with what it waits for."""
 
     token: Token
-    late: bool
+    due: datetime | None
     why: Sentence | None
 
 
 def troubled(projects: Iterable[Project], now: datetime, but: Collection[int]) -> list[Trouble]:
     """The longest first, without tasks that are listed elsewhere (`but`: ids)."""
-    bad = Q(status__in=(Status.STUCK, Status.HELD)) | Q(task__due_at__lt=now)
+    asked = GateVisit.objects.filter(token=OuterRef("pk"), state=GateVisit.State.OPEN, due_at__lt=now)
+    bad = Q(status__in=(Status.STUCK, Status.HELD)) | Q(task__due_at__lt=now) | Q(Exists(asked))
     alive = Token.objects.filter(bad, task__project__in=list(projects), forked=False).exclude(
         status__in=ENDED
     )
     rows = alive.exclude(task__in=but).select_related("task__project__owner", "task__line")
+    rows = rows.annotate(gate_due=Subquery(asked.order_by("due_at").values("due_at")[:1]))
     tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[:SHOWN])
     said = dict(
         Job.objects.filter(token__in=tokens)
@@ -189,7 +215,7 @@ def troubled(projects: Iterable[Project], now: datetime, but: Collection[int]) -
     return [
         Trouble(
             token,
-            token.task.due_at is not None and token.task.due_at < now,
+            min((due for due in (token.gate_due, token.task.due_at) if due and due < now), default=None),
             waiting(token, versions.by_id(token.task.pinned_id), said.get(token.pk, "")),
         )
         for token in tokens

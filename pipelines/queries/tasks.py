@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
-from pipelines.models import Line, Project, Status, Task, User, displayed
+from pipelines.models import WAITING_FOR_INPUT, GateVisit, Line, Project, Status, Task, User, displayed
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import of_line
 
 PER_PAGE = 50
 OPEN = "open"
+WAITING = (Status.AWAITING_REVIEW, WAITING_FOR_INPUT, Status.BLOCKED, Status.HELD)
+"""For people."""
 SORTS: Mapping[str, tuple[str, ...]] = {
     "new": ("-created_at", "-pk"),
     "old": ("created_at", "pk"),
@@ -30,12 +32,12 @@ class TaskFilter:
     """Everything that narrows a table of tasks; all of it stands in the address, so that a view can be kept."""
 
     q: str = ""
-    status: str = ""  # a status, "open", or "ended"
+    status: str = ""  # a status, "open", "waiting", or "ended"
     line: str = ""
     """As `line_filter` writes it."""
     priority: str = ""
     requester: str = ""  # "me"
-    late: str = ""  # "yes": open, and past its due time
+    late: str = ""  # "yes": open, and past its due time or that of a review
     sort: str = "new"
     dates: Dates = EVER
     """When they were started."""
@@ -62,15 +64,23 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
         rows = rows.filter(ended_at__isnull=True)
     elif search.status == "ended":
         rows = rows.filter(ended_at__isnull=False)
+    elif search.status == "waiting":
+        rows = rows.filter(Q(display_status__in=WAITING))
     elif search.status:
         rows = rows.filter(Q(display_status=search.status))
     rows = rows.filter(of_line(search.line))
     if search.priority:
         rows = rows.filter(priority=search.priority)
     if search.late:
-        rows = rows.filter(ended_at__isnull=True, due_at__lt=Now())
+        rows = rows.filter(late())
     rows = rows.filter(search.dates.of("created_at"))
     return rows.filter(requester=user) if search.requester == "me" else rows
+
+
+def late() -> Q:
+    """Open tasks past their due time, or at a gate past its."""
+    asked = GateVisit.objects.filter(task=OuterRef("pk"), state=GateVisit.State.OPEN, due_at__lt=Now())
+    return Q(ended_at__isnull=True) & (Q(due_at__lt=Now()) | Q(Exists(asked)))
 
 
 def matching(words: str) -> Q:

@@ -305,5 +305,6 @@ def exact(value: datetime | None) -> str:
 # --- Graphics -----------------------------------------------------------------------------------
 
 register.simple_tag(shapes.bar_parts)
+register.simple_tag(shapes.day_bars)
 register.filter(shapes.rounded_path)
 register.filter(shapes.arrow_head)

@@ -29,6 +29,40 @@ def bar_parts(value: float, maximum: float, tone: str = "active") -> list[Part]:
     ]
 
 
+BAR, BAR_GAP, BARS_HEIGHT = 5, 2, 20
+
+
+@dataclass(frozen=True)
+class DayBar:
+    """One day's bar in px; an empty day has a stroke of 1."""
+
+    number: int
+    x: int
+    y: float
+    width: int
+    height: float
+    empty: bool
+
+
+@dataclass(frozen=True)
+class DayBars:
+    parts: Sequence[DayBar]
+    width: int
+    height: int
+    sum: int
+
+
+def day_bars(days: Sequence[int], most: int) -> DayBars:
+    """Bars for counts, of which the highest would be `most`; what is not nothing is at least 3 high."""
+    parts = []
+    for place, number in enumerate(days):
+        height = max(3.0, round(BARS_HEIGHT * number / most, 1)) if number else 1.0
+        parts.append(
+            DayBar(number, place * (BAR + BAR_GAP), BARS_HEIGHT - height, BAR, height, empty=not number)
+        )
+    return DayBars(parts, len(days) * (BAR + BAR_GAP) - BAR_GAP, BARS_HEIGHT, sum(days))
+
+
 def rounded_path(points: Sequence[Sequence[float]], radius: float = 8) -> str:
     """SVG path data through the points, straight pieces with rounded corners: the shape of every edge."""
     first, *rest = [(float(x), float(y)) for x, y in points]

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import (
@@ -74,6 +75,14 @@ def _gate(visit: GateVisit) -> InboxItem:
         visit.due_at,
         "gate",
         "manual",
+        votes=_votes(visit.round, have, need),
+    )
+
+
+def _votes(number: int, have: int, need: int) -> str:
+    counted = ngettext("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
+    return " · ".join(
+        filter(None, (_round(number).capitalize() if number > 1 else "", counted if need else ""))
     )
 
 

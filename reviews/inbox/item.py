@@ -56,7 +56,7 @@ class Mine:
 @dataclass(frozen=True)
 class InboxItem:
     """One item. `key` names its row within its kind; `version` is that of the position that is shown (0: none).
-    `about` is for the forms of its kind alone."""
+    `votes`: how many approvals there are of how many. `about` is for the forms of its kind alone."""
 
     kind: str
     key: str
@@ -69,6 +69,7 @@ class InboxItem:
     due_at: datetime | None = None
     shape: str = "station"
     icon: str = "other"
+    votes: str = ""
     about: dict[str, Any] = field(default_factory=dict)
 
     @property

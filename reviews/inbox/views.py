@@ -17,7 +17,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import Job, Status, Task, Token, displayed
-from pipelines.queries.home import requested, troubled
 from pipelines.queries.line_filter import labelled, named, value_of
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.dates import dates_of
@@ -28,12 +27,11 @@ from pipelines.web.tasks.start import StartField, fields_of
 from reviews.inbox.item import Act, InboxKind, Mine
 from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, count, narrowed, needs, offer
 from reviews.inbox.lists import ASKED, TABS
+from reviews.inbox.panels import panels_of
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
 TYPED = ("text", "reason", "answer", "document")
-FIRST = 8
-"""Items that another page shows of it."""
 CHOSEN = ("word", "route", "output")
 
 
@@ -99,21 +97,17 @@ def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None)
         section="needs",
         trail=crumbs(_("Inbox")),
         status=status,
-        live_project=str(scope.project or ""),
+        live_project=scope.live,
         **context,
     )
 
 
 def _first(request: SignedIn, mine: Mine, found: list[OfferedItem], context: dict[str, Any]) -> HttpResponse:
-    """The panels of Home that are about people: a task that needs its reader stands in the first of them alone."""
-    listed = {each.need.task.pk for each in found}
-    panels = {
-        "rows": context["rows"][:FIRST],
-        "requested": requested(request.user, mine.seen, listed),
-        "may_start": bool(mine.operated),
-        "troubled": troubled(mine.seen, timezone.now(), listed),
-    }
-    return render(request, "reviews/inbox/first.html", {**context, **panels})
+    """The panels of Home that are about people."""
+    now = timezone.now()
+    panels = panels_of(request.user, mine, found, now)
+    words = {"panels": panels, "now": now, "may_start": bool(mine.operated)}
+    return render(request, "reviews/inbox/first.html", {**context, **words})
 
 
 def _lines(found: list[OfferedItem], scope: Scope) -> list[tuple[str, str]]:

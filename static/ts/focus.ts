@@ -4,20 +4,22 @@
  */
 export function startFocus(): void {
   let held: { likeness: string; place: number } | null = null;
-  document.addEventListener("htmx:beforeSwap", (event) => {
+  const before = (event: Event): void => {
     const focused = document.activeElement;
     held = null;
     if (!(event.target instanceof Element) || !focused || !event.target.contains(focused)) return;
     const likeness = likenessOf(focused);
     held = { likeness, place: alike(focused.tagName, likeness).indexOf(focused) };
-  });
-  document.addEventListener("htmx:afterSwap", () => {
+  };
+  const after = (): void => {
     if (held && document.activeElement === document.body) {
       const again = alike(held.likeness.split("\n", 1)[0] ?? "", held.likeness)[held.place];
       if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     }
     held = null;
-  });
+  };
+  for (const type of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) document.addEventListener(type, before);
+  for (const type of ["htmx:afterSwap", "htmx:oobAfterSwap"]) document.addEventListener(type, after);
 }
 
 /** What stays the same of a control while its neighbourhood changes. */

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines.models import Escalation, GateVisit, Membership, Role, Task, Token, User
+from pipelines.models import Escalation, GateVisit, Line, Membership, Role, Task, Token, User
 from tests.factories import World, make_project, make_user, make_world, station
 from tests.pages.conftest import As, at, text
 from tests.reviews.conftest import gated
@@ -161,6 +161,12 @@ def test_statements_are_as_many_for_1_000_rows_and_for_20_projects(world: World,
     copied(task, 9)
     few = statements(client)
     copied(task, 990)
+    line = Line.objects.get(pk=task.line_id)
+    lines = Line.objects.bulk_create(
+        Line(**given(line, key=f"line{n}", name=f"Line {n}")) for n in range(200)
+    )
+    for each in lines[:20]:
+        copied(task, 1, line=each)
     assert statements(client) == few
     for n in range(19):
         project = make_project(f"further{n}")
@@ -181,7 +187,8 @@ def escalation(world: World) -> Task:
 
 
 def statements(client: Client) -> dict[str, int]:
-    pages = [(name, {}) for name in (*PAGES, "needs-count")] + [("needs-me", {"fragment": "first"})]
+    pages = [(name, {}) for name in (*PAGES, "needs-count")]
+    pages += [("needs-me", {"fragment": "first"}), ("home", {"fragment": "live"})]
     client.get(reverse("needs-count"))  # versions are parsed once per process
     found = {}
     for name, query in pages:

@@ -1,4 +1,4 @@
-"""Home: panels of what concerns its reader (of the inbox), what runs, what happened today; and the first steps."""
+"""Home: panels of what concerns its reader (of the inbox), the lines, what happened today; and the first steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines import access
 from pipelines.models import GateVisit, Line, Project, Task, User
 from pipelines.queries.home import home as read_home
-from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.shell.scope import scope_of
 
 COOKIE = "gl_first_steps"
@@ -37,14 +37,18 @@ class FirstStep:
 def home(request: SignedIn) -> HttpResponse:
     scope = scope_of(request, "home")
     steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else []
+    found = read_home(scope.projects, _designed(request.user), timezone.now())
+    if fragment(request, "live"):
+        return show(request, "shell/home/live.html", scope=scope, home=found, again=True)
     return show(
         request,
         "shell/home.html",
         scope=scope,
         section="home",
         trail=crumbs(_("Home")),
-        home=read_home(scope.projects, _designed(request.user), timezone.now()),
+        home=found,
         steps=steps,
+        live_project=scope.live,
     )
 
 

@@ -42,6 +42,11 @@ class Scope:
         return str(self.chosen) if self.chosen else ""
 
     @property
+    def live(self) -> str:
+        """Whose hints a page of it hears: those of the one project, or of all that its reader may see."""
+        return str(self.project) if self.project else "*" if self.projects else ""
+
+    @property
     def search(self) -> str:
         """What an address that has no other parameter ends with: "?project=…" or ""."""
         return f"?{urlencode({'project': self.key})}" if self.chosen else ""

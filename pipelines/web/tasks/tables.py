@@ -31,7 +31,7 @@ from pipelines.web.shell.page import (
 from pipelines.web.shell.scope import Scope, scope_of
 
 FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
-STATUSES = ("open", "ended", *(value for value, _word in DISPLAYED))
+STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))
 
 
 def search_of(request: SignedIn) -> TaskFilter:
@@ -106,6 +106,6 @@ def _page(
         lines=lines,
         statuses=DISPLAYED,
         priorities=Priority.choices,
-        live_project=str(scope.project or ""),
+        live_project=scope.live,
         **context,
     )

@@ -1,0 +1,129 @@
+"""The lines of Home: what is open on each, what completed today and on the days before, and how long it takes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from django.db import connection
+from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models.functions import Coalesce, TruncDate
+from django.utils import timezone
+
+from pipelines.models import Line, Project, Status, Task, displayed
+from pipelines.queries.tasks import WAITING
+
+SHOWN = 8
+DAYS = 14
+WORKING = (Status.RUNNING, Status.EVALUATING)
+
+MEDIANS = """SELECT line_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at))
+FROM pipelines_task WHERE line_id = ANY(%s) AND status = 'completed' AND ended_at >= %s GROUP BY line_id"""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeLine:
+    """`days`: how many completed on each of the last DAYS days, today last. `median`: seconds from start to a completed
+    end in these days."""
+
+    line: Line
+    running: int
+    waiting: int
+    stuck: int
+    days: Sequence[int]
+    median: float | None
+
+    @property
+    def completed(self) -> int:
+        return self.days[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class HomeLines:
+    """The busiest first; `more` are not shown. A column of which no line has anything is not shown either."""
+
+    rows: Sequence[HomeLine]
+    more: int
+
+    @property
+    def running(self) -> bool:
+        return any(row.running for row in self.rows)
+
+    @property
+    def waiting(self) -> bool:
+        return any(row.waiting for row in self.rows)
+
+    @property
+    def stuck(self) -> bool:
+        return any(row.stuck for row in self.rows)
+
+    @property
+    def completed(self) -> bool:
+        return any(row.completed for row in self.rows)
+
+    @property
+    def most(self) -> int:
+        """On one day, of one line."""
+        return max((number for row in self.rows for number in row.days), default=0)
+
+    @property
+    def median(self) -> bool:
+        return any(row.median is not None for row in self.rows)
+
+
+def lines_of(projects: Sequence[Project], now: datetime) -> HomeLines:
+    """Of what is live and not archived, in a number of statements that does not grow."""
+    tasks = Task.objects.filter(line=OuterRef("pk")).order_by()
+    counted = tasks.filter(ended_at__isnull=True).values("line").annotate(n=Count("pk")).values("n")
+    ended = tasks.filter(ended_at__isnull=False).order_by("-ended_at").values("ended_at")[:1]
+    live = Line.objects.filter(project__in=projects, live__isnull=False, archived_at=None)
+    lines = list(
+        live.select_related("project__owner", "live")
+        .only("key", "name", "live__number", "project__key", "project__name", "project__owner__key")
+        .annotate(open_count=Coalesce(Subquery(counted), 0), last_end=Subquery(ended))
+        .order_by("-open_count", F("last_end").desc(nulls_last=True), "name", "pk")[:SHOWN]
+    )
+    ids = [line.pk for line in lines]
+    today = timezone.localdate(now)
+    first = today - timedelta(days=DAYS - 1)
+    since = timezone.make_aware(datetime.combine(first, time.min))
+    open_ones, days, medians = _open(ids), _days(ids, since), _medians(ids, since)
+    rows = [
+        HomeLine(
+            line,
+            sum(open_ones[line.pk][status] for status in WORKING),
+            sum(open_ones[line.pk][status] for status in WAITING),
+            open_ones[line.pk][Status.STUCK],
+            [days[line.pk][first + timedelta(days=n)] for n in range(DAYS)],
+            medians.get(line.pk),
+        )
+        for line in lines
+    ]
+    return HomeLines(rows, live.count() - len(rows))
+
+
+def _open(ids: Sequence[int]) -> defaultdict[int, Counter[str]]:
+    """How many tasks of each line there are in each status that is shown."""
+    rows = displayed(Task.objects.filter(line__in=ids, ended_at__isnull=True)).order_by()
+    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for line, status, number in rows.values_list("line", "display_status").annotate(n=Count("pk")):
+        found[line][status] = number
+    return found
+
+
+def _days(ids: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
+    """How many completed on each day of the active time zone."""
+    rows = Task.objects.filter(line__in=ids, status=Status.COMPLETED, ended_at__gte=since).order_by()
+    found: defaultdict[int, Counter[date]] = defaultdict(Counter)
+    by_day = rows.annotate(day=TruncDate("ended_at")).values_list("line", "day").annotate(n=Count("pk"))
+    for line, day, number in by_day:
+        found[line][day] = number
+    return found
+
+
+def _medians(ids: Sequence[int], since: datetime) -> dict[int, float]:
+    with connection.cursor() as cursor:
+        cursor.execute(MEDIANS, [list(ids), since])
+        return {line: float(seconds) for line, seconds in cursor.fetchall()}

@@ -1,0 +1,91 @@
+"""The panels of Home that are about people: what needs its reader, what is late or stuck, and what they requested."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import ngettext
+
+from pipelines.models import Task, User
+from pipelines.queries.home import Trouble, place_of, positions, requested, troubled
+from pipelines.web.graph.strip import Strip, strip_of
+from reviews.inbox.item import InboxItem, Mine
+from reviews.inbox.kinds import OfferedItem
+
+FIRST = 8
+"""Items that Home shows of the inbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedRow:
+    """`urgency`: overdue, next (the first that will be), or "" for what comes after it."""
+
+    need: InboxItem
+    verb: str
+    urgency: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedRow:
+    """`place`: the names of the stations where it is."""
+
+    task: Task
+    place: str
+    strip: Strip
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """`summary`: what there is of what needs the reader. `overdue`: how many of them are. `next_review`: the key of the
+    gate visit to begin with."""
+
+    needs: Sequence[NeedRow]
+    summary: str
+    overdue: int
+    next_review: str
+    requested: Sequence[RequestedRow]
+    troubled: Sequence[Trouble]
+
+
+def panels_of(user: User, mine: Mine, found: Sequence[OfferedItem], now: datetime) -> Panels:
+    """`found`: all that needs this person, due first. A task of it stands in no other panel."""
+    listed = {each.need.task.pk for each in found}
+    late = [each for each in found if each.need.due_at and each.need.due_at < now]
+    following = next((each for each in found if each.need.due_at and each.need.due_at >= now), None)
+    return Panels(
+        [_need(each, late, following) for each in found[:FIRST]],
+        _summary(found),
+        len(late),
+        next((each.need.key for each in found if each.need.kind == "gate"), ""),
+        _requested(requested(user, mine.seen, listed)),
+        troubled(mine.seen, now, listed),
+    )
+
+
+def _summary(found: Sequence[OfferedItem]) -> str:
+    """“3 reviews, 1 question”."""
+    counted = Counter(each.need.kind for each in found)
+    reviews, questions = counted["gate"], counted["question"]
+    others = len(found) - reviews - questions
+    words = [
+        (reviews, ngettext("%(n)s review", "%(n)s reviews", reviews)),
+        (questions, ngettext("%(n)s question", "%(n)s questions", questions)),
+        (others, ngettext("%(n)s other", "%(n)s others", others)),
+    ]
+    return ", ".join(text % {"n": number} for number, text in words if number)
+
+
+def _need(each: OfferedItem, late: Sequence[OfferedItem], following: OfferedItem | None) -> NeedRow:
+    urgency = "overdue" if each in late else "next" if each is following else ""
+    return NeedRow(each.need, each.verbs[0].label if each.verbs else "", urgency)
+
+
+def _requested(tasks: Sequence[Task]) -> list[RequestedRow]:
+    living = positions(tasks)
+    return [
+        RequestedRow(task, place_of(task, living.get(task.pk, [])), strip_of(task, living.get(task.pk, [])))
+        for task in tasks
+    ]
