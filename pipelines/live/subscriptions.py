@@ -78,14 +78,14 @@ def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | No
 
 
 @dataclass(frozen=True, slots=True)
-class Entitlement:
+class SubscriptionCheck:
     """`kept` still hold. `renewed` are of people who see other projects than they did: their sockets come back."""
 
     kept: frozenset[Subscription]
     renewed: frozenset[Subscription]
 
 
-def entitlement(subscriptions: Collection[Subscription]) -> Entitlement:
+def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
     """In three queries however many there are."""
     user_ids = {subscription.user_id for subscription in subscriptions}
     people = User.objects.filter(id__in=user_ids, is_active=True)
@@ -108,7 +108,7 @@ def entitlement(subscriptions: Collection[Subscription]) -> Entitlement:
         and constant_time_compare(hashes.get(subscription.user_id, ""), subscription.session_hash)
     }
     kept = frozenset(each for each in signed_in if _sees(each, projects[each.user_id]))
-    return Entitlement(
+    return SubscriptionCheck(
         kept, frozenset(each for each in signed_in - kept if each.every and projects[each.user_id])
     )
 

@@ -18,7 +18,7 @@ SHAPES = (NodeKind.STATION, NodeKind.GATE, NodeKind.END)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StripStep:
     """`state`: done, here or ahead. `x`: where its middle is."""
 
     shape: str
@@ -31,7 +31,7 @@ class Step:
 class Strip:
     """`before` and `after`: whether there is more of it. `place` and `count` say where the task is; 0: beside it."""
 
-    steps: Sequence[Step]
+    steps: Sequence[StripStep]
     before: bool
     after: bool
     place: int
@@ -64,7 +64,7 @@ def strip_of(task: Task, tokens: Sequence[Token]) -> Strip:
     done = max((n for n, state in enumerate(states) if state == "done"), default=0)
     start = max(0, min((done if here is None else here) - MOST // 2, len(way) - MOST))
     steps = [
-        Step(str(kind), name, states[n], STEP * (n - start) + STEP // 2)
+        StripStep(str(kind), name, states[n], STEP * (n - start) + STEP // 2)
         for n, (kind, _key, _gates, name) in enumerate(way)
         if start <= n < start + MOST
     ]
