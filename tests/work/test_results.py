@@ -416,3 +416,38 @@ def test_facts_in_a_result_document_are_a_claim_and_those_of_the_handler_say_whi
     ]
     source = facts["claims"]["source"]
     assert (source["station"], source["visit"], len(source["tree"])) == ("a", 1, 64)
+
+
+def expecting(world: World, program: str, **more: Any) -> dict[str, Any]:
+    """A station of which something is expected, and one where it goes when that is not there."""
+    off = {"id": "off", "when": {"result": "failure"}, "to": "mend"}
+    return {**command("a", program, off), **more}
+
+
+def test_a_program_that_changed_nothing_has_done_nothing_whatever_it_says(world: World, bench: Bench) -> None:
+    mend = command("mend", "open('made.txt', 'w').write('x')", expects="change")
+    line = world.line(stations=[expecting(world, "print('I made made.txt')", expects="change"), mend])
+    task = world.start(line)
+    drive(bench, task)
+    assert (done(task, "a").result, done(task, "mend").result) == ("failure", "success")
+    assert world.status(task) == "completed"
+    source = outcome_of(task, "a")["facts"]["commands"]["source"]
+    assert source["before"] == source["tree"]
+
+
+def test_declared_files_are_kept_and_a_missing_one_fails_the_station(world: World, bench: Bench) -> None:
+    files = [{"path": "out/t.xml", "kind": "junit"}, {"path": "notes.md", "required": False}]
+    makes = "import os; os.mkdir('out'); open('out/t.xml', 'w').write('<x/>')"
+    line = world.line(
+        stations=[expecting(world, "pass", artifacts=files), command("mend", makes, artifacts=files)]
+    )
+    task = world.start(line)
+    drive(bench, task)
+    assert done(task, "a").result == "failure"
+    assert [(each["name"], "error" in each) for each in outcome_of(task, "a")["artifacts"]] == [
+        ("out/t.xml", True)
+    ]
+    assert done(task, "mend").result == "success"
+    assert list(Artifact.objects.filter(job=done(task, "mend")).values_list("name", flat=True)) == [
+        "out/t.xml"
+    ]

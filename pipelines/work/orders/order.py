@@ -60,6 +60,9 @@ class StationOrder:
     idle_timeout: float | None = None
     max_timeout: float | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
+    # What it is expected to leave (law §13), and the files that it declares: {path, required}.
+    expects: str = ""
+    artifacts: tuple[Mapping[str, Any], ...] = ()
     labels: tuple[str, ...] = ()
 
     @property
@@ -106,7 +109,7 @@ class Orders:
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Orders:
         station, question = plain["station"], plain["question"]
-        its = {name: tuple(station[name]) for name in ("output_keys", "labels")}
+        its = {name: tuple(station[name]) for name in ("output_keys", "artifacts", "labels")}
         made = {name: tuple(plain[name]) for name in ("declared", "repositories")}
         whole: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
         return cls(**{**whole, "question": QuestionOrder(**question) if question else None})
@@ -138,6 +141,8 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         isolation=config.isolation,
         access=access(orders, config),
         resources=config.resources.overridden(station.resources),
+        expects=station.expects,
+        artifacts=station.artifacts,
     )
 
 

@@ -207,7 +207,7 @@ class Driver:
         outcome, packed = await self._logged(started, spec, kept, stood)
         await self.transport.store(started, packed.left(attempt.root, before))
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
-        return masked(packed.seen_on(outcome), self._masker(started))
+        return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
 
     async def _logged(
         self, started: Started, spec: Spec, kept: KeptFolder | None, stood: Mapping[str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -24,12 +24,14 @@ from pipelines.work.transport.protocol import (
     Wanted,
     Workspace,
 )
-from pipelines.work.workspaces import KeptFolder, Picture, WorkspaceTooLarge, take_picture
+from pipelines.work.workspaces import KeptFolder, Picture, WorkspaceTooLarge, digest_of, take_picture
 
 MOST_ARTIFACTS = 200
 MOST_BYTES = 1024**3
 DOCUMENT = "result-document.json"
 GIT = "git"
+NOTHING_THERE = digest_of(())
+"""The workspace with which the first station begins."""
 
 
 def give(
@@ -66,13 +68,41 @@ def file_name(label: str) -> str:
     return f"_{plain}" if plain in ("", ".", "..") else plain
 
 
+@dataclass(frozen=True)
+class Declared:
+    """A file that the station declares, whether its work names it or not."""
+
+    path: str
+    required: bool
+
+    def spared(self, attempt: Attempt) -> bool:
+        """Whether it need not be there, and is not."""
+        place = attempt.workspace / self.path
+        return not self.required and not place.is_symlink() and not place.exists()
+
+
+def declared(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
+    """Those that the outcome does not name itself."""
+    named = outcome.get("artifacts") or ()
+    paths = {
+        each if isinstance(each, str) else each.get("path") for each in named if isinstance(each, str | dict)
+    }
+    for each in spec.artifacts:
+        if each["path"] not in paths:
+            yield Declared(each["path"], each["required"])
+
+
 def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, ...], Wanted]:
     """Read the artifacts that an outcome names: a path, or {path, name, media_type}, inside the workspace."""
     found: dict[str, HandedOver] = {}
     wanted: Wanted = {}
     room = MOST_BYTES
     for index, entry in enumerate(named):
+        if isinstance(entry, Declared) and entry.spared(attempt):
+            continue
         said = {"path": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
+        if isinstance(entry, Declared):
+            said = {"path": entry.path, "name": entry.path}
         name, path = label(said, index), str(said.get("path") or said.get("name") or "")
         try:
             if index >= MOST_ARTIFACTS:
@@ -122,17 +152,26 @@ class Packed:
         workspace = None if found is None or same else Workspace(found.digest, found.manifest, found.size)
         return Leavings(root, self.wanted, self.artifacts, workspace)
 
-    def seen_on(self, outcome: Outcome) -> Outcome:
-        """With the picture on which its facts were observed, where there is no git tree that says it (law §13)."""
-        if not outcome.get("facts") or self.picture is None:
+    def seen_on(self, outcome: Outcome, before: Before | None, expects: str) -> Outcome:
+        """With the pictures of the workspace on which its facts were observed, before and after the work (law §13). Of
+        a station that is expected to leave something there is always one: what its program said at last."""
+        facts = outcome.get("facts") or (_ran(outcome) if expects else {})
+        if not facts or self.picture is None:
             return outcome
-        return {**outcome, "facts": witnessed(outcome["facts"], {"tree": self.picture.digest})}
+        seen = {"before": before.digest if before else NOTHING_THERE, "tree": self.picture.digest}
+        return {**outcome, "facts": witnessed(facts, seen)}
+
+
+def _ran(outcome: Outcome) -> dict[str, Any]:
+    code = outcome.get("exit_code")
+    return {} if code is None else {"commands": {"run": 1, "failed": int(code != 0), "last_exit_code": code}}
 
 
 def pack(spec: Spec, outcome: Outcome, kept: KeptFolder | None) -> tuple[Outcome, Packed]:
     """Look at the artifacts and at the workspace. In a thread."""
     attempt = spec.attempt
-    artifacts, wanted = collect(attempt, outcome.get("artifacts") or ())
+    named = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
+    artifacts, wanted = collect(attempt, named)
     if DOCUMENT not in {one.name for one in artifacts}:
         document, its = whole_document(attempt, spec.limits.document_bytes)
         artifacts, wanted = (*artifacts, *document), {**wanted, **its}

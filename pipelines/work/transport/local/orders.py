@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.queries import versions
-from pipelines.routing.document.kinds import tools
+from pipelines.routing.document.kinds import expects, tools
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
@@ -55,6 +55,8 @@ def orders_of(job: Job) -> Orders:
             idle_timeout=station.limits.idle_timeout,
             max_timeout=station.limits.max_timeout,
             resources=station.resources,
+            expects=expects(station),
+            artifacts=tuple({"path": each.path, "required": each.required} for each in station.artifacts),
             labels=labels(station),
         ),
         declared=runs,
