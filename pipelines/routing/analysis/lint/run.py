@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from pipelines.routing.analysis.lint.checks import (
     constant_condition,
+    cost_of_a_task,
     dead_rule,
     default_not_last,
     forbidden_parallel,
@@ -49,6 +50,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (shadowed_gate.ID, shadowed_gate.check),
     (unreachable_station.ID, unreachable_station.check),
     (unbounded_cycle.ID, unbounded_cycle.check),
+    (cost_of_a_task.ID, cost_of_a_task.check),
     (no_rule_takes.ID, no_rule_takes.check),
     (shadowed_rule.ID, shadowed_rule.check),
     (unused_escalation.ID, unused_escalation.check),

@@ -1,0 +1,75 @@
+"""What a task may cost at most, and why: told where the line limits a cost, or an agent works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from pipelines.routing.analysis.lint.cost import CostBound, StationCost, cost_bound
+from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
+
+ID = "cost-of-a-task"
+
+
+def check(subject: LintSubject) -> Iterator[Finding]:
+    bound = cost_bound(subject)
+    if bound is None:
+        return
+    without = next((each for each in bound.parts if each.most is None), None)
+    if bound.amount is None and without is not None:
+        yield _without(subject, without)
+        return
+    assert bound.amount is not None
+    yield Finding(
+        check=ID,
+        severity=INFO,
+        path="limits.cost_usd",
+        message=_(
+            "at most %(amount)s a task, and one reported step more a run, because %(why)s",
+            amount=_dollars(bound.amount),
+            why=_why(subject.line, bound),
+        ),
+        hint=_hint(subject.line, bound),
+    )
+
+
+def _without(subject: LintSubject, part: StationCost) -> Finding:
+    station = subject.line.station(part.station)
+    return Finding(
+        check=ID,
+        severity=WARNING,
+        path=subject.path(station),
+        message=_("nothing limits what %(station)s, and so a task, may cost", station=station.name),
+        hint=_("give the station, or the line, limits: {cost_usd: …}"),
+        station=station.key,
+    )
+
+
+def _why(line: Line, bound: CostBound) -> str:
+    if bound.by_own:
+        return _("that is the limit of a task")
+    told = [
+        _(
+            "%(station)s runs at most %(runs)s times at %(most)s",
+            station=line.station(each.station).name,
+            runs=each.runs,
+            most=_dollars(each.most or Decimal()),
+        )
+        for each in bound.parts
+    ]
+    return "; ".join(map(str, told))
+
+
+def _hint(line: Line, bound: CostBound) -> str:
+    cycle = next((each.cycle for each in bound.parts if each.cycle), ())
+    if not cycle or bound.by_own:
+        return ""
+    names = " → ".join(line.station(key).name for key in (*cycle, cycle[0]))
+    return _("%(cycle)s has no limit of its own: give it one, or the task", cycle=names)
+
+
+def _dollars(amount: Decimal) -> str:
+    return f"${amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"${amount.normalize():,f}"

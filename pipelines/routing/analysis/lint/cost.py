@@ -1,0 +1,92 @@
+"""What a task may cost at most: how often each station can run, times what a run may cost (law §13).
+
+A program is stopped when a step that it reported passed its limit. So each run may cost one such step more, which is no
+part of the amount. By rules and policy; what a person sends back runs once more and comes on top, within the task's own
+limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.visits import unbounded_cycles, worst_visits
+from pipelines.routing.decide.judging import exactly
+from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.stations import Station
+
+
+@dataclass(frozen=True, slots=True)
+class StationCost:
+    """`most`: of one run, None where nothing limits it. `cycle`: the stations round which nothing but the cap on visits
+    limits how often it runs."""
+
+    station: str
+    runs: int
+    most: Decimal | None
+    cycle: tuple[str, ...] = ()
+
+    @property
+    def amount(self) -> Decimal | None:
+        return None if self.most is None else self.runs * self.most
+
+
+@dataclass(frozen=True, slots=True)
+class CostBound:
+    """`amount` in dollars, None where nothing limits it; `runs` may each cost a reported step more. `own`: the limit of
+    the task, and `by_own` whether it is the least."""
+
+    parts: tuple[StationCost, ...]
+    own: Decimal | None
+    forks: bool
+
+    @property
+    def runs(self) -> int:
+        return sum(each.runs for each in self.parts)
+
+    @property
+    def by_runs(self) -> Decimal | None:
+        """Without the limit of the task, but that no run may cost more than that."""
+        amounts = [each.amount for each in self.parts]
+        known = [each for each in amounts if each is not None]
+        return sum(known, Decimal()) if len(known) == len(amounts) else None
+
+    @property
+    def by_own(self) -> bool:
+        """Branches that run side by side know of each other only when they have reported, so there it is no bound."""
+        amount = self.by_runs
+        return self.own is not None and not self.forks and (amount is None or self.own < amount)
+
+    @property
+    def amount(self) -> Decimal | None:
+        return self.own if self.by_own else self.by_runs
+
+
+def cost_bound(subject: LintSubject) -> CostBound | None:
+    """None where no station that is reached costs anything, as far as the line says."""
+    line = subject.line
+    own = None if line.limits.cost_usd is None else exactly(line.limits.cost_usd)
+    visits = worst_visits(subject)
+    cycles = {key: cycle for cycle in unbounded_cycles(subject) for key in cycle}
+    parts = tuple(
+        StationCost(each.key, visits[each.key], _most(each, own), cycles.get(each.key, ()))
+        for each in line.stations
+        if each.key in visits and costs(each)
+    )
+    return CostBound(parts, own, _forks(line)) if parts else None
+
+
+def costs(station: Station) -> bool:
+    """Whether it may report a price: an agent's, or one whose cost is limited."""
+    kind = KINDS.get(station.kind)
+    return station.limits.cost_usd is not None or (kind is not None and bool(kind.expects))
+
+
+def _most(station: Station, own: Decimal | None) -> Decimal | None:
+    given = None if station.limits.cost_usd is None else exactly(station.limits.cost_usd)
+    return min((each for each in (given, own) if each is not None), default=None)
+
+
+def _forks(line: Line) -> bool:
+    return any(len(rule.to) > 1 for station in line.stations for rule in station.rules)
