@@ -26,6 +26,8 @@ from pipelines.models import (
 from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import waiting_at_joins
+from pipelines.queries.usage import NOTHING, Spending, of_tasks
+from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.names import gate_name, target_name
@@ -82,6 +84,7 @@ class Card:
     late: bool = False
     branches: tuple[int, int] | None = None  # alive, all
     elapsed: float = 0  # seconds since `since`
+    spending: Spending = NOTHING  # of the whole task, where a station of its version may cost
 
     @property
     def manual(self) -> bool:
@@ -193,9 +196,19 @@ def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
     visits = _open_visits(token for token in tokens if token.status == Status.AWAITING_REVIEW)
     branches, joined = _branches(tokens), waiting_at_joins(tokens)
     cards = [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
+    spent = _spending(tokens)
     for card in cards:
         card.sentence = joined.get(card.token.pk, card.sentence)
+        card.spending = spent.get(card.task.pk, NOTHING)
     return cards
+
+
+def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
+    """Asked only where a station may cost: outcomes are large."""
+    pinned = {token.task.pinned_id for token in tokens}
+    costly = {each for each in pinned if any(map(may_cost, versions.by_id(each).stations))}
+    tasks = {token.task_id for token in tokens if token.task.pinned_id in costly}
+    return of_tasks(tasks) if tasks else {}
 
 
 def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:

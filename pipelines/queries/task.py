@@ -27,12 +27,13 @@ from pipelines.models import (
     Vote,
     Word,
 )
-from pipelines.queries import versions
+from pipelines.queries import usage, versions
 from pipelines.queries import why as whys
 from pipelines.queries.history import TimelineItem, history
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.unoffered import without_a_worker
+from pipelines.queries.usage import Spending
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
@@ -159,6 +160,32 @@ class TaskView:
     def jobs(self) -> list[Job]:
         """Oldest first."""
         return list(Job.objects.filter(task=self.task).select_related("worker").order_by("pk"))
+
+    @cached_property
+    def spending(self) -> Spending:
+        """Of all its runs together."""
+        return usage.total(self.spending_by_station)
+
+    @cached_property
+    def spending_by_station(self) -> dict[str, Spending]:
+        """By the names of the stations, of those that reported anything."""
+        found: dict[str, Spending] = {}
+        for job in self.jobs:
+            spent = usage.reported(job.outcome)
+            if spent.runs:
+                name = station_name(self.line, job.station)
+                found[name] = found.get(name, usage.NOTHING) + spent
+        return found
+
+    @property
+    def spending_words(self) -> str:
+        return "; ".join(f"{name}: {each.price}" for name, each in self.spending_by_station.items())
+
+    @property
+    def most_cost(self) -> str:
+        """The limit of the task, in dollars; "" where there is none."""
+        most = self.line.limits.cost_usd
+        return "" if most is None else usage.dollars(usage.exactly(most))
 
     @cached_property
     def tokens(self) -> list[Token]:

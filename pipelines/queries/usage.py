@@ -15,6 +15,8 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from pipelines.routing.decide.judging import exactly
+
 USAGE = "job.outcome -> 'facts' -> 'usage'"
 COST = f"({USAGE} ->> 'cost_usd')::numeric"
 SUMS = f"""SELECT {{what}}, sum({COST}), count({COST}), count(*),
@@ -27,7 +29,7 @@ CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Spending:
     """`cost` in dollars, of the `priced` among `runs`; None where none of them had a price."""
 
     cost: Decimal | None = None
@@ -36,15 +38,21 @@ class Usage:
     tokens_in: int = 0
     tokens_out: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: Spending) -> Spending:
         costs = [each.cost for each in (self, other) if each.cost is not None]
-        return Usage(
+        return Spending(
             sum(costs, Decimal()) if costs else None,
             self.priced + other.priced,
             self.runs + other.runs,
             self.tokens_in + other.tokens_in,
             self.tokens_out + other.tokens_out,
         )
+
+    @property
+    def tokens(self) -> str:
+        """In and out together; "" where none were reported."""
+        total = self.tokens_in + self.tokens_out
+        return f"{total:,}" if total else ""
 
     @property
     def price(self) -> str:
@@ -58,7 +66,7 @@ class Usage:
         return f"{dollars(self.cost)} + {more}"
 
 
-NOTHING = Usage()
+NOTHING = Spending()
 
 
 def dollars(amount: Decimal) -> str:
@@ -66,6 +74,16 @@ def dollars(amount: Decimal) -> str:
     if 0 <= amount < CENT:
         return _("under $0.01")
     return f"${amount.quantize(CENT):,}"
+
+
+def reported(outcome: Mapping[str, Any] | None) -> Spending:
+    """By one outcome."""
+    found = ((outcome or {}).get("facts") or {}).get("usage")
+    if found is None:
+        return NOTHING
+    cost = found.get("cost_usd")
+    tokens = (int(found.get(key) or 0) for key in ("tokens_in", "tokens_out"))
+    return Spending(None if cost is None else exactly(cost), int(cost is not None), 1, *tokens)
 
 
 def cost_of_task(task_id: int, but: int | None = None) -> float | int:
@@ -80,27 +98,27 @@ def cost_of_task(task_id: int, but: int | None = None) -> float | int:
     return int(total) if total == total.to_integral_value() else float(total)
 
 
-def of_tasks(task_ids: Iterable[int]) -> dict[int, Usage]:
+def of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
     """Of each of them that reported anything."""
     return _sums("job.task_id", "job.task_id = ANY(%s)", [list(task_ids)])
 
 
-def of_stations(task_id: int) -> dict[str, Usage]:
+def of_stations(task_id: int) -> dict[str, Spending]:
     """By the stations of one task."""
     return _sums("job.station", "job.task_id = %s", [task_id])
 
 
-def of_jobs(task_id: int) -> dict[int, Usage]:
+def of_jobs(task_id: int) -> dict[int, Spending]:
     """By the runs of one task."""
     return _sums("job.id", "job.task_id = %s", [task_id])
 
 
-def of_line(line_id: int) -> dict[str, Usage]:
+def of_line(line_id: int) -> dict[str, Spending]:
     """By its stations, over all of its tasks."""
     return _sums("job.station", "version.line_id = %s", [line_id], VERSIONS)
 
 
-def by_month(project_id: int) -> dict[date, Usage]:
+def by_month(project_id: int) -> dict[date, Spending]:
     """Of a project, by the month in which the run ended, as UTC has it."""
     what = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
     return _sums(
@@ -111,14 +129,14 @@ def by_month(project_id: int) -> dict[date, Usage]:
 VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
 
 
-def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Usage]:
+def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:
     with connection.cursor() as cursor:
         cursor.execute(SUMS.format(what=what, which=which, joined=joined), values)
         return {
-            key: Usage(cost, priced, runs, int(tokens_in), int(tokens_out))
+            key: Spending(cost, priced, runs, int(tokens_in), int(tokens_out))
             for key, cost, priced, runs, tokens_in, tokens_out in cursor.fetchall()
         }
 
 
-def total(parts: Mapping[Any, Usage]) -> Usage:
+def total(parts: Mapping[Any, Spending]) -> Spending:
     return sum(parts.values(), NOTHING)

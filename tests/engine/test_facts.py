@@ -103,5 +103,5 @@ def test_usage_is_summed_by_whom_one_asks_and_what_has_no_price_says_so(world: W
     assert whole == usage.total(by_station) == usage.total(usage.of_line(line.line_id))
     assert (whole.price, whole.tokens_in, whole.tokens_out) == ("$0.25 + 1 run without a price", 7, 1)
     assert list(usage.by_month(world.project.pk).values()) == [whole]
-    assert usage.Usage(Decimal("0.001"), 1, 1).price == "under $0.01"
+    assert usage.Spending(Decimal("0.001"), 1, 1).price == "under $0.01"
     assert usage.NOTHING.price == ""

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import unbounded_cycles, worst_visits
 from pipelines.routing.decide.judging import exactly
-from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 
@@ -72,15 +72,9 @@ def cost_bound(subject: LintSubject) -> CostBound | None:
     parts = tuple(
         StationCost(each.key, visits[each.key], _most(each, own), cycles.get(each.key, ()))
         for each in line.stations
-        if each.key in visits and costs(each)
+        if each.key in visits and may_cost(each)
     )
     return CostBound(parts, own, _forks(line)) if parts else None
-
-
-def costs(station: Station) -> bool:
-    """Whether it may report a price: an agent's, or one whose cost is limited."""
-    kind = KINDS.get(station.kind)
-    return station.limits.cost_usd is not None or (kind is not None and bool(kind.expects))
 
 
 def _most(station: Station, own: Decimal | None) -> Decimal | None:

@@ -62,6 +62,12 @@ def expects(station: Station) -> str:
     return station.expects or (kind.expects if kind else "")
 
 
+def may_cost(station: Station) -> bool:
+    """Whether it may report a price: an agent's, or one whose cost is limited."""
+    kind = KINDS.get(station.kind)
+    return station.limits.cost_usd is not None or (kind is not None and bool(kind.expects))
+
+
 def by_people(station: Station) -> bool:
     """Whether a person does its work: then the job is a manual one."""
     kind = kind_of(station.work)
