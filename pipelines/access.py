@@ -37,11 +37,12 @@ TABLE: dict[str, tuple[Role, str]] = {
     ),  # publish stations that run code: needs the flag `execute` of the membership, too
     "decide": (V, "decide"),  # a gate may ask any member by name or group
     "secrets": (A, "settings"),  # store and delete secrets and variables; nobody reads a secret
+    "repositories": (A, "settings"),  # connect repositories, change and test them
     "settings": (A, "settings"),  # name of a project, archive, transfer
     "admin": (A, ""),  # members, tokens, settings: never by a bearer token
 }
 # What a machine never does, whatever its role and scopes.
-NEVER_BY_MACHINE = ("decide", "execute", "comment", "secrets", "settings", "admin")
+NEVER_BY_MACHINE = ("decide", "execute", "comment", "secrets", "repositories", "settings", "admin")
 
 
 def can(who: Who, action: str, project: Project) -> bool:

@@ -22,6 +22,7 @@ from pipelines.models import (
     LineEvent,
     LineVersion,
     Project,
+    Repository,
     User,
     VersionGate,
     VersionRule,
@@ -34,6 +35,7 @@ from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.networks import to_publish
 from pipelines.work.handlers.code import code_of
@@ -107,11 +109,46 @@ def check(line: Line, text: str = "") -> Examination:
     """All that lint says of the stored draft; its errors keep it from being published. Line and column are those of
     `text`, a text of the draft; without it, of the text as it was typed."""
     found = examined(line.draft, line.project, text or line.draft_text)
+    if found.line is not None:
+        found = found.adding(repository_problems(found.line, line.project))
     key = line.draft.get("key")
     if found.line is None or key == line.key:
         return found
     renamed = Problem("key", _("is not “%(key)s”", key=line.key), _("The key of a line never changes."))
     return found.adding([renamed])
+
+
+def repository_problems(line: routing.Line, project: Project) -> list[Problem]:
+    """What keeps a line from working in the repository that it names."""
+    workspace = line.workspace
+    if workspace is None or workspace.input:
+        return []
+    path = "workspace.git.repository"
+    found = Repository.objects.filter(project=project, name=workspace.repository).first()
+    if found is None:
+        message = _("the project has no repository “%(name)s”", name=workspace.repository)
+        return [Problem(path, message, _("connect it in the settings of the project, or choose another"))]
+    if found.pushing == Repository.Pushing.NOBODY and pushes(line):
+        message = _("nobody may push to %(name)s", name=found.name)
+        return [Problem(path, message, _("change who may push in the settings of the project"))]
+    return []
+
+
+def pushes(line: routing.Line) -> bool:
+    return any(station.kind == DELIVER.key for station in line.stations)
+
+
+def may_push(line: routing.Line, project: Project, user: User) -> bool:
+    """Whether this person may publish a line that pushes to its repository. Where an input names it, to any that is
+    connected."""
+    workspace = line.workspace
+    if workspace is None or not pushes(line):
+        return True
+    if access.can(user, "repositories", project):
+        return True
+    connected = Repository.objects.filter(project=project, pushing=Repository.Pushing.ADMIN)
+    asked = connected if workspace.input else connected.filter(name=workspace.repository)
+    return access.can(user, "execute", project) and not asked.exists()
 
 
 def executes(line: routing.Line) -> list[str]:
@@ -238,6 +275,12 @@ def _publishable(line: Line, user: User) -> routing.Line:
                 "which you do not have."
             )
             % {"stations": ", ".join(running)}
+        )
+    if not may_push(parsed, line.project, user):
+        raise Forbidden(
+            gettext(
+                "This line pushes to a repository, and you may not publish lines that do. Ask an administrator."
+            )
         )
     return parsed
 

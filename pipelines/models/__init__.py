@@ -31,6 +31,7 @@ from pipelines.models.people import (
     User,
 )
 from pipelines.models.repeats import RecordedAnswer
+from pipelines.models.repositories import Delivery, Repository, VisitCommit
 from pipelines.models.scenarios import Scenario
 from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
@@ -73,6 +74,7 @@ __all__ = [
     "Comment",
     "Deadlock",
     "Decision",
+    "Delivery",
     "Dependency",
     "Due",
     "Escalation",
@@ -97,6 +99,7 @@ __all__ = [
     "Project",
     "Purpose",
     "RecordedAnswer",
+    "Repository",
     "Role",
     "Scenario",
     "SignInLink",
@@ -111,6 +114,7 @@ __all__ = [
     "VersionGate",
     "VersionRule",
     "VersionStation",
+    "VisitCommit",
     "Vote",
     "Word",
     "Worker",

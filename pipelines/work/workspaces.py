@@ -63,9 +63,11 @@ def digest_of(manifest: tuple[Entry, ...]) -> str:
     return hashlib.sha256(rfc8785.dumps(list(manifest))).hexdigest()
 
 
-def take_picture(workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None = None) -> Picture:
+def take_picture(
+    workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None = None, but: tuple[str, ...] = ()
+) -> Picture:
     """Describe a workspace whose processes are gone. `known`: the stamps of an earlier picture of the same folder; what
-    has not changed since is not read again.
+    has not changed since is not read again. `but`: what is left out of its top folder.
 
     :raises WorkspaceTooLarge: more than MOST_FILES entries or MOST_BYTES bytes
     """
@@ -73,7 +75,7 @@ def take_picture(workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None 
     stamps: dict[str, tuple[Stamp, str]] = {}
     skipped = []
     size = 0
-    for path, info in entries(workspace):
+    for path, info in entries(workspace, but):
         relative = path.relative_to(workspace).as_posix()
         mode = stat.S_IMODE(info.st_mode) & 0o777
         if stat.S_ISDIR(info.st_mode):
@@ -95,11 +97,13 @@ def take_picture(workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None 
     return Picture(tuple(manifest), stamps, tuple(skipped))
 
 
-def entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def entries(folder: Path, but: tuple[str, ...] = ()) -> Iterator[tuple[Path, os.stat_result]]:
     """Everything below, links not followed. A name that is not UTF-8 cannot be stored and is left out."""
     with os.scandir(folder) as found:
         for entry in found:
             if entry.name.encode(errors="surrogateescape") != entry.name.encode(errors="replace"):
+                continue
+            if entry.name in but:
                 continue
             info = entry.stat(follow_symlinks=False)
             yield Path(entry.path), info

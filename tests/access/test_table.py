@@ -25,20 +25,21 @@ ACTIONS = (
     "execute",
     "decide",
     "secrets",
+    "repositories",
     "settings",
     "admin",
 )
 # y: may · -: may not. `execute` asks for the membership's flag, which only the standing admin has.
 CELLS = """
-                 view  submit  operate  report  design  comment  publish  execute  decide  secrets  settings  admin
-anonymous        -     -       -        -       -       -        -        -        -       -        -         -
-stranger         -     -       -        -       -       -        -        -        -       -        -         -
-viewer           y     -       -        -       -       y        -        -        y       -        -         -
-operator         y     y       y        y       -       y        -        -        y       -        -         -
-designer         y     y       y        y       y       y        y        -        y       -        -         -
-reviewer         y     y       y        y       -       y        -        -        y       -        -         -
-admin            y     y       y        y       y       y        y        y        y       y        y         y
-machine          y     y       y        y       -       -        -        -        -       -        -         -
+          view submit operate report design comment publish execute decide secrets repositories settings admin
+anonymous -    -      -       -      -      -       -       -       -      -       -            -        -
+stranger  -    -      -       -      -      -       -       -       -      -       -            -        -
+viewer    y    -      -       -      -      y       -       -       y      -       -            -        -
+operator  y    y      y       y      -      y       -       -       y      -       -            -        -
+designer  y    y      y       y      y      y       y       -       y      -       -            -        -
+reviewer  y    y      y       y      -      y       -       -       y      -       -            -        -
+admin     y    y      y       y      y      y       y       y       y      y       y            y        y
+machine   y    y      y       y      -      -       -       -       -      -       -            -        -
 """
 
 
@@ -116,7 +117,7 @@ def test_who_may_not_sign_in_may_nothing(world: World) -> None:
         ("report", {"operate", "report"}),
         ("decide", {"decide"}),
         ("design", {"design", "comment", "publish", "execute"}),
-        ("settings", {"secrets", "settings"}),
+        ("settings", {"secrets", "repositories", "settings"}),
     ],
 )
 def test_a_persons_token_acts_as_them_within_its_scopes(world: World, scope: str, allowed: set[str]) -> None:

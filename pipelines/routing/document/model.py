@@ -27,6 +27,7 @@ from pipelines.routing.document.preconditions import STANDARD_REQUIREMENTS, Hand
 from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import STATION, Station
+from pipelines.routing.document.workspace import GitWorkspace, WorkspaceKey
 
 LAW: Final = 1
 """The number of the law that this product knows (`gateline: 1`)."""
@@ -148,6 +149,7 @@ class Line:
     flags: Mapping[str, bool] = declared(
         One(FLAGS, default={"agentic_conditions": False}, written=Written.ALWAYS)
     )
+    workspace: GitWorkspace | None = declared(WorkspaceKey())
     start: str = declared(
         Start("stations", "station", written=Written.ALWAYS, blank=True, label=_("A task starts at")),
         given=True,

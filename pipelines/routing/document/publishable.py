@@ -20,7 +20,32 @@ from pipelines.routing.document.templates import TemplateError, asked, edges
 
 def publishing_problems(line: Line) -> tuple[Problem, ...]:
     """All of them, in the order of the document; none means that the line may become a version."""
-    return (*_stations(line), *_numbers(line.to_document(), ""))
+    return (*_workspace(line), *_stations(line), *_numbers(line.to_document(), ""))
+
+
+def _workspace(line: Line) -> Iterator[Problem]:
+    """A repository needs its templates, its input, and one way through the line."""
+    workspace = line.workspace
+    if workspace is None:
+        return
+    path = "workspace.git"
+    inputs = {each.key: each for each in line.inputs}
+    if workspace.input and workspace.input not in inputs:
+        message = _("the line has no input “%(key)s”", key=workspace.input)
+        yield Problem(f"{path}.repository", message, _("declare the input, or name a repository"))
+    elif workspace.input and inputs[workspace.input].type != "repository":
+        message = _("the input “%(key)s” is no repository", key=workspace.input)
+        yield Problem(f"{path}.repository", message, _("give the input the type repository"))
+    for key in ("base", "branch"):
+        yield from _template(line, f"{path}.{key}", getattr(workspace, key))
+    for s, station in enumerate(line.stations):
+        for r, rule in enumerate(station.rules):
+            if len(rule.to) > 1:
+                yield Problem(
+                    f"stations[{s}].rules[{r}].to",
+                    _("branches that run side by side cannot work in one repository yet"),
+                    _("put the stations one after another, or take the repository out of the line"),
+                )
 
 
 def _stations(line: Line) -> Iterator[Problem]:

@@ -70,6 +70,8 @@ PLACES: Mapping[str, str] = {
     "project-general": "projects#rename-archive-restore-transfer",
     "project-archive": "projects#rename-archive-restore-transfer",
     "project-transfer": "projects#rename-archive-restore-transfer",
+    "project-repositories": "repositories#connect-a-repository",
+    "project-repository": "repositories#connect-a-repository",
     "project-secrets": "secrets",
     "project-secrets place": "secrets#which-value-counts",
     "project-secrets name": "secrets#which-value-counts",

@@ -21,6 +21,7 @@ WORDS: Mapping[str, str] = {
     "projects#create-a-project": "project new create second workspace organization owner",
     "projects#rename-archive-restore-transfer": "rename archive restore transfer delete project move",
     "projects#lines": "duplicate copy line delete rename archive",
+    "repositories": "git repository branch commit merge push clone fetch remote github gitlab gitea deploy key",
     "secrets": "secret variable credential key password token environment env vault",
     "secrets#for-whoever-runs-the-installation": "rotate rotation encryption",
     "drawing": "line workflow pipeline process create draw new template edit canvas station",

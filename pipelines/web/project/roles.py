@@ -21,6 +21,7 @@ ACTIONS = {
     "design": gettext_lazy("Edit and import lines"),
     "publish": gettext_lazy("Publish lines"),
     "decide": gettext_lazy("Approve or reject at gates that ask for reviewers"),
+    "repositories": gettext_lazy("Connect, change and test repositories"),
     "secrets": gettext_lazy("Add and delete secrets and variables"),
     "settings": gettext_lazy("Rename, archive and transfer the project"),
     "admin": gettext_lazy("Change members, groups and tokens"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from pipelines.work.handlers import chat, command, error, hook, http, noop, route, tools
+from pipelines.work.handlers import chat, command, deliver, error, hook, http, noop, route, tools
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 HANDLERS: dict[str, Callable[[Spec, Sink], Awaitable[Outcome]]] = {
@@ -14,6 +14,7 @@ HANDLERS: dict[str, Callable[[Spec, Sink], Awaitable[Outcome]]] = {
     "chat": chat.run,
     "route": route.run,
     "http": http.run,
+    "deliver": deliver.run,
     "error": error.run,
     "noop": noop.run,
 }

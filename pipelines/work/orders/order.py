@@ -22,6 +22,7 @@ from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
 from pipelines.work.results.output import example
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.repository import GitOrder
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
 QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
@@ -98,6 +99,8 @@ class Orders:
     # The document that the station before handed over; None where there is none.
     handoff: Any = field(default=None, repr=False)
     question: QuestionOrder | None = None
+    # Of a line that works in a repository.
+    git: GitOrder | None = None
     # Of this worker, at the moment at which it gets the job.
     machine: Mapping[str, Any] = field(default_factory=lambda: here(), repr=False, compare=False)
 
@@ -108,11 +111,12 @@ class Orders:
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Orders:
-        station, question = plain["station"], plain["question"]
+        station, question, git = plain["station"], plain["question"], plain["git"]
         its = {name: tuple(station[name]) for name in ("output_keys", "artifacts", "labels")}
         made = {name: tuple(plain[name]) for name in ("declared", "repositories")}
         whole: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
-        return cls(**{**whole, "question": QuestionOrder(**question) if question else None})
+        asked = QuestionOrder(**question) if question else None
+        return cls(**{**whole, "question": asked, "git": GitOrder(**git) if git else None})
 
 
 def here() -> dict[str, Any]:
@@ -227,7 +231,7 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
     """All that a command inherits; nothing of the worker's own environment goes along."""
     return {
         "PATH": os.pathsep.join(config.station_path) or os.defpath,
-        "HOME": str(attempt.workspace),
+        "HOME": str(attempt.home if orders.git else attempt.workspace),
         "TMPDIR": str(attempt.temporary),
         "LANG": "C.UTF-8",
         **config.variables,

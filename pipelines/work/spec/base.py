@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import OPEN, Access, Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
+from pipelines.work.spec.repository import DeliveryOrder
 from pipelines.work.spec.toolbox import OfferedTool
 
 NOTHING = Isolation("none")
@@ -50,6 +51,11 @@ class Attempt:
     def result(self) -> Path:
         """The result document: beside the working folder, so that no checked-out file can pass for it."""
         return self.root / "result" / "document.json"
+
+    @property
+    def home(self) -> Path:
+        """HOME of a station that works in a repository: beside its files, so that nothing of it is committed."""
+        return self.root / "home"
 
     @property
     def given(self) -> Path:
@@ -100,5 +106,7 @@ class Spec:
     labels: tuple[str, ...] = ()
     offered: tuple[Mapping[str, Any], ...] = ()
     tools: tuple[OfferedTool, ...] = ()
+    # What a delivery pushes, and whom it asks.
+    delivery: DeliveryOrder | None = None
     # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
     heeds_signals: bool = True

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipelines.work.orders.order import Orders
+from pipelines.work.spec.repository import Clearance, GitLeft, GitState
 
 Entry = dict[str, Any]
 # {digest: (path below the attempt's root, size)}
@@ -40,6 +41,8 @@ class StationValues:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
     masked: tuple[str, ...] = field(default=(), repr=False)
+    # Of the repository of its line: for the worker itself, never for an attempt.
+    credential: str = field(default="", repr=False)
 
 
 NO_VALUES = StationValues()
@@ -100,6 +103,7 @@ class Material:
     before: Before | None
     earlier: tuple[Earlier, ...] = ()
     files: tuple[Given, ...] = ()
+    git: GitState | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,7 @@ class Leavings:
     files: Wanted = field(default_factory=dict)
     artifacts: tuple[HandedOver, ...] = ()
     workspace: Workspace | None = None
+    git: GitLeft | None = None
 
 
 class Transport(Protocol):
@@ -194,6 +199,14 @@ class Transport(Protocol):
 
     def has_room(self, folder: Path) -> bool:
         """Whether something can be stored, and written to this folder; in a thread."""
+
+    # Deliver
+
+    async def clear(self, started: Started) -> Clearance:
+        """Whether this delivery may push, under the lock of its task. :raises LeaseLost"""
+
+    async def delivered(self, started: Started, commit: str) -> None:
+        """It landed; "": the branch has moved. :raises LeaseLost"""
 
     # Report
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE
 from pipelines.routing.document.kinds import KINDS, executes
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
 from pipelines.work.config import WorkerConfig
+from pipelines.work.git.attempt_repository import GIT as GIT_FOLDER
+from pipelines.work.git.refusals import GitRefused
 from pipelines.work.handlers.log import JobLog
 from pipelines.work.handlers.table import HANDLERS
 from pipelines.work.measuring import is_full
@@ -19,8 +23,16 @@ from pipelines.work.orders.specs import spec_of
 from pipelines.work.results import repositories
 from pipelines.work.results.text import Masker
 from pipelines.work.spec.base import Attempt, Outcome, Spec
-from pipelines.work.transport.protocol import NO_VALUES, Before, LeaseLost, Started, Transport
-from pipelines.work.worker import handover
+from pipelines.work.spec.repository import GitState, RepositoryAccess
+from pipelines.work.transport.protocol import (
+    NO_VALUES,
+    Before,
+    LeaseLost,
+    Material,
+    Started,
+    Transport,
+)
+from pipelines.work.worker import handover, repository
 from pipelines.work.worker.evaluations import Asking
 from pipelines.work.worker.handover import Packed, failed, pack, with_changes
 from pipelines.work.worker.running import Running, RunningWork
@@ -175,8 +187,15 @@ class Driver:
         """Work that calls somebody: it has a log, and no folder."""
         sink = self._sink(started)
         try:
+            if spec.kind == DELIVER_KIND.key:
+                order = await repository.delivery_of(started, self._config(started), self.transport)
+                spec = replace(spec, delivery=order)
             outcome = await HANDLERS[spec.kind](spec, sink)
             await sink.end()
+        except (Unrenderable, GitRefused) as error:
+            await sink.end()
+            kind = error.failure_type if isinstance(error, GitRefused) else "template_error"
+            return failed(kind, str(error))
         except BaseException:
             await asyncio.shield(sink.abandon())
             raise
@@ -192,6 +211,12 @@ class Driver:
             return failed("template_error", str(error))
         try:
             return await self._in_folder(started, spec)
+        except Unrenderable as error:  # of the line: where its tasks work
+            await asyncio.to_thread(self.folders.remove, attempt)
+            return failed("template_error", str(error))
+        except GitRefused as error:
+            await asyncio.to_thread(self.folders.remove, attempt)
+            return failed(error.failure_type, str(error))
         except BaseException:
             await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
             raise
@@ -199,25 +224,22 @@ class Driver:
     async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
         material = await self.transport.material(started)
-        before = material.before
+        access = self._reached(started, material) if orders.git else None
+        before = None if access is not None and repository.moves_on(access) else material.before
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
         context, fetch = orders.scope["context"], self.transport.fetch
         await asyncio.to_thread(handover.give, attempt, context, material, fetch, orders.handoff)
-        stood = await asyncio.to_thread(repositories.heads, attempt.workspace)
-        outcome, packed = await self._logged(started, spec, kept, stood)
+        folder = Folder(spec, kept, access, before is not None)
+        outcome, packed = await self._logged(started, folder)
         await self.transport.store(started, packed.left(attempt.root, before))
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
         return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
 
-    async def _logged(
-        self, started: Started, spec: Spec, kept: KeptFolder | None, stood: Mapping[str, str]
-    ) -> tuple[Outcome, Packed]:
+    async def _logged(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
         sink = self._sink(started)
         try:
-            outcome = await HANDLERS[spec.kind](spec, sink)
-            outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
-            outcome, packed = await asyncio.to_thread(pack, spec, outcome, kept)
+            outcome, packed = await self._in_repository(started, folder, sink)
             for one in packed.artifacts:
                 if one.error:
                     await sink.note(f"[gateline] The artifact {one.name} was not kept: {one.error}")
@@ -226,6 +248,30 @@ class Driver:
             await asyncio.shield(sink.abandon())
             raise
         return outcome, packed
+
+    async def _in_repository(self, started: Started, folder: Folder, sink: JobLog) -> tuple[Outcome, Packed]:
+        """Of a line without one the work alone; else what it works on comes before it, and a commit after."""
+        if folder.access is None:
+            return await self._worked(folder, sink)
+        try:
+            ready = await repository.prepared(folder.access, folder.spec, folder.filled, sink)
+        except GitRefused as error:
+            await sink.note(f"[gateline] {error}")
+            return failed(error.failure_type, str(error)), Packed((), {}, None)
+        outcome, packed = await self._worked(folder, sink, (GIT_FOLDER,))
+        return await repository.committed(ready, started.orders, folder.spec, outcome, packed)
+
+    async def _worked(
+        self, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
+    ) -> tuple[Outcome, Packed]:
+        spec = folder.spec
+        stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)
+        outcome = await HANDLERS[spec.kind](spec, sink)
+        outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
+        return await asyncio.to_thread(pack, spec, outcome, folder.kept, but)
+
+    def _reached(self, started: Started, material: Material) -> RepositoryAccess:
+        return repository.reached(started, material.git or GitState(), self._config(started), self.transport)
 
     def _sink(self, started: Started) -> JobLog:
         return JobLog(self.transport.log_of(started), self._config(started).secrets)
@@ -264,6 +310,17 @@ class Driver:
             self.folders.remove(attempt)
         else:
             self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where one attempt works. `access`: its repository, of a line that has one; `filled`: whether the files of the
+    station before are there."""
+
+    spec: Spec
+    kept: KeptFolder | None
+    access: RepositoryAccess | None = None
+    filled: bool = False
 
 
 class Silence:

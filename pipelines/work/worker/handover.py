@@ -15,6 +15,7 @@ from pipelines.work.results.document import read_document
 from pipelines.work.results.files import FileRefused, opened
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import Attempt, Outcome, Spec
+from pipelines.work.spec.repository import GitLeft
 from pipelines.work.transport.protocol import (
     MEDIA_TYPE,
     Before,
@@ -144,13 +145,16 @@ class Packed:
     artifacts: tuple[HandedOver, ...]
     wanted: Wanted
     picture: Picture | None
+    git: GitLeft | None = None
+    stood: str = ""
+    """The git tree before the work, of a line that works in a repository."""
 
     def left(self, root: Path, before: Before | None) -> Leavings:
         """What of it is to be stored: the workspace only where it changed."""
         found = self.picture
         same = found is None or (before is not None and found.digest == before.digest)
         workspace = None if found is None or same else Workspace(found.digest, found.manifest, found.size)
-        return Leavings(root, self.wanted, self.artifacts, workspace)
+        return Leavings(root, self.wanted, self.artifacts, workspace, self.git)
 
     def seen_on(self, outcome: Outcome, before: Before | None, expects: str) -> Outcome:
         """With the pictures of the workspace on which its facts were observed, before and after the work (law §13). Of
@@ -158,7 +162,8 @@ class Packed:
         facts = outcome.get("facts") or (_ran(outcome) if expects else {})
         if not facts or self.picture is None:
             return outcome
-        seen = {"before": before.digest if before else NOTHING_THERE, "tree": self.picture.digest}
+        stood = before.digest if before else NOTHING_THERE
+        seen = {"before": self.stood or stood, "tree": self.git.tree if self.git else self.picture.digest}
         return {**outcome, "facts": witnessed(facts, seen)}
 
 
@@ -167,8 +172,10 @@ def _ran(outcome: Outcome) -> dict[str, Any]:
     return {} if code is None else {"commands": {"run": 1, "failed": int(code != 0), "last_exit_code": code}}
 
 
-def pack(spec: Spec, outcome: Outcome, kept: KeptFolder | None) -> tuple[Outcome, Packed]:
-    """Look at the artifacts and at the workspace. In a thread."""
+def pack(
+    spec: Spec, outcome: Outcome, kept: KeptFolder | None, but: tuple[str, ...] = ()
+) -> tuple[Outcome, Packed]:
+    """Look at the artifacts and at the workspace, `but` for these in its top folder. In a thread."""
     attempt = spec.attempt
     named = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
     artifacts, wanted = collect(attempt, named)
@@ -178,7 +185,7 @@ def pack(spec: Spec, outcome: Outcome, kept: KeptFolder | None) -> tuple[Outcome
     if artifacts:
         outcome = {**outcome, "artifacts": [one.to_dict() for one in artifacts]}
     try:
-        picture = take_picture(attempt.workspace, kept.stamps if kept else None)
+        picture = take_picture(attempt.workspace, kept.stamps if kept else None, but)
     except WorkspaceTooLarge as error:
         why = f"The workspace is too large to be kept: {error}."
         return {**outcome, **failed("workspace_too_large", why)}, Packed(artifacts, wanted, None)

@@ -9,6 +9,7 @@ from typing import Final
 from pipelines.routing.document.kinds import (
     chat,
     command,
+    deliver,
     error,
     hook,
     http,
@@ -26,6 +27,7 @@ from pipelines.routing.document.work.references import INPUT, SECRET, VARIABLE
 TABLE: Final = (
     chat.KIND,
     command.KIND,
+    deliver.KIND,
     error.KIND,
     hook.KIND,
     http.KIND,

@@ -11,6 +11,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import is_number
+from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Around, Field
@@ -92,6 +93,24 @@ class StationOf(TextKey):
         if named and (its is None or its.kind != self.kind):
             message = _("“%(named)s” is no station that runs %(kind)s", named=named, kind=self.kind)
             yield Problem(f"{path}.{key}", message, _("name one of kind %(kind)s", kind=self.kind))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOf(TextKey):
+    """Names a gate at which a person is always asked. `none`: how no gate is called."""
+
+    none: str
+
+    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().lacking(key, line, work, path)
+        named = work.get(key)
+        gate = line.gates_by_key.get(named) if named else None
+        if named and gate is None:
+            message = _("the line has no gate “%(named)s”", named=named)
+            yield Problem(f"{path}.{key}", message, _("name a gate of the line"))
+        elif gate is not None and not gate.always_asks:
+            message = _("%(gate)s does not always ask a person", gate=PartName(gate.key, lambda: gate.name))
+            yield Problem(f"{path}.{key}", message, _("name a gate whose mode asks a person every time"))
 
 
 @dataclass(frozen=True, kw_only=True)

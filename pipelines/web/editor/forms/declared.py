@@ -100,6 +100,7 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
     plain.Object: (AnythingField, _plain),
     keys.TextKey: (TextField, _work_text),
     keys.StationOf: (ChoiceField, _plain),
+    keys.GateOf: (ChoiceField, _plain),
     keys.ArgumentsKey: (ArgumentsField, _plain),
     keys.EnvironmentKey: (PairsField, _plain),
     call.Headers: (PairsField, _plain),

@@ -12,7 +12,7 @@ from pipelines.routing.document.expected import TASK_LIMITS
 from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
-from pipelines.web.editor.forms import escalations, limits
+from pipelines.web.editor.forms import escalations, limits, workspace
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
@@ -50,6 +50,7 @@ class LineForm:
         ]
         found = [
             Section(fields=names),
+            workspace.of_line(fragment, setting),
             Section(title=_("Policy: what happens otherwise"), fields=_policy(usual, setting), open=True),
             Section(title=_("Policy: loops and limits"), fields=_limits(usual)),
             Section(title=_("Policy: data"), fields=_data(usual)),

@@ -10,7 +10,7 @@ from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.kinds.manual import FormKey
 from pipelines.routing.document.kinds.tools import CallPolicy, Tools
 from pipelines.routing.document.stations import RESOURCES
-from pipelines.routing.document.work.keys import StationOf, WorkKey
+from pipelines.routing.document.work.keys import GateOf, StationOf, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import inputs, places, tools
 from pipelines.web.editor.forms.declared import control, unplaced
@@ -48,6 +48,9 @@ def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Item
         return make(kind, name, fragment)
     if isinstance(key, StationOf):
         return [control(kind.record, ("work",), name, options=_stations(key, setting))]
+    if isinstance(key, GateOf):
+        gates = [("", _(key.none)), *setting.names.options("gates")]
+        return [control(kind.record, ("work",), name, options=gates)]
     return [control(kind.record, ("work",), name)]
 
 

@@ -17,6 +17,7 @@ from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
 from pipelines.work import storage
 from pipelines.work.results.files import opened
 from pipelines.work.transport.local.lineage import workspace_of
+from pipelines.work.transport.local.repositories import git_state, keep_commit
 from pipelines.work.transport.protocol import Before, Earlier, Given, LeaseLost, Leavings, Material, Wanted
 
 # {digest: (size, name in the storage)} of what was stored just now
@@ -24,7 +25,12 @@ Stored = dict[str, tuple[int, str]]
 
 
 def material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, Any]) -> Material:
-    return Material(last_snapshot(job_id), tuple(handed_over(task_id)), tuple(uploaded(project_id, inputs)))
+    return Material(
+        last_snapshot(job_id),
+        tuple(handed_over(task_id)),
+        tuple(uploaded(project_id, inputs)),
+        git_state(job_id),
+    )
 
 
 def last_snapshot(job_id: int) -> Before | None:
@@ -107,6 +113,8 @@ def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: S
             "created_at": now,
         }
         Snapshot.objects.update_or_create(job_id=job_id, defaults=rows)
+    if left.git is not None:
+        keep_commit(job_id, task_id, left.git, now)
 
 
 def still_held(job_id: int, lease: uuid.UUID) -> datetime:

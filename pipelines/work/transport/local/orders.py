@@ -14,6 +14,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.transport.local.earlier_output import said
+from pipelines.work.transport.local.repositories import git_order
 
 
 def orders_of(job: Job) -> Orders:
@@ -64,6 +65,7 @@ def orders_of(job: Job) -> Orders:
         repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
         handoff=received(job),
         question=None if job.purpose == Purpose.STATION else question_of(job),
+        git=git_order(task, line, station) if job.purpose == Purpose.STATION else None,
     )
 
 

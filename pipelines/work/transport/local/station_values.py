@@ -10,6 +10,7 @@ from pipelines.queries import versions
 from pipelines.routing.document.kinds import variables
 from pipelines.vault import finding
 from pipelines.vault.store import SECRET, VARIABLE
+from pipelines.work.transport.local.repositories import repository_of
 from pipelines.work.transport.protocol import NO_VALUES, StationValues
 
 
@@ -22,16 +23,23 @@ def values_of(job: Job) -> StationValues:
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
     wanted = set(finding.secrets_of(own, task.inputs))
     settings = {name for station in own for name in variables(station.work)}
-    if not every and not settings:
+    repository = repository_of(task, line) if line.workspace else None
+    credential = repository.credential if repository else ""
+    if not every and not settings and not credential:
         return NO_VALUES
     reach = finding.Reach.of(task)
-    stored, plain = reach.nearest(SECRET, every), reach.nearest(VARIABLE, settings)
+    stored, plain = (
+        reach.nearest(SECRET, [*every, *([credential] if credential else [])]),
+        reach.nearest(VARIABLE, settings),
+    )
     known = finding.decrypted(stored)
     finding.used(
-        [*(each for name, each in stored.items() if name in wanted), *plain.values()], timezone.now()
+        [*(each for name, each in stored.items() if name in {*wanted, credential}), *plain.values()],
+        timezone.now(),
     )
     return StationValues(
         secrets={name: value for name, value in known.items() if name in wanted},
         variables={name: each.content for name, each in plain.items()},
         masked=tuple(known.values()),
+        credential=known.get(credential, ""),
     )

@@ -16,7 +16,8 @@ from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
-from pipelines.work.transport.local import handover, jobs
+from pipelines.work.spec.repository import Clearance
+from pipelines.work.transport.local import deliveries, handover, jobs
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.protocol import Before, Leavings, Material, ReportAnswer, ServerAway, Started
@@ -122,6 +123,14 @@ class LocalTransport:
 
     def has_room(self, folder: Path) -> bool:
         return storage.has_room(storage.artifacts(), folder)
+
+    # Deliver
+
+    async def clear(self, started: Started) -> Clearance:
+        return await self.engine.insist(deliveries.clear, started.orders.job_id, started.lease)
+
+    async def delivered(self, started: Started, commit: str) -> None:
+        await self.engine.insist(deliveries.delivered, started.orders.job_id, started.lease, commit)
 
     # Report
 

@@ -1,0 +1,104 @@
+"""Repositories of projects, what the visits of tasks committed to them, and what was delivered (law §15)."""
+
+from __future__ import annotations
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.gates import GateVisit
+from pipelines.models.people import Project
+from pipelines.models.tasks import Task
+from pipelines.models.work import Blob, Job
+
+repository_name = RegexValidator(
+    r"^(?!input\.)[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z",
+    _("Use letters, digits, “.”, “_” and “-”, beginning with a letter or a digit."),
+)
+
+
+class Repository(models.Model):
+    """A repository that the lines of a project may work in. `credential`: the name of a stored secret."""
+
+    class Pushing(models.TextChoices):
+        """Who may publish lines that push here."""
+
+        EXECUTE = "execute", _("Designers with the permission to run code")
+        ADMIN = "admin", _("Administrators of the project")
+        NOBODY = "nobody", _("Nobody: it is only read")
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="repositories")
+    name = models.CharField(max_length=100, validators=[repository_name])
+    address = models.CharField(max_length=1000)
+    default_branch = models.CharField(
+        max_length=200, blank=True, help_text=_("Empty: the one that its HEAD is on.")
+    )
+    credential = models.CharField(max_length=64, blank=True, help_text=_("The name of a stored secret."))
+    pushing = models.CharField(max_length=8, choices=Pushing.choices, default=Pushing.EXECUTE)
+    # What the last test of the connection found, see pipelines/lines/repositories.py; null: never tested.
+    tested = models.JSONField(null=True, blank=True)
+    tested_at = models.DateTimeField(null=True, blank=True)
+    connected_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="repository_name_in_project"),
+            models.CheckConstraint(
+                condition=Q(pushing__in=["execute", "admin", "nobody"]), name="repository_pushing_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class VisitCommit(models.Model):
+    """Where the branch of a task stood after a visit of a station that works in a repository: `head` has `tree`, on top
+    of `base`. `pack`: the objects that the visit added to those of the visits before."""
+
+    job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="visit_commit")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="visit_commits")
+    repository = models.ForeignKey(Repository, models.SET_NULL, null=True, related_name="+")
+    repository_name = models.CharField(max_length=100)
+    branch = models.CharField(max_length=200)
+    base_branch = models.CharField(max_length=200)
+    base = models.CharField(max_length=64)
+    head = models.CharField(max_length=64)
+    tree = models.CharField(max_length=64)
+    pack = models.ForeignKey(Blob, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.branch} at {self.head[:7]}"
+
+
+class Delivery(models.Model):
+    """What a `deliver` station was cleared to push, under the lock of its task: exactly this tree. `landed_at`: when it
+    was seen on the remote."""
+
+    job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="delivery")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="deliveries")
+    repository = models.ForeignKey(Repository, models.SET_NULL, null=True, related_name="+")
+    repository_name = models.CharField(max_length=100)
+    visit = models.ForeignKey(
+        GateVisit, models.PROTECT, null=True, related_name="+", help_text=_("Where it was approved.")
+    )
+    to = models.CharField(max_length=8, help_text=_("merge or push"))
+    branch = models.CharField(max_length=200, help_text=_("That was pushed to."))
+    base = models.CharField(max_length=64)
+    tree = models.CharField(max_length=64)
+    commit = models.CharField(max_length=64, blank=True)
+    moved = models.BooleanField(default=False, help_text=_("The branch stood elsewhere."))
+    cleared_at = models.DateTimeField()
+    landed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(landed_at__isnull=True) | ~Q(commit=""), name="what_landed_has_a_commit"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.to} to {self.branch}"

@@ -1,0 +1,59 @@
+"""Bringing out what a task made: exactly the tree that a gate approved, by one push (law §15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.stations import Station
+from pipelines.routing.document.work.keys import ChoiceKey, GateOf
+from pipelines.routing.document.work.kind import Kind
+from pipelines.routing.document.workspace import NONE
+
+MERGE, PUSH = "merge", "push"
+TO = {MERGE: _("Merge into the branch that the task started from"), PUSH: _("Push the branch of the task")}
+
+
+def _lacks(line: Line, station: Station, path: str) -> Iterator[Problem]:
+    if line.workspace is None:
+        hint = _("choose a repository in the settings of the line")
+        yield Problem(f"{path}.to", _("there is nothing to deliver: the line has no repository"), hint)
+    elif line.workspace.commit == NONE:
+        hint = _("let the line commit its visits, or the whole task at once")
+        yield Problem(f"{path}.to", _("there is nothing to deliver: the line makes no commits"), hint)
+
+
+KIND = Kind(
+    key="deliver",
+    name=_("Deliver"),
+    about=_("The approved change is merged or pushed."),
+    icon="git-merge",
+    docs="kinds.md#deliver",
+    title=_("Delivery"),
+    keys={
+        "to": ChoiceKey(TO, default=MERGE, label=_("How")),
+        "gate": GateOf(
+            label=_("Approved at"),
+            help=_("Only what was approved at this gate is delivered, and nothing that changed since."),
+            asked=_("name the gate that approves the change"),
+            none=_("No gate"),
+            spared=lambda work: work.get("to") == PUSH,
+        ),
+        "rebase": ChoiceKey(
+            {"never": _("Never: a moved branch is a new round")},
+            default="never",
+            label=_("If the branch moved"),
+        ),
+    },
+    fields=("to", "gate", "rebase"),
+    lacks=_lacks,
+    calls=True,
+    evals=("delivered", "base_moved", "not_approved", "push_refused"),
+    tells=True,
+    actor="system",
+    says=lambda station: str(station.work.get("gate", "")),
+    said_as=_("What was approved at %(said)s"),
+    silent=_("The branch of the task is pushed."),
+)

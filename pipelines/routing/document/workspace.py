@@ -1,0 +1,94 @@
+"""Where the stations of a line work: in folders of their own, or in a repository, each task on a branch (law §15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.fields.field import Around, Field, declared
+from pipelines.routing.document.fields.plain import Choice, Text
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.reading.reader import Reader
+
+NONE, GIT = "none", "git"
+INPUT: Final = "input."
+VISIT, SQUASH = "visit", "squash"
+COMMITS: Final = {
+    VISIT: _("A commit for each visit of a station"),
+    SQUASH: _("One commit for the whole task"),
+    NONE: _("No commits: nothing can be delivered"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GitWorkspace:
+    """`repository`: the name of one that is connected to the project, or `input.<key>`. `base`: the branch or tag that
+    a task starts from, "" is the repository's default branch. `branch`: a template, "" is the usual name."""
+
+    repository: str = declared(
+        Text(
+            required=True,
+            longest=200,
+            label=_("Repository"),
+            help=_("Tasks change the files of this repository, each on a branch of its own."),
+        ),
+        given=True,
+    )
+    base: str = declared(
+        Text(
+            longest=200,
+            label=_("Start from"),
+            help=_("A branch or a tag. Leave empty for the default branch."),
+            placeholder="main",
+            code=True,
+        )
+    )
+    branch: str = declared(
+        Text(
+            longest=200,
+            label=_("Branch of a task"),
+            help=_("A template. Leave empty for gateline/ with the number and the title of the task."),
+            placeholder="gateline/{{input.ticket}}",
+            code=True,
+        )
+    )
+    commit: str = declared(Choice(COMMITS, default=VISIT, label=_("Commits")))
+
+    @property
+    def input(self) -> str:
+        """The key of the input that names the repository; "" where the line does."""
+        return self.repository.removeprefix(INPUT) if self.repository.startswith(INPUT) else ""
+
+
+GIT_WORKSPACE: Final[Record[GitWorkspace]] = Record.of(GitWorkspace)
+WORKSPACE: Final[Record[dict[str, Any]]] = Record(dict, {GIT: Field(required=True)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceKey(Field):
+    """`none`, or {git: …}."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.raw(key)
+        if value == NONE:
+            return None
+        if type(value) is not dict:
+            reader.note(key, _("has to be none, or an object with git"))
+            return None
+        inner = Reader(value, reader.at(key), reader.problems)
+        if not inner.has(GIT):
+            inner.note(GIT, _("is missing"))
+        found = inner.one(GIT, lambda each: GIT_WORKSPACE.read(each, around))
+        inner.done()
+        return found
+
+    def write(self, value: Any) -> Any:
+        return None if value is None else {GIT: GIT_WORKSPACE.write(value)}
+
+    def schema(self) -> Schema:
+        git = schema_parts.record((GIT,), **{GIT: GIT_WORKSPACE.schema()})
+        about = "Where its stations work: folders of their own, or a repository."
+        return {"anyOf": [schema_parts.words((NONE,)), git], "description": about}

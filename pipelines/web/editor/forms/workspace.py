@@ -1,0 +1,46 @@
+"""The repository that the tasks of a line work in."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import Repository
+from pipelines.routing.document.workspace import GIT_WORKSPACE, INPUT
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.declared import control
+from pipelines.web.editor.forms.fields import ChoiceField, FormField
+from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
+
+AT = ("workspace", "git")
+
+
+def of_line(fragment: Fragment, setting: Setting) -> Section:
+    """The other fields are there once a repository is chosen."""
+    repository = control(
+        GIT_WORKSPACE,
+        AT,
+        "repository",
+        ChoiceField,
+        options=_repositories(setting),
+        whole=("workspace",),
+    )
+    fields: list[FormField | Rows] = [repository]
+    if type(places.get(fragment, AT)) is dict:
+        fields += [control(GIT_WORKSPACE, AT, key) for key in ("base", "branch", "commit")]
+    return Section(title=_("Repository"), fields=fields, help=_help(setting))
+
+
+def _repositories(setting: Setting) -> list[tuple[str, str]]:
+    known = Repository.objects.filter(project=setting.project).order_by("name").values_list("name", flat=True)
+    inputs = [(INPUT + key, _("The one that the input %s names") % key) for key in setting.names.inputs]
+    return [
+        ("", _("None: each task works in a folder of its own")),
+        *((name, name) for name in known),
+        *inputs,
+    ]
+
+
+def _help(setting: Setting) -> str:
+    if Repository.objects.filter(project=setting.project).exists():
+        return ""
+    return _("Connect a repository in the settings of the project, then choose it here.")

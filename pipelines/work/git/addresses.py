@@ -1,0 +1,88 @@
+"""What the address of a repository may be: https, ssh, or a folder below a listed root (house §5)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pipelines.work.git.refusals import GitRefused
+
+PORTS = {"https": 443, "ssh": 22}
+LONGEST = 1000
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]+")
+SCP_LIKE = re.compile(r"(?P<user>[^@:/]+)@(?P<host>[^:/@]+):(?P<path>[^/:].*)")
+TRANSPORT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
+
+
+@dataclass(frozen=True)
+class RepositoryAddress:
+    """`path`: of a folder the folder itself, links resolved."""
+
+    text: str
+    scheme: Literal["https", "ssh", "folder"]
+    path: str
+    host: str = ""
+    port: int = 0
+    user: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parsed(text: str, roots: Sequence[str | Path]) -> RepositoryAddress:
+    """:raises GitRefused: what is wrong with it, and what would be taken"""
+    if not text.strip() or text != text.strip() or not text.isprintable() or len(text) > LONGEST:
+        raise GitRefused("An address is one line of visible characters, without spaces around it.")
+    if text.startswith("-"):
+        raise GitRefused("An address cannot begin with a dash.")
+    if TRANSPORT.match(text):
+        raise GitRefused("Addresses of the form transport::address are not taken. Use https or ssh.")
+    if "://" in text:
+        return _url(text)
+    if scp := SCP_LIKE.fullmatch(text):
+        return _url(f"ssh://{scp['user']}@{scp['host']}/{scp['path']}", text)
+    if text.startswith("/"):
+        return _folder(text, roots)
+    raise GitRefused("Use an https or ssh address, or a folder that the worker may read.")
+
+
+def _url(url: str, text: str = "") -> RepositoryAddress:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise GitRefused(f"The address cannot be read: {error}.") from error
+    if parts.scheme == "file":
+        raise GitRefused("Give the folder itself, without file://.")
+    if parts.scheme not in PORTS:
+        raise GitRefused(f"{parts.scheme}: is not taken. Use https or ssh.")
+    if parts.password is not None:
+        raise GitRefused("Keep the password out of the address. Store it as a secret and choose that.")
+    user, host = parts.username or "", parts.hostname or ""
+    if user and not USER.fullmatch(user):
+        raise GitRefused("The user in the address is not a plain name.")
+    if not HOST.fullmatch(host):
+        raise GitRefused("The address names no host.")
+    if parts.query or parts.fragment or parts.path.strip("/") == "" or "/-" in parts.path:
+        raise GitRefused("The address does not lead to a repository: https://host/path.")
+    scheme: Literal["https", "ssh"] = "https" if parts.scheme == "https" else "ssh"
+    return RepositoryAddress(text or url, scheme, parts.path, host, port or PORTS[scheme], user)
+
+
+def _folder(text: str, roots: Sequence[str | Path]) -> RepositoryAddress:
+    """Nothing outside the roots is looked at, but for where links lead."""
+    real = Path(os.path.realpath(text))
+    if not any(real.is_relative_to(os.path.realpath(root)) for root in roots):
+        listed = ", ".join(map(str, roots)) or "none"
+        raise GitRefused(
+            f"Folders have to be below a listed one ({listed}). An operator lists them in GATELINE_REPOSITORY_ROOTS."
+        )
+    if not real.is_dir():
+        raise GitRefused("There is no such folder on this machine.")
+    return RepositoryAddress(text, "folder", str(real))

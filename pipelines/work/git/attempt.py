@@ -1,0 +1,204 @@
+"""An attempt of a station that works in a repository: its files before, and what it made of them after."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dulwich.object_format import DEFAULT_OBJECT_FORMAT
+from dulwich.objects import Commit, ObjectID, ShaFile
+from dulwich.pack import write_pack_data
+
+from pipelines.work.git import attempt_repository, checkout, commits, facts, merging, trees
+from pipelines.work.git.commits import is_branch
+from pipelines.work.git.mirror import Mirror
+from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import Remote, Told
+from pipelines.work.git.trees import Leaf
+from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
+from pipelines.work.workspaces import Entry
+
+PACK = "objects.pack"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """`state`: where the attempt starts from. `earlier`: the head that the task's packs lead to; it is another one than
+    that of the state where the base moved and was taken in."""
+
+    access: RepositoryAccess
+    state: GitState
+    files: dict[str, Leaf]
+    earlier: str
+    tree: str
+
+
+def moves_on(access: RepositoryAccess) -> bool:
+    """Whether the files that the station before left are of no use: the base moved, and is taken in first."""
+    return access.state.moved and bool(access.state.head)
+
+
+def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told) -> Prepared:
+    """The files of the branch into the workspace, unless it is `filled` with them, and a `.git` of its own beside them.
+    In a thread. :raises GitRefused"""
+    with mirror_of(access, told) as (mirror, remote):
+        state = _begun(access, mirror, remote, told)
+        earlier = state.head
+        if moves_on(access):
+            state = _taken_in(access, mirror, remote, told)
+        store = mirror.repository.object_store
+        tree = checkout.tree_of(store, state.head)
+        files = trees.leaves(store, tree)
+        if not filled:
+            checkout.fill(store, tree, workspace)
+        attempt_repository.remove(workspace)
+        there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
+        attempt_repository.make(workspace, mirror, state.branch, state.head, there)
+    return Prepared(access, state, files, earlier, tree.decode())
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except OSError:
+        return False
+    return True
+
+
+def _begun(access: RepositoryAccess, mirror: Mirror, remote: Remote, told: Told) -> GitState:
+    state = access.state
+    if state.head:
+        return state if state.branch else replace(state, branch=_branch(access, state.base_branch))
+    base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, told)
+    told(f"{base} is at {commit[:7]}")
+    return GitState(branch=_branch(access, base), base_branch=base, base=commit, head=commit)
+
+
+def _branch(access: RepositoryAccess, base: str) -> str:
+    if not is_branch(access.branch):
+        raise GitRefused(
+            f"{access.branch!r} is no name for a branch. Change the template in the settings of the line."
+        )
+    if access.branch == base:
+        raise GitRefused(f"The branch of a task cannot be {base}, which it starts from.")
+    return access.branch
+
+
+def _taken_in(access: RepositoryAccess, mirror: Mirror, remote: Remote, told: Told) -> GitState:
+    """The branch on top of where the base is now: a merge of both, file by file. :raises GitRefused: merge_conflict"""
+    state, store = access.state, mirror.repository.object_store
+    branch, commit, _refs = mirror.fetch(remote, state.base_branch, told)
+    if commit == state.base:
+        return state
+    base, ours, theirs = (
+        trees.leaves(store, checkout.tree_of(store, each)) for each in (state.base, state.head, commit)
+    )
+    tree, made = trees.made(merging.merged(base, ours, theirs, branch))
+    order = access.order
+    text = commits.message(f"Take in {branch} at {commit[:7]}", "", {"Station": order.station})
+    merge = commits.commit(tree, [state.head, commit], text, int(time.time()))
+    _add(mirror, [*made, merge])
+    told(f"{branch} moved to {commit[:7]}, which is taken in")
+    return replace(state, base=commit, head=merge.id.decode(), tree=tree.decode(), moved=False)
+
+
+@dataclass(frozen=True)
+class Trailers:
+    task: str
+    title: str
+    visit: int
+    job: int
+
+
+def finish(
+    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], said: Trailers
+) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
+    """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
+    {digest: (path below the root, size)}. In a thread. :raises GitRefused"""
+    access, state = prepared.access, prepared.state
+    with mirror_of(replace(access, state=_kept(prepared)), lambda text: None) as (mirror, _remote):
+        store = mirror.repository.object_store
+        found, blobs = trees.read(workspace, manifest, prepared.files, store)
+        tree, made = trees.made(found)
+        head = state.head
+        if found != prepared.files:
+            commit = _commit(access, tree, head, said)
+            _add(mirror, [*blobs, *made, commit])
+            head = commit.id.decode()
+        base_files = trees.leaves(store, checkout.tree_of(store, state.base))
+        counted = facts.git_facts(store, base_files, found)
+        group = {
+            "base": state.base,
+            "head": head,
+            "tree": tree.decode(),
+            "commits": _ahead(mirror, state.base, head),
+            **counted,
+        }
+        known = {prepared.earlier, state.base}
+        wanted = _pack(mirror, known, head, root / PACK) if head not in known else {}
+    order = access.order
+    left = GitLeft(
+        order.repository,
+        order.name,
+        state.branch,
+        state.base_branch,
+        state.base,
+        head,
+        tree.decode(),
+        next(iter(wanted), ""),
+    )
+    return left, group, wanted
+
+
+def _kept(prepared: Prepared) -> GitState:
+    """What can be fetched again, if the mirror expired meanwhile."""
+    if prepared.access.state.head:
+        return prepared.access.state
+    return replace(prepared.state, packs=())
+
+
+def _commit(access: RepositoryAccess, tree: ObjectID, head: str, said: Trailers) -> Commit:
+    order = access.order
+    trailers = {
+        "Task": said.task,
+        "Station": order.station,
+        "Visit": str(said.visit),
+        "Gateline-Job": str(said.job),
+    }
+    text = commits.message(f"{order.station}: {said.title}", "", trailers)
+    author = commits.person(order.author or order.station, order.author_key)
+    return commits.commit(tree, [head], text, int(time.time()), author)
+
+
+def _add(mirror: Mirror, objects: Sequence[ShaFile]) -> None:
+    store = mirror.repository.object_store
+    new = {each.id: each for each in objects if each.id not in store}
+    store.add_objects([(each, None) for each in new.values()])
+
+
+def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, tuple[str, int]]:
+    """All that leads from what is known to the head, in one file."""
+    store = mirror.repository.object_store
+    have = {ObjectID(each.encode()) for each in known if each and mirror.has(each)}
+    count, data = store.generate_pack_data(have, {ObjectID(head.encode())})
+    file.unlink(missing_ok=True)
+    with file.open("xb") as target:
+        write_pack_data(target.write, data, num_records=count, object_format=DEFAULT_OBJECT_FORMAT)
+    with file.open("rb") as source:
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+    return {digest: (file.name, file.stat().st_size)}
+
+
+def _ahead(mirror: Mirror, base: str, head: str) -> int:
+    """Commits of the task: those that the base does not have."""
+    if base == head:
+        return 0
+    walker = mirror.repository.get_walker(
+        include=[ObjectID(head.encode())], exclude=[ObjectID(base.encode())], max_entries=10_000
+    )
+    return sum(1 for _ in walker)

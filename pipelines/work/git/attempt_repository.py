@@ -1,0 +1,69 @@
+"""The `.git` that an attempt gets so that its programs can use git: a copy of what they need, thrown away afterwards
+and never read by us."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from dulwich.index import Index, index_entry_from_stat
+from dulwich.objects import Commit, ObjectID
+from dulwich.refs import HEADREF, Ref
+from dulwich.repo import Repo
+
+from pipelines.work.git.mirror import Mirror
+from pipelines.work.git.trees import Leaf
+
+GIT = ".git"
+HISTORY = 50
+"""Commits of the history that come along."""
+
+
+def remove(workspace: Path) -> None:
+    """Whatever an attempt before left under this name."""
+    place = workspace / GIT
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    elif place.exists():
+        shutil.rmtree(place)
+
+
+def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[str, Leaf]) -> None:
+    """A repository on its branch at this commit, its index as the files are. In a thread."""
+    edge = edge_of(mirror, head)
+    store = mirror.repository.object_store
+    with closing(Repo.init(str(workspace))) as own:
+        if edge:
+            text = "".join(f"{each.decode()}\n" for each in sorted(edge))
+            (workspace / GIT / "shallow").write_text(text)
+    with closing(Repo(str(workspace))) as own:
+        count, data = store.generate_pack_data(set(), {ObjectID(head.encode())}, shallow=edge)
+        own.object_store.add_pack_data(count, data)
+        ref = Ref(b"refs/heads/" + branch.encode())
+        own.refs[ref] = ObjectID(head.encode())
+        own.refs.set_symbolic_ref(HEADREF, ref)
+        index = Index(own.index_path(), read=False)
+        for path, (mode, sha) in files.items():
+            info = (workspace / path).lstat()
+            index[path.encode()] = index_entry_from_stat(info, sha, mode=mode)
+        index.write()
+
+
+def edge_of(mirror: Mirror, head: str) -> set[ObjectID]:
+    """Of the last commits those whose parents do not come along."""
+    store, known, here = mirror.repository.object_store, set[ObjectID](), [ObjectID(head.encode())]
+    edge: set[ObjectID] = set()
+    while here and len(known) < HISTORY:
+        sha = here.pop(0)
+        found = store[sha]
+        if sha in known or not isinstance(found, Commit):
+            continue
+        known.add(sha)
+        here += [parent for parent in found.parents if parent in store]
+    for sha in known:
+        found = store[sha]
+        assert isinstance(found, Commit)
+        if any(parent not in known for parent in found.parents):
+            edge.add(sha)
+    return edge

@@ -1,0 +1,120 @@
+"""Filling an empty folder with the files of a commit. Nothing is run, no link is followed, no setting of the repository
+is read: what cannot be filled in as it is, is refused in words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+
+from dulwich.index import INVALID_DOTNAMES
+from dulwich.object_store import BaseObjectStore
+from dulwich.objects import S_ISGITLINK, Blob, Commit, ObjectID, Tree
+
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
+
+DEEPEST = 200
+LFS = b"version https://git-lfs.github.com/spec/"
+FILTER_LFS = re.compile(rb"(?m)^[^#\n]*\bfilter=lfs\b")
+GIT_LIKE = re.compile(r"\.git|git~\d+", re.IGNORECASE)
+"""Names that git takes for its own folder on some system."""
+Node = tuple[str, int, ObjectID]
+
+
+def tree_of(store: BaseObjectStore, commit: str) -> ObjectID:
+    found = store[ObjectID(commit.encode())]
+    if not isinstance(found, Commit):
+        raise GitRefused(f"{commit[:12]} is no commit.")
+    return found.tree
+
+
+def nodes(store: BaseObjectStore, tree: ObjectID, below: str = "", depth: int = 0) -> Iterator[Node]:
+    """Every folder, file and link of a tree: (path, mode, id), folders before what is in them.
+
+    :raises GitRefused: something in it cannot be a path here"""
+    if depth > DEEPEST:
+        raise GitRefused(f"The folders of the repository are nested more than {DEEPEST} deep.")
+    found = store[tree]
+    if not isinstance(found, Tree):
+        raise GitRefused("The repository is damaged: a folder of it is none.")
+    seen = set()
+    for name, mode, sha in found.iteritems():
+        path = below + checked(name, below)
+        if path in seen:
+            raise GitRefused(f"The repository is damaged: it has {path!r} twice.")
+        seen.add(path)
+        if S_ISGITLINK(mode):
+            raise GitRefused(
+                f"{path} is a submodule, and submodules are not fetched. Take it out, or put its files in."
+            )
+        yield path, mode, sha
+        if S_ISDIR(mode):
+            yield from nodes(store, sha, f"{path}/", depth + 1)
+
+
+def checked(name: bytes, below: str) -> str:
+    """The name of one entry."""
+    try:
+        text = name.decode()
+    except UnicodeDecodeError as error:
+        raise GitRefused(f"{below}{name!r} is not a name in UTF-8. Rename the file.") from error
+    wrong = not text or "/" in text or "\x00" in text or name.lower() in INVALID_DOTNAMES
+    if wrong or GIT_LIKE.fullmatch(text):
+        raise GitRefused(f"The repository has an entry {below + text!r}, which no file may be called.")
+    return text
+
+
+def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
+    """Into an empty folder. In a thread. :raises GitRefused: too much, or something that is not taken"""
+    files = size = 0
+    for path, mode, sha in nodes(store, tree):
+        files += 1
+        if files > MOST_FILES:
+            raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
+        place = folder / path
+        try:
+            if S_ISDIR(mode):
+                place.mkdir(mode=0o755)
+                continue
+            blob = store[sha]
+            if not isinstance(blob, Blob):
+                raise GitRefused(f"The repository is damaged: {path!r} is no file.")
+            size += blob.raw_length()
+            if size > MOST_BYTES:
+                raise GitRefused(f"The files of the repository are larger than {MOST_BYTES // 1024**2} MB.")
+            write(place, mode, blob.data, path)
+        except OSError as error:
+            if error.errno is not None and isinstance(error, FileExistsError):
+                raise GitRefused(f"The repository is damaged: it has {path!r} twice.") from error
+            raise
+
+
+def write(place: Path, mode: int, data: bytes, path: str) -> None:
+    """One new file or link."""
+    _refuse_lfs(path, data)
+    if S_ISLNK(mode):
+        try:
+            target = data.decode()
+        except UnicodeDecodeError as error:
+            raise GitRefused(f"The link {path!r} leads to a name that is not in UTF-8.") from error
+        if not target or "\x00" in target:
+            raise GitRefused(f"The link {path!r} leads nowhere.")
+        place.symlink_to(target)
+        return
+    if not S_ISREG(mode):
+        raise GitRefused(f"The repository has {path!r} of an unknown kind.")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(place, flags, 0o755 if mode & 0o100 else 0o644), "wb") as file:
+        file.write(data)
+    place.chmod(0o755 if mode & 0o100 else 0o644)
+
+
+def _refuse_lfs(path: str, data: bytes) -> None:
+    attributes = path.rpartition("/")[2] == ".gitattributes" and FILTER_LFS.search(data[:1_000_000])
+    if attributes or (len(data) < 1024 and data.startswith(LFS)):
+        raise GitRefused(
+            f"{path} belongs to Git LFS, and large files of LFS are not fetched. Keep them out of this repository."
+        )

@@ -1,0 +1,137 @@
+"""A bare copy of a repository on this worker: fetched when needed, locked while it changes, removed when nobody used it
+for long or when all of them are too large together. It also holds the objects of tasks, which no branch of it names."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from dulwich.refs import Ref
+from dulwich.repo import Repo
+
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import HEADS, FetchTooLarge, References, Remote, Told, _id
+
+FOLDER = ".mirrors"
+MOST_BYTES = 4 * 1024**3
+"""Of what one fetch brings."""
+MOST_TOGETHER = 20 * 1024**3
+UNUSED_SECONDS = 14 * 86_400.0
+
+
+class Mirrors:
+    """Those below the folder of all workers of this machine: a lock keeps two from writing to one at once."""
+
+    def __init__(self, workspaces: Path, most: int = MOST_BYTES, together: int = MOST_TOGETHER) -> None:
+        self.base, self.most, self.together = workspaces / FOLDER, most, together
+
+    @property
+    def known_hosts(self) -> Path:
+        return self.base / "known_hosts"
+
+    @contextmanager
+    def opened(self, address: str) -> Iterator[Mirror]:
+        """For one piece of work; nobody else changes it meanwhile. In a thread."""
+        name = hashlib.sha256(address.encode()).hexdigest()[:32]
+        self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (self.base / f"{name}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.utime(lock.fileno())
+            with closing(self._repository(self.base / f"{name}.git")) as repository:
+                yield Mirror(repository, self.most)
+
+    def _repository(self, folder: Path) -> Repo:
+        """One that a crash left half made is made anew."""
+        ready = folder / "ready"
+        if not ready.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            Repo.init_bare(str(folder), mkdir=True).close()
+            ready.touch()
+        return Repo(str(folder))
+
+    def expire(self) -> list[str]:
+        """Remove what was not used for long; of the rest the longest unused, until there is room. In a thread."""
+        if not self.base.is_dir():
+            return []
+        locks = sorted(self.base.glob("*.lock"), key=lambda lock: lock.stat().st_mtime)
+        sizes = {lock: _size(lock.with_suffix(".git")) for lock in locks}
+        total, removed, now = sum(sizes.values()), [], time.time()
+        for lock in locks:
+            stale = now - lock.stat().st_mtime > UNUSED_SECONDS
+            if (stale or total > self.together) and self._removed(lock):
+                total -= sizes[lock]
+                removed.append(lock.stem)
+        return removed
+
+    def _removed(self, lock: Path) -> bool:
+        """False where somebody works with it."""
+        with lock.open("a") as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            shutil.rmtree(lock.with_suffix(".git"), ignore_errors=True)
+        return True
+
+
+class Mirror:
+    """One of them, held."""
+
+    def __init__(self, repository: Repo, most: int) -> None:
+        self.repository, self._most = repository, most
+
+    def fetch(self, remote: Remote, name: str, told: Told) -> tuple[str, str, References]:
+        """The branch or tag of this name, with its commit; "" is the branch that HEAD is on.
+
+        :raises GitRefused: it cannot be reached, or has no such branch"""
+        refs = remote.references()
+        if not refs.refs:
+            raise GitRefused("The repository is empty. Push a first commit to it.")
+        branch = name or refs.head
+        commit = refs.commit(branch) if branch else ""
+        if not commit:
+            raise GitRefused(_no_branch(branch, refs))
+        self.bring(remote, [commit], told)
+        if refs.branch(branch):
+            self.repository.refs[Ref((HEADS + branch).encode())] = _id(commit)
+        return branch, commit, refs
+
+    def bring(self, remote: Remote, commits: list[str], told: Told) -> None:
+        try:
+            remote.fetch(self.repository, commits, self._most, told)
+        except FetchTooLarge as error:
+            most = self._most // 1024**2
+            raise GitRefused(f"The repository is larger than {most} MB, which is the most here.") from error
+
+    def has(self, commit: str) -> bool:
+        return _id(commit) in self.repository.object_store
+
+    def take_in(self, pack: Path) -> None:
+        """Objects that a worker stored: read and checked one by one."""
+        file, commit, abort = self.repository.object_store.add_pack()
+        try:
+            with pack.open("rb") as source:
+                shutil.copyfileobj(source, file)
+        except BaseException:
+            abort()
+            raise
+        commit()
+
+
+def _no_branch(branch: str, refs: References) -> str:
+    some = ", ".join(refs.branches[:5]) or "none"
+    if not branch:
+        return f"The repository does not say which branch is its default. Name one. It has: {some}."
+    return f"The repository has no branch {branch}. It has: {some}."
+
+
+def _size(folder: Path) -> int:
+    return sum(
+        os.lstat(os.path.join(at, name)).st_size for at, _folders, names in os.walk(folder) for name in names
+    )

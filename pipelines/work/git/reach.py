@@ -1,0 +1,51 @@
+"""A job's repository, reached from this worker: its remote, and its mirror with the objects of the task."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipelines.work.git.addresses import parsed
+from pipelines.work.git.mirror import Mirror, Mirrors
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import Remote, Told
+from pipelines.work.spec.repository import RepositoryAccess
+
+
+def remote_of(access: RepositoryAccess) -> Remote:
+    """:raises GitRefused: the address is not taken"""
+    address = parsed(access.order.address, access.roots)
+    known_hosts = Mirrors(access.mirrors).known_hosts
+    return Remote(address, access.guard, access.credential, known_hosts)
+
+
+@contextmanager
+def mirror_of(access: RepositoryAccess, told: Told) -> Iterator[tuple[Mirror, Remote]]:
+    """With all that the task committed so far. In a thread. :raises GitRefused"""
+    remote = remote_of(access)
+    with Mirrors(access.mirrors).opened(access.order.address) as mirror:
+        if access.state.head:
+            _complete(mirror, remote, access, told)
+        yield mirror, remote
+
+
+def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, told: Told) -> None:
+    """What another worker committed, or this one before its mirror expired."""
+    state = access.state
+    if not mirror.has(state.base):
+        mirror.fetch(remote, state.base_branch, told)
+    if not mirror.has(state.base):
+        raise GitRefused(
+            f"{state.base_branch} was rewritten: the commit {state.base[:7]} that this task started from is gone."
+        )
+    if mirror.has(state.head):
+        return
+    with tempfile.TemporaryDirectory(prefix="packs-", dir=Mirrors(access.mirrors).base) as folder:
+        for number, stored in enumerate(state.packs):
+            place = Path(folder) / str(number)
+            access.fetch(stored, place)
+            mirror.take_in(place)
+    if not mirror.has(state.head):
+        raise GitRefused(f"The commit {state.head[:7]} of this task was not kept. Start the task anew.")

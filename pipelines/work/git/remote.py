@@ -1,0 +1,243 @@
+"""A repository somewhere else: what it has, fetching from it, and one fast-forward push to it. All calls block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dulwich.client import GitClient, HTTPUnauthorized, LocalGitClient, SendPackResult
+from dulwich.errors import GitProtocolError, HangupException, NotGitRepository, SendPackError
+from dulwich.object_store import PackBasedObjectStore
+from dulwich.objects import ObjectID
+from dulwich.refs import HEADREF, Ref
+from dulwich.repo import Repo
+
+from pipelines.work.git.addresses import RepositoryAddress
+from pipelines.work.git.https import HttpsGitClient
+from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
+from pipelines.work.git.ssh import connected
+from pipelines.work.outgoing.guard import Guard
+
+HEADS, TAGS = "refs/heads/", "refs/tags/"
+ZERO = "0" * 40
+# What servers take beside a token: they look at the token alone.
+TOKEN_USER = "x-access-token"  # the name of a user, not of a token
+SECONDS = 60.0
+ERRORS = (
+    GitProtocolError, HangupException, HTTPUnauthorized, NotGitRepository, SendPackError, OSError, ValueError, KeyError,
+)  # fmt: skip
+Told = Callable[[str], None]
+
+
+class FetchTooLarge(Exception):
+    """More bytes than a mirror may hold."""
+
+
+@dataclass(frozen=True)
+class References:
+    """`refs` {name: commit}, tags peeled; `head`: the branch that HEAD is on, "" where it says none."""
+
+    refs: Mapping[str, str]
+    head: str = ""
+
+    def branch(self, name: str) -> str:
+        """The commit of a branch; "" where there is none."""
+        return self.refs.get(HEADS + name, "")
+
+    def commit(self, name: str) -> str:
+        """Of a branch or a tag."""
+        return self.branch(name) or self.refs.get(TAGS + name, "")
+
+    @property
+    def branches(self) -> list[str]:
+        return sorted(name.removeprefix(HEADS) for name in self.refs if name.startswith(HEADS))
+
+
+@dataclass(frozen=True)
+class Remote:
+    """`credential`: a token of an https address, a private key of an ssh address. `known_hosts`: where the keys of
+    hosts are kept that ssh has seen."""
+
+    address: RepositoryAddress
+    guard: Guard = field(default_factory=Guard, repr=False)
+    credential: str = field(default="", repr=False)
+    known_hosts: Path = Path(os.devnull)
+    seconds: float = SECONDS
+
+    @contextmanager
+    def _client(self) -> Iterator[tuple[GitClient, str]]:
+        """With the path that it asks for. :raises GitRefused: it cannot be reached, in words"""
+        address = self.address
+        try:
+            if address.scheme == "folder":
+                yield LocalGitClient(thin_packs=False, quiet=True), address.path
+            elif address.scheme == "ssh":
+                with connected(address, self.guard, self.credential, self.known_hosts) as client:
+                    yield client, address.path
+            else:
+                user = address.user or TOKEN_USER
+                url = f"https://{address.host}:{address.port}{address.path}"
+                with closing(HttpsGitClient(url, self.guard, self.seconds, user, self.credential)) as client:
+                    yield client, ""
+        except ERRORS as error:
+            raise GitRefused(self.said(error)) from error
+
+    def said(self, error: BaseException) -> str:
+        """What an error of the way means, and what can be done."""
+        if isinstance(error, HTTPUnauthorized):
+            return (
+                "The server refuses access. Choose a secret that holds a token which may read this repository."
+                if not self.credential
+                else "The server refuses the token. Check that it is valid and may be used for this repository."
+            )
+        if isinstance(error, NotGitRepository):
+            if self.address.scheme == "folder":
+                return "The folder is not a git repository."
+            return "There is no repository at this address, or the credential may not see it."
+        text = str(error).strip() or type(error).__name__
+        line = " ".join(text.split())[:300]
+        if self.address.scheme == "ssh" and "denied" in line.lower():
+            return f"The server refuses the key: {line}"
+        return f"The repository could not be reached: {line}"
+
+    def references(self) -> References:
+        with self._client() as (client, path):
+            found = client.get_refs(path.encode())
+        refs = {_text(name): _text(value) for name, value in found.refs.items() if value}
+        head = _text(found.symrefs.get(HEADREF, b"") or b"")
+        peeled = {name.removesuffix("^{}"): value for name, value in sorted(refs.items())}
+        return References(peeled, head.removeprefix(HEADS) if head.startswith(HEADS) else "")
+
+    def fetch(self, into: Repo, commits: list[str], most: int, told: Told) -> None:
+        """Bring these commits, with all of their history. :raises FetchTooLarge: nothing is kept"""
+        store = into.object_store
+        wanted = [_id(commit) for commit in commits if _id(commit) not in store]
+        if not wanted:
+            return
+        assert isinstance(store, PackBasedObjectStore)
+        file, commit, abort = store.add_pack()
+        size = 0
+
+        def write(data: bytes) -> int:
+            nonlocal size
+            size += len(data)
+            if size > most:
+                raise FetchTooLarge
+            return file.write(data)
+
+        def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
+            return wanted
+
+        try:
+            with self._client() as (client, path):
+                client.fetch_pack(
+                    path.encode(), wants, into.get_graph_walker(), write, progress=FetchProgress(told)
+                )
+        except BaseException:
+            abort()
+            raise
+        commit()
+
+    def push(self, source: Repo, branch: str, old: str, new: str) -> None:
+        """Move a branch from one commit to the next: never force, never anything else. `old` "": the branch is new.
+
+        :raises GitRefused: base_moved where it stands elsewhere; push_refused"""
+        ref = Ref((HEADS + branch).encode())
+        expected = _id(old or ZERO)
+
+        def update(refs: dict[Ref, ObjectID]) -> dict[Ref, ObjectID]:
+            now = refs.get(ref, _id(ZERO))
+            if now != expected:
+                raise GitRefused(moved(branch, old, "" if _text(now) == ZERO else _text(now)), BASE_MOVED)
+            return {ref: _id(new)}
+
+        def data(have: Any, want: Any, **more: Any) -> Any:
+            known = {sha for sha in have if sha in source.object_store}
+            return source.object_store.generate_pack_data(known, want, **more)
+
+        self._not_checked_out(branch)
+        try:
+            with self._client() as (client, path):
+                answer = client.send_pack(path.encode(), update, data)
+        except GitRefused as error:
+            raise (
+                error
+                if error.failure_type == BASE_MOVED
+                else GitRefused(f"The push failed. {error}", PUSH_REFUSED)
+            ) from error
+        if why := _refusal(answer, ref):
+            raise GitRefused(f"The server refused the push to {branch}: {why}", PUSH_REFUSED)
+
+    def _not_checked_out(self, branch: str) -> None:
+        """Git refuses this, too: the files there would no longer be those of the branch."""
+        if self.address.scheme != "folder":
+            return
+        with closing(Repo(self.address.path)) as there:
+            head = there.refs.read_ref(HEADREF) or b""
+            if not there.bare and _text(head) == f"ref: {HEADS}{branch}":
+                raise GitRefused(
+                    f"{branch} is checked out in that folder. Connect a bare repository, or check out another branch.",
+                    PUSH_REFUSED,
+                )
+
+    def may_push(self) -> str:
+        """Why pushing is not allowed; "" where it is, as far as can be said without pushing."""
+        if self.address.scheme == "folder":
+            folder = Path(self.address.path)
+            inner = folder / ".git" if (folder / ".git").is_dir() else folder
+            writable = all(os.access(inner / name, os.W_OK) for name in ("objects", "refs"))
+            return "" if writable else "The worker may not write to this folder."
+        try:
+            with self._client() as (client, path):
+                if isinstance(client, HttpsGitClient):
+                    client._discover_references(b"git-receive-pack", client._get_url(path))
+                else:
+                    client.send_pack(path.encode(), lambda refs: {}, _nothing)
+        except GitRefused as error:
+            return str(error)
+        return ""
+
+
+def moved(branch: str, old: str, now: str) -> str:
+    if not old:
+        return f"{branch} is there already, at {now[:7]}."
+    if not now:
+        return f"{branch} was deleted on the remote; it was at {old[:7]}."
+    return f"{branch} moved from {old[:7]} to {now[:7]} in the meantime."
+
+
+class FetchProgress:
+    """What a server says of its progress, a line at a time, each kind of line once and at its end."""
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._rest = ""
+
+    def __call__(self, data: bytes) -> None:
+        self._rest += data.decode("utf-8", "replace")
+        *lines, self._rest = self._rest.split("\n")
+        for line in lines:
+            if text := line.rpartition("\r")[2].strip() or line.strip():
+                self._told(text[:200])
+        self._rest = self._rest.rpartition("\r")[2][-1000:]
+
+
+def _nothing(have: Any, want: Any, **more: Any) -> Any:
+    return 0, iter(())
+
+
+def _refusal(answer: SendPackResult, ref: Ref) -> str:
+    said = (answer.ref_status or {}).get(ref)
+    return " ".join(str(said).split())[:300] if said else ""
+
+
+def _text(value: bytes) -> str:
+    return bytes(value).decode("utf-8", "surrogateescape")
+
+
+def _id(commit: str) -> ObjectID:
+    return ObjectID(commit.encode())

@@ -1,0 +1,63 @@
+"""Git over ssh by the machine's own ssh, which is told everything: no configuration, no agent, no password, the address
+that was checked, and the key of this repository alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+from dulwich.client import SSHGitClient
+
+from pipelines.work.git.addresses import RepositoryAddress
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.outgoing.guard import Guard
+
+CONNECT_SECONDS = 15
+
+
+@contextmanager
+def connected(
+    address: RepositoryAddress, guard: Guard, key: str, known_hosts: Path
+) -> Iterator[SSHGitClient]:
+    """`key`: a private key, kept in a file for as long as this goes on."""
+    if shutil.which("ssh") is None:
+        raise GitRefused("This machine has no ssh. Install it, or use an https address.")
+    if not key:
+        raise GitRefused("An ssh address needs a deploy key. Store it as a secret and choose it.")
+    try:
+        place = asyncio.run(guard.addresses(address.host, address.port))[0]
+    except httpx.ConnectError as error:
+        raise GitRefused(str(error)) from error
+    with tempfile.TemporaryDirectory(prefix="gateline-key-") as folder:
+        file = Path(folder) / "key"
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as stream:
+            stream.write(key.rstrip("\n") + "\n")
+        settings = {
+            "HostName": place,
+            "HostKeyAlias": address.host,
+            "IdentitiesOnly": "yes",
+            "IdentityAgent": "none",
+            "BatchMode": "yes",
+            "StrictHostKeyChecking": "accept-new",
+            "UserKnownHostsFile": str(known_hosts),
+            "ConnectTimeout": str(CONNECT_SECONDS),
+            "ForwardAgent": "no",
+            "PermitLocalCommand": "no",
+        }
+        said = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
+        yield SSHGitClient(
+            address.host,
+            port=address.port,
+            username=address.user or "git",
+            ssh_command=shlex.join(["ssh", "-F", "/dev/null", *said, "-i", str(file)]),
+            thin_packs=False,
+            quiet=True,
+        )

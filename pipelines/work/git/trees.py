@@ -1,0 +1,135 @@
+"""The tree of git that the files of a work tree make: read by our own rules, from what `take_picture` found. What
+`.gitignore` names is left out unless it was committed before; nothing else of the repository is heeded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha1
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patterns
+from dulwich.object_store import BaseObjectStore
+from dulwich.objects import Blob, ObjectID, ShaFile, Tree
+
+from pipelines.work.git.checkout import GIT_LIKE, nodes
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.measuring import PIECE
+from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.workspaces import Entry
+
+FILE, PROGRAM, LINK, FOLDER = 0o100644, 0o100755, 0o120000, 0o040000
+MOST_NEW = 256 * 1024**2
+"""Bytes of the files that one station may add or change."""
+Leaf = tuple[int, ObjectID]
+
+
+class Ignored(IgnoreFilterManager):
+    """The `.gitignore` files of a work tree, none of them through a link."""
+
+    def __init__(self, workspace: Path) -> None:
+        super().__init__(str(workspace), [], False)
+        self._workspace = workspace
+
+    def _load_path(self, path: str) -> IgnoreFilter | None:
+        if path not in self._path_filters:
+            self._path_filters[path] = self._read(f"{path}/.gitignore" if path else ".gitignore")
+        return self._path_filters[path]
+
+    def _read(self, path: str) -> IgnoreFilter | None:
+        try:
+            with opened(self._workspace, path) as file:
+                return IgnoreFilter(read_ignore_patterns(file), False)
+        except (FileRefused, OSError, ValueError):
+            return None
+
+    def _is_dir(self, path: str) -> bool:
+        return path.endswith("/")
+
+
+def leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
+    """{path: (mode, id)} of the files and links of a tree."""
+    return {path: (mode, sha) for path, mode, sha in nodes(store, tree) if not S_ISDIR(mode)}
+
+
+def read(
+    workspace: Path, manifest: tuple[Entry, ...], before: Mapping[str, Leaf], store: BaseObjectStore
+) -> tuple[dict[str, Leaf], list[ShaFile]]:
+    """What the tree has now, and the blobs that `store` does not have yet. `before`: what was committed last.
+
+    :raises GitRefused: too much is new"""
+    ignored, room = Ignored(workspace), MOST_NEW
+    found: dict[str, Leaf] = {}
+    new: list[ShaFile] = []
+    for entry in manifest:
+        path = str(entry["path"])
+        if entry.get("folder") or of_git(path) or (path not in before and ignored.is_ignored(path)):
+            continue
+        leaf, blob = _leaf(workspace, entry, before.get(path), store)
+        if blob is not None:
+            room -= blob.raw_length()
+            new.append(blob)
+        if room < 0:
+            most = MOST_NEW // 1024**2
+            raise GitRefused(
+                f"The station changed files of more than {most} MB together.", "workspace_too_large"
+            )
+        found[path] = leaf
+    return found, new
+
+
+def of_git(path: str) -> bool:
+    return any(GIT_LIKE.fullmatch(part) for part in path.split("/"))
+
+
+def _leaf(
+    workspace: Path, entry: Entry, before: Leaf | None, store: BaseObjectStore
+) -> tuple[Leaf, Blob | None]:
+    path = str(entry["path"])
+    if "link" in entry:
+        blob = Blob.from_string(os.fsencode(entry["link"]))
+        return (LINK, blob.id), None if blob.id in store else blob
+    mode = PROGRAM if entry["mode"] & 0o100 else FILE
+    with opened(workspace, path) as file:
+        sha = sha1(b"blob %d\x00" % entry["size"], usedforsecurity=False)
+        while piece := file.read(PIECE):
+            sha.update(piece)
+        number = ObjectID(sha.hexdigest().encode())
+        if number in store:
+            # A mode that git does not know otherwise (100664) stays as it was.
+            same = before is not None and before[1] == number and S_ISREG(before[0])
+            kept = before[0] if same and before and bool(before[0] & 0o100) == (mode == PROGRAM) else mode
+            return (kept, number), None
+        if entry["size"] > MOST_NEW:
+            raise GitRefused(f"{path} is larger than {MOST_NEW // 1024**2} MB.", "workspace_too_large")
+        file.seek(0)
+        blob = Blob.from_string(file.read())
+    return (mode, blob.id), blob
+
+
+def made(found: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
+    """The tree of these files, with the trees of its folders."""
+    root: dict[str, object] = {}
+    for path, leaf in found.items():
+        *folders, name = path.split("/")
+        here = root
+        for folder in folders:
+            inner = here.setdefault(folder, {})
+            assert isinstance(inner, dict)
+            here = inner
+        here[name] = leaf
+    trees: list[ShaFile] = []
+    return _made(root, trees), trees
+
+
+def _made(folder: Mapping[str, object], trees: list[ShaFile]) -> ObjectID:
+    tree = Tree()
+    for name, value in folder.items():
+        if isinstance(value, dict):
+            tree.add(name.encode(), FOLDER, _made(value, trees))
+        else:
+            assert isinstance(value, tuple)
+            tree.add(name.encode(), *value)
+    trees.append(tree)
+    return tree.id

@@ -1,0 +1,51 @@
+"""Work of kind `deliver`: what a gate approved is merged or pushed, exactly as it was approved (law §15)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pipelines.work.git.pushing import deliver
+from pipelines.work.git.refusals import BASE_MOVED, GitRefused
+from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.notes import Notes
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    """The server clears it first, under the lock of the task. What is cleared is pushed once, whatever happens."""
+    order = spec.delivery
+    if order is None:
+        return refused("prepare_failed", "This line works in no repository.")
+    cleared = await order.port.clear()
+    if cleared.refused:
+        await sink.note(f"[gateline] {cleared.refused}")
+        return refused(cleared.failure_type, cleared.refused)
+    notes = Notes(sink)
+    try:
+        landed = await asyncio.to_thread(deliver, order, cleared, notes)
+    except GitRefused as error:
+        await sink.note(f"[gateline] {error}")
+        if error.failure_type == BASE_MOVED:
+            await order.port.moved()
+        return refused(error.failure_type, str(error))
+    finally:
+        await notes.settle()
+    await order.port.landed(landed.commit)
+    said = "was there already" if landed.found else "landed"
+    await sink.note(f"[gateline] {landed.commit} {said} on {landed.branch}")
+    state = order.access.state
+    return {
+        "result": "success",
+        "eval": "delivered",
+        "summary": f"{landed.commit[:7]} is on {landed.branch}.",
+        "output": {
+            "commit": landed.commit,
+            "branch": landed.branch,
+            "tree": landed.tree,
+            "base": state.base,
+        },
+        "facts": {"git": {"base": state.base, "head": landed.commit, "tree": landed.tree}},
+    }
+
+
+def refused(failure_type: str, summary: str) -> Outcome:
+    return {"result": "failure", "eval": failure_type, "failure_type": failure_type, "summary": summary}

@@ -1,0 +1,29 @@
+"""Lines for a job's log from a thread: they are sent at once, and waited for before the log ends."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+
+from pipelines.work.spec.base import Sink
+
+
+class Notes:
+    def __init__(self, sink: Sink) -> None:
+        self._sink, self._loop = sink, asyncio.get_running_loop()
+        self._sent: list[Future[None]] = []
+
+    def __call__(self, text: str) -> None:
+        """In the thread."""
+        line = self._sink.note(f"[gateline] {text}")
+        self._sent.append(asyncio.run_coroutine_threadsafe(_whole(line), self._loop))
+
+    async def settle(self) -> None:
+        """In the loop: until all of them are written."""
+        sent, self._sent = self._sent, []
+        for each in sent:
+            await asyncio.wrap_future(each)
+
+
+async def _whole(line: object) -> None:
+    await line  # type: ignore[misc]

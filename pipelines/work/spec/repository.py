@@ -1,0 +1,110 @@
+"""What a worker is told of the repository of a task, and asks the server before it pushes: values, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pipelines.work.outgoing.guard import Guard
+
+
+@dataclass(frozen=True)
+class GitOrder:
+    """`problem` says why there is no repository to work in; then the rest is empty. `base` and `branch` are templates,
+    "" the usual; `commit`: visit, squash or none. `station` and `author`: whose work a commit is."""
+
+    repository: int = 0
+    name: str = ""
+    address: str = ""
+    default_branch: str = ""
+    base: str = ""
+    branch: str = ""
+    commit: str = "visit"
+    station: str = ""
+    author: str = ""
+    author_key: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class GitState:
+    """Where the branch of a task stands: "" where nothing was committed yet. `packs`: where `fetch` finds the objects
+    that visits added, oldest first. `moved`: a delivery found that the base is not where it was."""
+
+    branch: str = ""
+    base_branch: str = ""
+    base: str = ""
+    head: str = ""
+    tree: str = ""
+    packs: tuple[str, ...] = ()
+    moved: bool = False
+
+
+@dataclass(frozen=True)
+class GitLeft:
+    """Where it stands after a visit. `pack`: digest of the objects that the visit added; "" where it added none."""
+
+    repository: int
+    name: str
+    branch: str
+    base_branch: str
+    base: str
+    head: str
+    tree: str
+    pack: str = ""
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """What the server says to a delivery, under the lock of its task. `refused`: why not, else "". `at`: seconds since
+    1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for a new one.
+    `approval`: which visit of the gate approved it."""
+
+    refused: str = ""
+    failure_type: str = ""
+    at: int = 0
+    branch: str = ""
+    onto: str = ""
+    gate: str = ""
+    approval: str = ""
+
+
+class DeliveryPort(Protocol):
+    """The server, as a delivery asks it."""
+
+    async def clear(self) -> Clearance: ...
+
+    async def landed(self, commit: str) -> None: ...
+
+    async def moved(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class RepositoryAccess:
+    """How this worker reaches the repository of one job. `credential` never enters an attempt."""
+
+    order: GitOrder
+    state: GitState
+    mirrors: Path
+    roots: tuple[str, ...] = ()
+    guard: Guard = field(default_factory=Guard, repr=False)
+    credential: str = field(default="", repr=False)
+    fetch: Callable[[str, Path], None] = field(default=lambda stored, path: None, repr=False)
+    # Rendered.
+    base: str = ""
+    branch: str = ""
+
+
+@dataclass(frozen=True)
+class DeliveryOrder:
+    """What a delivery says of itself in its commit, and whom it asks."""
+
+    access: RepositoryAccess
+    port: DeliveryPort = field(repr=False)
+    job: int
+    task: str
+    title: str
+    station: str
+    to: str = "merge"

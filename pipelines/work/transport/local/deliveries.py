@@ -1,0 +1,106 @@
+"""What a delivery is cleared for, under the lock of its task: exactly the tree that its gate approved (law §15)."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from pipelines.models import Delivery, GateVisit, Job, Repository, Task, Word
+from pipelines.queries import versions
+from pipelines.routing.document.kinds.deliver import MERGE, PUSH
+from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
+from pipelines.work.spec.repository import Clearance, GitState
+from pipelines.work.transport.local.handover import still_held
+from pipelines.work.transport.local.repositories import chain, repository_of, standing
+
+
+@transaction.atomic
+def clear(job_id: int, lease: uuid.UUID) -> Clearance:
+    """The same answer for every attempt of the job. :raises LeaseLost"""
+    job = Job.objects.get(pk=job_id)
+    task = Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=job.task_id)
+    now = still_held(job_id, lease)
+    line = versions.by_id(job.pinned_id)
+    work = line.station(job.station).work
+    repository, state = repository_of(task, line), standing(job, below=job.pk)
+    gate_key = str(work.get("gate") or "")
+    visit = approved(job, gate_key, state) if gate_key else None
+    gate = line.gates_by_key.get(gate_key)
+    if (refused := _refusal(repository, state)) is not None:
+        return refused
+    assert repository is not None
+    if gate_key and visit is None:
+        name = gate.name if gate else gate_key
+        why = f"{name} has not approved exactly these files, so nothing was delivered."
+        return Clearance(f"{why} Have the change approved as it is now.", NOT_APPROVED)
+    to = str(work.get("to") or MERGE)
+    branch, onto = (
+        (state.branch, _pushed(job, state.branch)) if to == PUSH else (state.base_branch, state.base)
+    )
+    made, _new = Delivery.objects.get_or_create(
+        job=job,
+        defaults={
+            "task": task,
+            "repository": repository,
+            "repository_name": repository.name,
+            "visit": visit,
+            "to": to,
+            "branch": branch,
+            "base": onto,
+            "tree": state.tree,
+            "cleared_at": now,
+        },
+    )
+    return Clearance(
+        at=int(made.cleared_at.timestamp()),
+        branch=made.branch,
+        onto=made.base,
+        gate=gate.name if gate else "",
+        approval=str(made.visit_id or ""),
+    )
+
+
+def _refusal(repository: Repository | None, state: GitState) -> Clearance | None:
+    if repository is None:
+        return Clearance("The repository is no longer connected to this project.", PREPARE_FAILED)
+    if repository.pushing == Repository.Pushing.NOBODY:
+        return Clearance(
+            f"Nobody may push to {repository.name}. An administrator changes that under Settings, Repositories.",
+            PUSH_REFUSED,
+        )
+    if not state.head:
+        return Clearance("No station has worked in the repository yet.", NOTHING_DONE)
+    return None
+
+
+def approved(job: Job, gate: str, state: GitState) -> GateVisit | None:
+    """The last word at this gate on the way of this token, if it approved exactly this tree."""
+    visits = GateVisit.objects.filter(
+        task=job.task_id, gate=gate, token__in=chain(job.token_id), state=GateVisit.State.DECIDED
+    )
+    last = visits.select_related("job__task").order_by("-decided_at").first()
+    if last is None or last.word != Word.APPROVE:
+        return None
+    return last if standing(last.job).tree == state.tree else None
+
+
+def _pushed(job: Job, branch: str) -> str:
+    """Where the branch of the task stands on the remote, as far as we pushed it."""
+    landed = Delivery.objects.filter(
+        task=job.task_id, to=PUSH, branch=branch, landed_at__isnull=False, job__lt=job.pk
+    )
+    return landed.order_by("-job").values_list("commit", flat=True).first() or ""
+
+
+@transaction.atomic
+def delivered(job_id: int, lease: uuid.UUID, commit: str) -> None:
+    """It landed as this commit; "": the branch stands elsewhere. :raises LeaseLost"""
+    task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
+    Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
+    now = still_held(job_id, lease)
+    found = Delivery.objects.filter(job=job_id)
+    if commit:
+        found.filter(landed_at=None).update(commit=commit, landed_at=now, moved=False)
+    else:
+        found.update(moved=True)

@@ -1,0 +1,110 @@
+"""Real bare repositories in a folder of the test, made and read with dulwich."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.utils import timezone
+from dulwich.object_store import iter_tree_contents
+from dulwich.objects import Blob, Commit, ObjectID, Tree
+from dulwich.refs import HEADREF, Ref
+from dulwich.repo import Repo
+
+from pipelines.models import Project, Repository
+
+WHO = b"Somebody <somebody@example.com>"
+FILE, LINK, FOLDER = 0o100644, 0o120000, 0o040000
+Files = Mapping[str, bytes | tuple[int, bytes]]
+
+
+@dataclass(frozen=True)
+class RemoteRepository:
+    path: Path
+
+    def head(self, branch: str = "main") -> str:
+        """ "" where there is no such branch."""
+        with closing(Repo(str(self.path))) as repo:
+            return repo.refs.as_dict().get(Ref(f"refs/heads/{branch}".encode()), ObjectID(b"")).decode()
+
+    def commit(self, of: str = "main") -> Commit:
+        with closing(Repo(str(self.path))) as repo:
+            found = repo[ObjectID((self.head(of) or of).encode())]
+            assert isinstance(found, Commit)
+            return found
+
+    def files(self, branch: str = "main") -> dict[str, bytes]:
+        with closing(Repo(str(self.path))) as repo:
+            tree = self.commit(branch).tree
+            found = {
+                entry.path.decode(): repo[entry.sha] for entry in iter_tree_contents(repo.object_store, tree)
+            }
+            return {path: blob.data for path, blob in found.items() if isinstance(blob, Blob)}
+
+    def add(self, files: Files, message: str = "Change it", *, branch: str = "main") -> str:
+        """A commit with exactly these files on top of the branch."""
+        with closing(Repo(str(self.path))) as repo:
+            parent = self.head(branch)
+            tree = _tree(repo, files)
+            commit = Commit()
+            commit.tree, commit.parents = tree, [ObjectID(parent.encode())] if parent else []
+            commit.author = commit.committer = WHO
+            commit.author_time = commit.commit_time = 1_700_000_000
+            commit.author_timezone = commit.commit_timezone = 0
+            commit.message = message.encode()
+            repo.object_store.add_object(commit)
+            repo.refs[Ref(f"refs/heads/{branch}".encode())] = commit.id
+            return commit.id.decode()
+
+    def raw(self, entries: Sequence[tuple[bytes, int, bytes]], branch: str = "main") -> None:
+        """A commit whose tree has these entries, whatever git says of them: (name, mode, blob)."""
+        with closing(Repo(str(self.path))) as repo:
+            text = b""
+            for name, mode, data in entries:
+                blob = Blob.from_string(data)
+                repo.object_store.add_object(blob)
+                text += b"%o %s\x00" % (mode, name) + bytes.fromhex(blob.id.decode())
+            tree = Tree.from_string(text)
+            repo.object_store.add_object(tree)
+            commit = Commit()
+            commit.tree, commit.author, commit.committer = tree.id, WHO, WHO
+            commit.author_time = commit.commit_time = 1_700_000_000
+            commit.author_timezone = commit.commit_timezone = 0
+            commit.message = b"Raw"
+            repo.object_store.add_object(commit)
+            repo.refs[Ref(f"refs/heads/{branch}".encode())] = commit.id
+
+
+def _tree(repo: Repo, files: Files) -> ObjectID:
+    folders: dict[str, dict[str, bytes | tuple[int, bytes]]] = {}
+    tree = Tree()
+    for path, said in files.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            folders.setdefault(name, {})[rest] = said
+            continue
+        mode, data = said if isinstance(said, tuple) else (FILE, said)
+        blob = Blob.from_string(data)
+        repo.object_store.add_object(blob)
+        tree.add(name.encode(), mode, blob.id)
+    for name, inner in folders.items():
+        tree.add(name.encode(), FOLDER, _tree(repo, inner))
+    repo.object_store.add_object(tree)
+    return tree.id
+
+
+def remote(path: Path, files: Files | None = None) -> RemoteRepository:
+    with closing(Repo.init_bare(str(path), mkdir=True)) as repo:
+        repo.refs.set_symbolic_ref(HEADREF, Ref(b"refs/heads/main"))
+    made = RemoteRepository(path)
+    if files is not None:
+        made.add(files, "Begin")
+    return made
+
+
+def connect(project: Project, at: RemoteRepository, name: str = "app", **more: str) -> Repository:
+    return Repository.objects.create(
+        project=project, name=name, address=str(at.path), connected_at=timezone.now(), **more
+    )

@@ -1,0 +1,232 @@
+"""Repositories that want more than to be read: nothing of them runs, nothing leaves the folder, and each is refused or
+taken as it is, in words."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipelines.work.git import commits, facts
+from pipelines.work.git.addresses import parsed
+from pipelines.work.git.attempt import Prepared, Trailers, finish, prepare
+from pipelines.work.git.commits import is_branch
+from pipelines.work.git.mirror import Mirrors
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import Remote
+from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
+from pipelines.work.workspaces import take_picture
+from tests.work.remotes import FILE, LINK, Files, RemoteRepository, remote
+
+SUBMODULE = 0o160000
+SAID = Trailers("WI-app-1", "Fix\n\nGateline-Delivery: 1", 1, 1)
+
+
+def access(tmp_path: Path, origin: RemoteRepository) -> RepositoryAccess:
+    order = GitOrder(1, "app", str(origin.path), station="Fix", author="Fix", author_key="fix")
+    return RepositoryAccess(order, GitState(), tmp_path / "w", roots=(str(tmp_path),), branch="gateline/1")
+
+
+def attempt(tmp_path: Path, files: Files) -> tuple[Prepared, Path]:
+    workspace = tmp_path / "attempt" / "workspace"
+    workspace.mkdir(parents=True)
+    origin = remote(tmp_path / "origin.git", files)
+    return prepare(access(tmp_path, origin), workspace, False, lambda text: None), workspace
+
+
+def committed(ready: Prepared, workspace: Path) -> list[str]:
+    """The paths that changed."""
+    picture = take_picture(workspace, None, (".git",))
+    _left, group, _files = finish(ready, workspace.parent, workspace, picture.manifest, SAID)
+    paths: list[str] = group["paths"]
+    return paths
+
+
+def test_names_and_links_are_taken_as_they_are(tmp_path: Path) -> None:
+    strange = "a\nb\u202ec/--upload-pack=touch x"
+    outside = tmp_path / "outside"
+    files: Files = {
+        strange: b"1",
+        "-rf": b"2",
+        "link": (LINK, str(outside).encode()),
+        "run.sh": (0o100755, b"#!/bin/sh\n"),
+        ".gitattributes": b"* filter=evil diff=evil merge=evil\n",
+        ".gitconfig": b"[core]\n\tfsmonitor = touch " + str(outside).encode(),
+    }
+    ready, workspace = attempt(tmp_path, files)
+    assert (workspace / strange).read_bytes() == b"1"
+    assert os.readlink(workspace / "link") == str(outside) and not outside.exists()
+    assert os.access(workspace / "run.sh", os.X_OK) and not os.access(workspace / "-rf", os.X_OK)
+    assert committed(ready, workspace) == []
+
+
+def test_nothing_that_an_attempt_puts_in_its_git_runs_or_is_read(tmp_path: Path) -> None:
+    ready, workspace = attempt(tmp_path, {"a": b"1"})
+    ran = tmp_path / "ran"
+    hooks = workspace / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-commit", "post-commit", "post-checkout", "reference-transaction", "pre-push", "update"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {ran}\n")
+        (hooks / name).chmod(0o755)
+    (workspace / ".git/config").write_text(
+        f"[core]\n\tfsmonitor = touch {ran}\n\tsshCommand = touch {ran}\n\tworktree = /\n"
+        f'[filter "evil"]\n\tclean = touch {ran}\n[diff]\n\texternal = touch {ran}\n[include]\n\tpath = /etc/passwd\n'
+    )
+    (workspace / ".git/info/exclude").write_text("*\n")
+    (workspace / ".git/HEAD").write_text("ref: refs/heads/elsewhere\n")
+    (workspace / ".gitattributes").write_text("* filter=evil\n")
+    (workspace / "a").write_text("2")
+    assert committed(ready, workspace) == [".gitattributes", "a"]
+    assert not ran.exists()
+
+
+def test_the_git_of_an_attempt_is_no_matter_of_its_tree(tmp_path: Path) -> None:
+    """Gone, a link to elsewhere, or more of them: the tree is what the files are."""
+    ready, workspace = attempt(tmp_path, {"a": b"1"})
+    (workspace / ".git").rename(tmp_path / "taken")
+    (workspace / ".git").symlink_to("/")
+    (workspace / "inner/.GIT").mkdir(parents=True)
+    (workspace / "inner/.GIT/config").write_text("[core]")
+    (workspace / "inner/b").write_text("b")
+    assert committed(ready, workspace) == ["inner/b"]
+
+
+def test_links_that_a_station_makes_lead_nothing_out(tmp_path: Path) -> None:
+    ready, workspace = attempt(tmp_path, {"folder/a": b"1", ".gitignore": b"x\n"})
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "a").write_text("secret")
+    (workspace / "folder/a").unlink()
+    (workspace / "folder").rmdir()
+    (workspace / "folder").symlink_to(secret)
+    (workspace / ".gitignore").unlink()
+    os.mkfifo(workspace / ".gitignore")
+    assert committed(ready, workspace) == [".gitignore", "folder", "folder/a"]
+    with Mirrors(tmp_path / "w").opened(str(tmp_path / "origin.git")) as mirror:
+        kept = b"".join(
+            mirror.repository.object_store[sha].as_raw_string() for sha in mirror.repository.object_store
+        )
+    assert b"secret" not in kept.replace(str(secret).encode(), b"")
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ((b"sub", SUBMODULE, b"x"), "sub is a submodule"),
+        ((b".git", FILE, b"x"), "which no file may be called"),
+        ((b".GIT", FILE, b"x"), "which no file may be called"),
+        ((b"git~1", FILE, b"x"), "which no file may be called"),
+        ((b"..", FILE, b"x"), "which no file may be called"),
+        ((b"a/b", FILE, b"x"), "which no file may be called"),
+        ((b"\xff", FILE, b"x"), "is not a name in UTF-8"),
+        ((b".gitattributes", FILE, b"*.bin filter=lfs diff=lfs\n"), "belongs to Git LFS"),
+        (
+            (b"big", FILE, b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"),
+            "belongs to Git LFS",
+        ),
+        ((b"link", LINK, b"\xff"), "not in UTF-8"),
+        ((b"device", 0o060000, b""), "of an unknown kind"),
+    ],
+)
+def test_what_is_not_taken_is_said(tmp_path: Path, entry: tuple[bytes, int, bytes], why: str) -> None:
+    origin = remote(tmp_path / "origin.git")
+    origin.raw([entry])
+    workspace = tmp_path / "attempt"
+    workspace.mkdir()
+    with pytest.raises(GitRefused, match=why):
+        prepare(access(tmp_path, origin), workspace, False, lambda text: None)
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_link_and_a_folder_of_one_name_write_nothing_elsewhere(tmp_path: Path) -> None:
+    origin = remote(tmp_path / "origin.git")
+    origin.raw([(b"a", LINK, str(tmp_path).encode()), (b"a", FILE, b"x")])
+    workspace = tmp_path / "attempt"
+    workspace.mkdir()
+    before = sorted(os.listdir(tmp_path))
+    prepare(access(tmp_path, origin), workspace, False, lambda text: None)
+    assert sorted(os.listdir(tmp_path)) == sorted([*before, "w"])
+    assert sorted(os.listdir(workspace)) == [".git", "a"]
+
+
+def test_a_mirror_is_bounded_and_expires(tmp_path: Path) -> None:
+    origin = remote(tmp_path / "origin.git", {"a": os.urandom(50_000)})
+    roots = (str(tmp_path),)
+    told: list[str] = []
+    small = Mirrors(tmp_path / "w", most=10_000)
+    with (
+        small.opened(str(origin.path)) as mirror,
+        pytest.raises(GitRefused, match="larger than"),
+    ):
+        mirror.fetch(Remote(parsed(str(origin.path), roots)), "", told.append)
+    assert small.expire() == []
+    for lock in small.base.glob("*.lock"):
+        os.utime(lock, (0, 0))
+    assert len(small.expire()) == 1 and not list(small.base.glob("*.git"))
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("ext::sh -c touch% x", "transport::address"),
+        ("file:///etc", "without file://"),
+        ("git://host/x", "git: is not taken"),
+        ("http://host/x", "http: is not taken"),
+        ("https://user:password@host/x", "Keep the password out"),
+        ("https://host", "does not lead to a repository"),
+        ("ssh://-oProxyCommand=x/y", "names no host"),
+        ("ssh://host/-oProxyCommand", "does not lead to a repository"),
+        ("-oProxyCommand=x", "cannot begin with a dash"),
+        ("/etc", "below a listed one"),
+        ("relative", "Use an https or ssh address"),
+        ("https://host/a\nb", "one line"),
+    ],
+)
+def test_an_address_that_is_not_taken_is_said(tmp_path: Path, address: str, why: str) -> None:
+    with pytest.raises(GitRefused, match=why):
+        parsed(address, (str(tmp_path),))
+
+
+def test_addresses_that_are_taken(tmp_path: Path) -> None:
+    inside = tmp_path / "it.git"
+    inside.mkdir()
+    (tmp_path / "out").symlink_to("/etc")
+    assert parsed("git@host.example:team/app.git", ()).scheme == "ssh"
+    assert parsed("ssh://git@host.example:2222/app.git", ()).port == 2222
+    assert parsed("https://host.example/team/app.git", ()).host == "host.example"
+    assert parsed(str(inside), (tmp_path,)).path == str(inside)
+    with pytest.raises(GitRefused):
+        parsed(str(tmp_path / "out"), (tmp_path,))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("gateline/WI-app-1-a", True), ("-f", False), ("a b", False), ("a..b", False), ("refs/heads/a", False),
+     ("", False), ("HEAD", False), ("a\nb", False), ("a.lock", False)],
+)  # fmt: skip
+def test_a_branch_is_no_option(name: str, is_one: bool) -> None:
+    assert is_branch(name) is is_one
+
+
+def test_a_title_is_no_trailer() -> None:
+    text = commits.message("Fix\n\nGateline-Delivery: 1", "", {"Task": "a\nDecision: b", "Empty": ""})
+    assert text == "Fix Gateline-Delivery: 1\n\nTask: a Decision: b\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counted"),
+    [(b"", b"a\nb\n", (2, 0)), (b"a\nb\n", b"b\n", (0, 1)), (b"a\n", b"\x00", (0, 0)), (b"a\r\n", b"a\n", (0, 0)),
+     (b"x\n" * 3000, b"x\n" * 2990 + b"y\n" * 20, (20, 10))],
+)  # fmt: skip
+def test_lines_are_counted(old: bytes, new: bytes, counted: tuple[int, int]) -> None:
+    assert facts.lines_changed(old, new) == counted
+
+
+@pytest.mark.parametrize(
+    ("path", "sensitive"),
+    [("tests/a.py", True), ("src/tests/a.py", True), ("src/test_a.py", True), (".github/workflows/x.yml", True),
+     ("pyproject.toml", True), ("web/package.json", True), ("src/a.py", False), ("doc/testing.md", False)],
+)  # fmt: skip
+def test_what_is_sensitive(path: str, sensitive: bool) -> None:
+    assert facts.is_sensitive(path, facts.SENSITIVE) is sensitive

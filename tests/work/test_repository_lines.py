@@ -1,0 +1,295 @@
+"""Lines that work in a repository: branches of tasks, commits of visits, and what was approved on the remote."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.models import Delivery, GateVisit, Job, Task, VisitCommit
+from pipelines.work.transport.local.transport import LocalTransport
+from tests.factories import World, station
+from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
+from tests.work.remotes import RemoteRepository, connect, remote
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.usefixtures("artifacts_here"),
+]
+FIX = "open('app.py', 'w').write('x = 2\\n'); open('new.txt', 'w').write('new\\n')"
+GATE = {
+    "key": "review",
+    "name": "Code review",
+    "offers": ["approve", "send_back", "reject"],
+    "on_reject": "fail",
+}
+
+
+@pytest.fixture
+def origin(tmp_path: Path, world: World) -> RemoteRepository:
+    made = remote(
+        tmp_path / "origin.git", {"app.py": b"x = 1\n", "tests/test_app.py": b"", "doc/a.md": b"a\n"}
+    )
+    connect(world.project, made)
+    return made
+
+
+def to(target: str, **more: Any) -> dict[str, Any]:
+    return {"id": f"to-{target}", "to": target, "when": {"result": "success"}, **more}
+
+
+def line(world: World, program: str = FIX, *, deliver: dict[str, Any] | None = None, **more: Any) -> Any:
+    """Fix, a look at it, the review, the merge; a moved base leads back."""
+    said = {"to": "merge", "gate": "review", **(deliver or {})}
+    again = {
+        "id": "again",
+        "to": "fix",
+        "when": {"eval": {"op": "equals", "value": "base_moved"}},
+        "max_retries": 3,
+    }
+    return world.line(
+        stations=[
+            command("fix", program, to("check"), name="Fix"),
+            command("check", "print(sorted(__import__('os').listdir('.')))", to("merge", gates=["review"])),
+            station("merge", to("completed"), again, kind="deliver", work=said),
+        ],
+        gates=[GATE],
+        workspace={"git": {"repository": "app", **more.pop("workspace", {})}},
+        **more,
+    )
+
+
+def run(bench: Bench, task: Task, **more: Any) -> None:
+    drive(bench, task, repository_roots=(str(bench.base.parent),), **more)
+
+
+def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    base = origin.head()
+    task = world.start(line(world), title="Fix the answer")
+    run(bench, task)
+    assert world.status(task) == "awaiting_review", text_of(done(task, "fix"))
+    facts = outcome_of(task, "fix")["facts"]["git"]
+    assert facts["base"] == base and facts["commits"] == 1
+    assert (facts["files_changed"], facts["insertions"], facts["deletions"]) == (2, 2, 1)
+    assert facts["paths"] == ["app.py", "new.txt"] and facts["sensitive"] == []
+    assert outcome_of(task, "check")["facts"]["git"]["head"] == facts["head"]
+    source = outcome_of(task, "check")["facts"]["git"]["source"]
+    assert source["before"] == source["tree"] == facts["tree"] != facts["source"]["before"]
+    visit = world.visit(task)
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed"
+    landed = origin.commit()
+    assert landed.tree.decode() == facts["tree"] == VisitCommit.objects.get(job__station="check").tree
+    assert [each.decode() for each in landed.parents] == [base, facts["head"]]
+    text = landed.message.decode()
+    assert f"\nTask: {task.name}\n" in text and f"\nDecision: {visit.pk}\n" in text
+    assert f"\nGateline-Delivery: {done(task, 'merge').pk}\n" in text
+    assert origin.files() == {
+        "app.py": b"x = 2\n",
+        "new.txt": b"new\n",
+        "tests/test_app.py": b"",
+        "doc/a.md": b"a\n",
+    }
+    one = origin.commit(facts["head"])
+    assert one.author == b"Fix <fix@gateline.invalid>"
+    assert one.message.decode().startswith("Fix: Fix the answer\n\nTask: ")
+    assert outcome_of(task, "merge")["output"]["branch"] == "main"
+    delivery = Delivery.objects.get(task=task)
+    assert (delivery.commit, delivery.tree, delivery.visit) == (origin.head(), facts["tree"], visit)
+    assert VisitCommit.objects.filter(task=task).first().branch == f"gateline/{task.name}-fix-the-answer"
+
+
+def test_one_commit_for_the_whole_task(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    base = origin.head()
+    task = world.start(line(world, workspace={"commit": "squash"}), title="Fix the answer")
+    run(bench, task)
+    world.vote(task)
+    run(bench, task)
+    landed = origin.commit()
+    assert [each.decode() for each in landed.parents] == [base]
+    assert landed.message.decode().startswith("Fix the answer\n\n")
+
+
+def test_what_changed_after_the_approval_does_not_land(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    base = origin.head()
+    stations = [
+        command("fix", FIX, to("sneak", gates=["review"])),
+        command("sneak", "open('app.py', 'a').write('evil = 1\\n')", to("merge")),
+        station("merge", to("completed"), kind="deliver", work={"to": "merge", "gate": "review"}),
+    ]
+    version = world.line(
+        stations=stations,
+        gates=[GATE],
+        workspace={"git": {"repository": "app"}},
+        policy={"no_match": "stuck"},
+    )
+    task = world.start(version)
+    run(bench, task)
+    world.vote(task)
+    run(bench, task)
+    refused = outcome_of(task, "merge")
+    assert (refused["result"], refused["failure_type"]) == ("failure", "not_approved")
+    assert "Code review has not approved exactly these files" in refused["summary"]
+    assert origin.head() == base and not Delivery.objects.exists()
+
+
+def test_a_moved_base_is_a_new_round(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    task = world.start(line(world))
+    run(bench, task)
+    theirs = origin.add({"app.py": b"x = 1\n", "tests/test_app.py": b"", "doc/a.md": b"b\n"}, "Somebody else")
+    world.vote(task)
+    run(bench, task)
+    assert outcome_of(task, "merge")["eval"] == "base_moved"
+    assert "main moved from" in outcome_of(task, "merge")["summary"]
+    assert world.status(task) == "awaiting_review" and origin.head() == theirs
+    facts = outcome_of(task, "check", 2)["facts"]["git"]
+    assert facts["base"] == theirs and facts["paths"] == ["app.py", "new.txt"]
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed"
+    assert origin.files()["doc/a.md"] == b"b\n" and origin.files()["app.py"] == b"x = 2\n"
+    assert origin.commit().parents[0].decode() == theirs
+
+
+def test_the_same_file_changed_by_both_is_a_conflict(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    task = world.start(line(world, policy={"no_match": "stuck", "on_failure": "stuck"}))
+    run(bench, task)
+    origin.add({"app.py": b"x = 3\n"}, "Somebody else")
+    world.vote(task)
+    run(bench, task)
+    conflict = outcome_of(task, "fix", 2)
+    assert conflict["failure_type"] == "merge_conflict" and "app.py" in conflict["summary"]
+    assert Job.objects.filter(task=task, station="check").count() == 1
+
+
+@pytest.mark.parametrize("change", ["deleted", "rewritten"])
+def test_a_base_that_is_gone_is_not_pushed_over(
+    world: World, bench: Bench, origin: RemoteRepository, change: str
+) -> None:
+    task = world.start(line(world, policy={"no_match": "stuck", "on_failure": "stuck"}))
+    run(bench, task)
+    place = origin.path / "refs/heads/main"
+    place.unlink()
+    if change == "rewritten":
+        origin.add({"other.py": b"1\n"}, "Another history")
+    world.vote(task)
+    run(bench, task)
+    assert outcome_of(task, "merge")["failure_type"] == "base_moved"
+    assert not (change == "deleted" and place.exists())
+
+
+def test_a_push_that_landed_before_a_crash_is_found(
+    world: World, bench: Bench, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker dies between the push and its report; somebody pushes on top; the next attempt pushes nothing."""
+    whole = LocalTransport.delivered
+
+    async def dies(self: LocalTransport, *arguments: Any) -> None:
+        raise asyncio.CancelledError
+
+    task = world.start(line(world))
+    run(bench, task)
+    world.vote(task)
+    monkeypatch.setattr(LocalTransport, "delivered", dies)
+    run(bench, task)
+    landed = origin.head()
+    assert Delivery.objects.get().landed_at is None
+    origin.add({**origin.files(), "later.txt": b"1\n"}, "Later")
+    monkeypatch.setattr(LocalTransport, "delivered", whole)
+    run(bench, task)
+    assert world.status(task) == "completed"
+    assert Delivery.objects.get().commit == landed
+    assert origin.commit().message == b"Later" and origin.commit().parents[0].decode() == landed
+
+
+def test_another_worker_goes_on_without_what_the_first_one_had(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    task = world.start(line(world))
+    run(bench, task)
+    shutil.rmtree(bench.base)
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed" and origin.files()["new.txt"] == b"new\n"
+
+
+def test_the_branch_is_pushed_and_grows(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    stations = [
+        command("fix", "open('n', 'a').write('1\\n')", to("push")),
+        station("push", to("look"), kind="deliver", work={"to": "push"}),
+        command("look", "pass", to("completed", gates=["review"])),
+    ]
+    gate = {**GATE, "on_reject": "reviewer_chooses"}
+    workspace = {"git": {"repository": "app", "branch": "w/{{task.title}}"}}
+    task = world.start(world.line(stations=stations, gates=[gate], workspace=workspace), title="one")
+    run(bench, task)
+    branch = "w/one"
+    first = origin.head(branch)
+    assert outcome_of(task, "push")["result"] == "success"
+    assert origin.files(branch)["n"] == b"1\n" and first == Delivery.objects.get().commit
+    world.vote(task, "reject", reason="More", route="fix")
+    run(bench, task)
+    assert origin.files(branch)["n"] == b"1\n1\n"
+    assert first in [parent.decode() for parent in origin.commit(branch).parents]
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+def test_programs_of_a_station_can_use_git(
+    world: World, bench: Bench, origin: RemoteRepository, with_git: bool
+) -> None:
+    """Where git is installed; what they do to its files is theirs, and goes with them."""
+    if with_git and shutil.which("git") is None:
+        pytest.skip("this machine has no git")
+    show = (
+        "import subprocess as s, os\n"
+        "print(s.run(['git', 'log', '--format=%s'], capture_output=True, text=True).stdout)\n"
+        "print(s.run(['git', 'status', '--porcelain'], capture_output=True, text=True).stdout)\n"
+        "open('.git/hooks/post-checkout', 'w').write('#!/bin/sh\\ntouch /tmp/never')\n"
+        if with_git
+        else "import shutil, os; shutil.rmtree('.git')\n"
+    )
+    program = show + FIX + "; print(os.environ['HOME'] != os.getcwd())"
+    task = world.start(line(world, program))
+    run(bench, task, station_path=tuple(os.defpath.split(":")) if with_git else ("/nowhere",))
+    text = text_of(done(task, "fix"))
+    assert world.status(task) == "awaiting_review", text
+    assert "True" in text
+    assert not with_git or ("Begin" in text and "M app.py" not in text)
+    tree = outcome_of(task, "check")["facts"]["git"]["tree"]
+    assert GateVisit.objects.count() == 1 and len(tree) == 40
+
+
+def test_what_is_ignored_is_not_committed_and_goes_on(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    origin.add(
+        {".gitignore": b"*.log\nbuild/\n!keep.log\n", "app.py": b"x = 1\n", "old.log": b"1\n"}, "Ignore"
+    )
+    program = (
+        "import os; os.mkdir('build'); open('build/x', 'w'); open('a.log', 'w'); open('keep.log', 'w')\n"
+        "open('old.log', 'w').write('2\\n')"
+    )
+    task = world.start(line(world, program))
+    run(bench, task)
+    assert outcome_of(task, "fix")["facts"]["git"]["paths"] == ["keep.log", "old.log"]
+    assert "'a.log'" in text_of(done(task, "check")) and "'build'" in text_of(done(task, "check"))
+
+
+def test_a_repository_that_is_not_connected_is_said(world: World, bench: Bench, tmp_path: Path) -> None:
+    made = connect(world.project, remote(tmp_path / "origin.git", {"a": b"1"}))
+    task = world.start(line(world, policy={"on_failure": "stuck"}))
+    made.delete()
+    run(bench, task)
+    refused = outcome_of(task, "fix")
+    assert refused["failure_type"] == "prepare_failed"
+    assert refused["summary"].startswith("The repository app is not connected to this project.")
