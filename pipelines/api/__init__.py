@@ -28,6 +28,7 @@ from pipelines.api import (
     positions,
     problems,
     projects,
+    repositories,
     scenarios,
     start_form,
     stored_values,
@@ -64,8 +65,8 @@ api = Api(
 problems.install(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, visits, work_items, files, events, escalations, health, projects,
-    members, stored_values, lines, drafts, forms, imports, difference, analytics, backtest, lint, scenarios,
-    draft_scenarios, walks, migrations, comments,
+    members, stored_values, repositories, lines, drafts, forms, imports, difference, analytics, backtest, lint,
+    scenarios, draft_scenarios, walks, migrations, comments,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -13,7 +13,17 @@ from pipelines.web.help import help as help_pages
 from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
 from pipelines.web.lines import settings as line_settings
-from pipelines.web.project import agents, audit, general, invitations, member, settings, stored_values, tokens
+from pipelines.web.project import (
+    agents,
+    audit,
+    general,
+    invitations,
+    member,
+    repositories,
+    settings,
+    stored_values,
+    tokens,
+)
 from pipelines.web.shell import design, home, palette, preferences
 from pipelines.web.tasks import actions, artifacts, board, escalations, events, start, tables, task
 from pipelines.web.versions import backtest, difference, history, impact, publish
@@ -78,6 +88,16 @@ urlpatterns = [
     path(f"{IN}settings/general/archive/", general.archive, name="project-archive"),
     path(f"{IN}settings/general/restore/", general.restore, name="project-restore"),
     path(f"{IN}settings/general/transfer/", general.transfer, name="project-transfer"),
+    path(f"{IN}settings/repositories/", repositories.index, name="project-repositories"),
+    path(f"{IN}settings/repositories/<int:repository>/", repositories.edit, name="project-repository"),
+    path(
+        f"{IN}settings/repositories/<int:repository>/test/", repositories.test, name="project-repository-test"
+    ),
+    path(
+        f"{IN}settings/repositories/<int:repository>/disconnect/",
+        repositories.delete,
+        name="project-repository-delete",
+    ),
     path(f"{IN}settings/secrets/", stored_values.index, name="project-secrets"),
     path(f"{IN}settings/secrets/<int:value>/delete/", stored_values.delete, name="project-secret-delete"),
     # Lines

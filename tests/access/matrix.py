@@ -125,6 +125,12 @@ POST project-second-factor   >          0         -       -         -         - 
 POST project-archive         >          0         -       -         -         -         y      >
 POST project-restore         >          0         -       -         -         -         y      >
 POST project-transfer        >          0         -       -         -         -         y      >
+GET  project-repositories    >          0         -       -         y         -         y      >
+POST project-repositories    >          0         -       -         -         -         y      >
+GET  project-repository      >          0         -       -         -         -         y      >
+POST project-repository      >          0         -       -         -         -         y      >
+POST project-repository-test  >         0         -       -         -         -         y      >
+POST project-repository-delete  >       0         -       -         -         -         y      >
 GET  project-secrets         >          0         -       -         y         -         y      >
 POST project-secrets         >          0         -       -         -         -         y      >
 POST project-secret-delete   >          0         -       -         -         -         y      >
@@ -235,6 +241,10 @@ PATCH {DRAFTS}/{{line}}                >          0         -       -         y 
 POST {DRAFTS}/{{line}}/duplicate       >          0         y       y         y         y         y      -
 GET  {PROJECT}/members                 >          0         y       y         y         y         y      y
 GET  {PROJECT}/health                  >          0         y       y         y         y         y      y
+GET  {PROJECT}/repositories            >          0         -       -         y         -         y      -
+PUT  {PROJECT}/repositories/{{name}}   >          0         -       -         -         -         y      -
+POST {PROJECT}/repositories/{{name}}/test  >      0         -       -         -         -         y      -
+DELETE {PROJECT}/repositories/{{name}} >          0         -       -         -         -         y      -
 GET  {PROJECT}/secrets                 >          0         -       -         y         -         y      -
 PUT  {PROJECT}/secrets/{{name}}        >          0         -       -         -         -         y      -
 DELETE {PROJECT}/secrets/{{name}}      >          0         -       -         -         -         y      -

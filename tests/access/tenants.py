@@ -140,6 +140,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "invitation",
         "notification",
         "value",
+        "repository",
         "token",
     )
     return {

@@ -23,7 +23,17 @@ from pipelines.api import api
 from pipelines.engine.core.batch import Batch
 from pipelines.lines import comments
 from pipelines.live.routing import urlpatterns as socket_routes
-from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
+from pipelines.models import (
+    Agent,
+    Artifact,
+    Blob,
+    Deadlock,
+    Membership,
+    Migration,
+    Repository,
+    Role,
+    Scenario,
+)
 from pipelines.people import accounts, invitations
 from pipelines.vault import store
 from reviews.models import Notification
@@ -40,6 +50,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/transfer": {"owner": "nobody"},
     "/duplicate": {"owner": "nobody", "project": "nothing"},
     "/secrets/{name}": {"value": ""},
+    "/repositories/{name}": {"address": ""},
     "/cancel": {"reason": "r"},
     "/retry": {"reason": "r"},
     "/complete": {"version": 0, "outcome": {"result": "success"}},
@@ -153,6 +164,12 @@ class Place:
             by=world.admin,
             now=timezone.now(),
         )
+        self.repository = Repository.objects.create(
+            project=world.project,
+            name=self.value.name,
+            address="/no/such/folder",
+            connected_at=timezone.now(),
+        )
         self.notification = Notification.objects.get(user=world.admin, kind="review", task=waits)
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
@@ -183,6 +200,7 @@ class Place:
             "picture": "move",
             "name": self.value.name if name == "api" else "nothing.eml",
             "value": self.value.pk,
+            "repository": self.repository.pk,
             "key": self.visit.token_id if name == "need-act" else self.scenario.key,
             "kind": "question",
             "what": "station",

@@ -39,6 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consu
 A, B, NOBODY = "-aa", "-bb", "-gg"
 # Say which of a kind there is, the same for every tenant, or stand in no project.
 COMMON = {"number", "what", "page", "picture", "kind", "provider_id", "uidb36", "pk", "secret"}
+HOST = "https://git.example/app.git"
 # A tenant may use any such name itself; it names nothing of another.
 FREE = {"name", "key", "gate", "line"}
 
@@ -242,6 +243,7 @@ FORMS: list[Row] = [
     ("project-agent", lambda x: {"name": "n", "owner": x.user, "escalates_to": x.username}),
     ("project-secrets", lambda x: {"name": "N", "kind": "secret", "value": "12345678", "place": x.owner}),
     ("project-secrets", lambda x: {"name": "N", "kind": "secret", "value": "12345678", "place": x.line}),
+    ("project-repositories", lambda x: {"address": HOST, "pushing": "admin", "credential": x.stored}),
     ("sessions-end", lambda x: {"session": x.session}),
     ("line-restore", lambda x: {"source": f"aside-{x.job}", "based_on": 1}),
 ]
@@ -263,6 +265,7 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
     ("POST", f"{DRAFTS}/{{line}}/duplicate", lambda x: {"owner": x.owner, "project": x.key}),
     ("POST", f"{PROJECT}/transfer", lambda x: {"owner": x.owner}),
     ("POST", "/api/owners/{owner}/projects", lambda x: {"key": "new", "name": "New"}),
+    ("PUT", f"{PROJECT}/repositories/N", lambda x: {"address": HOST, "credential": x.stored}),
     ("PUT", f"{PROJECT}/secrets/N", lambda x: {"value": "12345678", "place": "line", "line": x.line}),
     ("POST", f"{DRAFTS}/{{line}}/comments", lambda x: {"text": "t", "parent": str(x.comment)}),
     (
@@ -279,12 +282,12 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 
 # Names in bodies and queries of the API that name no row of the database: words, texts, numbers, parts of a document.
 PLAIN = """
-    action after against alone archived at base based_on before cursor deed description digest display_status do
-    document draft due_at each_task edit ends evidence expect expected file flags form fragment from gates handoff id
-    index keys kind labels last limit map mapping metadata name names outcome output own peek place policy preset
-    priority reason renamed resolved revision route rows rules save scope second_factor since starter station stations
-    status steps text title to traces transitions trigger typed until value values version versions within word
-    Idempotency-Key
+    action address after against alone archived at base based_on before cursor deed default_branch description
+    digest display_status do document draft due_at each_task edit ends evidence expect expected file flags form
+    fragment from gates handoff id index keys kind labels last limit map mapping metadata name names outcome output
+    own peek place policy preset priority pushing reason renamed resolved revision route rows rules save scope
+    second_factor since starter station stations status steps text title to traces transitions trigger typed until
+    value values version versions within word Idempotency-Key
 """
 
 

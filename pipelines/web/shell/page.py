@@ -120,6 +120,7 @@ REFUSALS = {
     "design": _("Changing a line needs the role Designer."),
     "publish": _("Publishing a line needs the role Designer."),
     "settings": _("The settings of a project need the role Admin."),
+    "repositories": _("Repositories need the role Admin."),
     "secrets": _("Secrets and variables need the role Admin."),
     "admin": _("The settings of a project need the role Admin."),
 }

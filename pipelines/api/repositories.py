@@ -1,0 +1,122 @@
+"""The repositories of a project over HTTP. A credential is the name of a stored secret, never the secret."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from django.utils import timezone
+from ninja import Router, Status
+from pydantic import BaseModel
+
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import PROJECT, project_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
+from pipelines.errors import NotFound
+from pipelines.models import Project, Repository
+from pipelines.people import repositories
+from pipelines.people.repositories import RepositorySettings
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["repositories"])
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
+Pushing = Literal["execute", "admin", "nobody"]
+
+
+class RepositoryIn(Strict):
+    """`credential`: the name of a stored secret. `pushing`: who may publish lines that push here."""
+
+    address: str
+    default_branch: str = ""
+    credential: str = ""
+    pushing: Pushing = "execute"
+
+
+class FoundOut(BaseModel):
+    """`ok` is null where something before it failed; `said` is the fact, or why not."""
+
+    check: str
+    ok: bool | None
+    said: str
+    commit: str
+    seconds: float
+
+
+class RepositoryOut(BaseModel):
+    name: str
+    address: str
+    default_branch: str
+    credential: str
+    pushing: str
+    tested: list[FoundOut] | None
+    tested_at: datetime | None
+    used_in: list[str]
+
+
+@router.get(PROJECT + "/repositories", response={200: list[RepositoryOut], **ERRORS}, summary="Repositories")
+def index(request: Request, owner: str, project: str) -> list[RepositoryOut]:
+    """By name. `used_in`: keys of the lines that work in it."""
+    found = project_of(request, owner, project, "design")
+    lines = repositories.lines_of(found)
+    rows = Repository.objects.filter(project=found).order_by("name")
+    return [_out(each, [line.key for line in lines.get(each.name, [])]) for each in rows]
+
+
+@router.put(
+    PROJECT + "/repositories/{name}",
+    response={200: RepositoryOut, **ERRORS},
+    summary="Connect a repository, or change one",
+)
+def put(request: Request, owner: str, project: str, name: str, payload: RepositoryIn) -> RepositoryOut:
+    """Nothing is tested."""
+    found = project_of(request, owner, project, "repositories")
+    said, by = RepositorySettings(name=name, **payload.model_dump()), person_of(request.auth)
+    known = Repository.objects.select_related("project").filter(project=found, name=name).first()
+    if known is None:
+        return _out(repositories.connect(found, said, by=by, now=timezone.now()), [])
+    repositories.change(known, said, by=by, now=timezone.now())
+    return _out(known, [line.key for line in repositories.lines_of(found).get(name, [])])
+
+
+@router.delete(
+    PROJECT + "/repositories/{name}", response={204: None, **ERRORS}, summary="Disconnect a repository"
+)
+def delete(request: Request, owner: str, project: str, name: str) -> Status[None]:
+    found = project_of(request, owner, project, "repositories")
+    repositories.disconnect(_known(found, name), by=person_of(request.auth), now=timezone.now())
+    return Status(204, None)
+
+
+@router.post(
+    PROJECT + "/repositories/{name}/test",
+    response={200: list[FoundOut], **ERRORS},
+    summary="Test the connection to a repository",
+)
+def test(request: Request, owner: str, project: str, name: str) -> list[FoundOut]:
+    """What was found, one by one; it takes as long as the server does."""
+    found = project_of(request, owner, project, "repositories")
+    known = _known(found, name)
+    with turn(request.auth):
+        return [FoundOut(**each) for each in repositories.test(known, timezone.now())]
+
+
+def _known(project: Project, name: str) -> Repository:
+    found = Repository.objects.select_related("project__owner").filter(project=project, name=name).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _out(each: Repository, used_in: list[str]) -> RepositoryOut:
+    tested = None if each.tested is None else [FoundOut(**said) for said in each.tested]
+    return RepositoryOut(
+        name=each.name,
+        address=each.address,
+        default_branch=each.default_branch,
+        credential=each.credential,
+        pushing=each.pushing,
+        tested=tested,
+        tested_at=each.tested_at,
+        used_in=used_in,
+    )

@@ -1,0 +1,168 @@
+"""The repositories of a project: connecting, changing, testing and disconnecting them. Callers ask who may."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines import audit
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import Line, Project, Repository, User
+from pipelines.models.repositories import repository_name
+from pipelines.vault import finding
+from pipelines.vault.store import SECRET
+from pipelines.work.git.addresses import parsed
+from pipelines.work.git.commits import is_branch
+from pipelines.work.git.probe import SECONDS, probe
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import Remote
+from pipelines.work.outgoing.guard import Guard
+
+
+@dataclass(frozen=True)
+class RepositorySettings:
+    """What people say of a repository; `name` "" is the last part of its address."""
+
+    address: str
+    name: str = ""
+    default_branch: str = ""
+    credential: str = ""
+    pushing: str = Repository.Pushing.EXECUTE
+
+    def checked(self, project: Project) -> RepositorySettings:
+        """Raises Invalid with the field."""
+        try:
+            address = parsed(self.address.strip(), settings.REPOSITORY_ROOTS)
+        except GitRefused as refused:
+            raise Invalid.at("address", str(refused)) from refused
+        name = self.name.strip() or address.path.rstrip("/").rpartition("/")[2].removesuffix(".git")
+        try:
+            repository_name(name)
+        except ValidationError as fault:
+            raise Invalid.at("name", str(repository_name.message)) from fault
+        branch = self.default_branch.strip()
+        if branch and not is_branch(branch):
+            raise Invalid.at("default_branch", _("This is no name for a branch."))
+        if self.pushing not in Repository.Pushing.values:
+            raise Invalid.at("pushing", _("Choose one of those that are offered."))
+        if self.credential and self.credential not in finding.Reach(project.owner_id, project.pk).names(
+            SECRET
+        ):
+            raise Invalid.at(
+                "credential",
+                _("The project has no secret %(name)s. Store it first.") % {"name": self.credential},
+            )
+        return replace(self, address=address.text, name=name, default_branch=branch)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "address": self.address,
+            "default_branch": self.default_branch,
+            "credential": self.credential,
+            "pushing": self.pushing,
+        }
+
+
+def connect(project: Project, said: RepositorySettings, *, by: User, now: datetime) -> Repository:
+    """Raises Invalid, Conflict (the name is taken)."""
+    fields = said.checked(project).fields
+    try:
+        with transaction.atomic():
+            made = Repository.objects.create(project=project, connected_at=now, **fields)
+            _record("repository.connected", made, by, now, address=made.address)
+    except IntegrityError as taken:
+        raise _taken(fields["name"]) from taken
+    return made
+
+
+def change(repository: Repository, said: RepositorySettings, *, by: User, now: datetime) -> None:
+    """What was found of it before counts no longer. Raises Invalid, Conflict."""
+    fields = said.checked(repository.project).fields
+    before = {key: getattr(repository, key) for key in fields}
+    if before == fields:
+        return
+    try:
+        with transaction.atomic():
+            Repository.objects.filter(pk=repository.pk).update(**fields, tested=None, tested_at=None)
+            repository.refresh_from_db()
+            changed = {key: [before[key], value] for key, value in fields.items() if before[key] != value}
+            _record("repository.changed", repository, by, now, changed=changed)
+    except IntegrityError as taken:
+        raise _taken(fields["name"]) from taken
+
+
+def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
+    """Its branches and commits stay where they are."""
+    with transaction.atomic():
+        _record("repository.disconnected", repository, by, now, address=repository.address)
+        repository.delete()
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(_("The project has a repository %(name)s already.") % {"name": name})
+
+
+def _record(kind: str, repository: Repository, by: User, now: datetime, **data: Any) -> None:
+    about = f"repository:{repository.pk}"
+    audit.record(kind, by=by, at=now, project=repository.project, about=about, name=repository.name, **data)
+
+
+@sensitive_variables("credential")
+def test(repository: Repository, now: datetime) -> list[dict[str, Any]]:
+    """Try the connection, and keep what was found. It takes as long as the server does, within bounds."""
+    credential, missing = credential_of(repository)
+    guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+    pushes = repository.pushing != Repository.Pushing.NOBODY
+    try:
+        if missing:
+            raise GitRefused(missing)
+        address = parsed(repository.address, settings.REPOSITORY_ROOTS)
+        with tempfile.TemporaryDirectory(prefix="gateline-hosts-") as folder:
+            remote = Remote(address, guard, credential, Path(folder) / "known_hosts", SECONDS)
+            found = [each.to_dict() for each in probe(remote, repository.default_branch, pushes)]
+    except GitRefused as refused:
+        found = [{"check": "reach", "ok": False, "said": str(refused), "commit": "", "seconds": 0.0}]
+    Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now)
+    return found
+
+
+def credential_of(repository: Repository) -> tuple[str, str]:
+    """The secret, and why there is none although one is named."""
+    name = repository.credential
+    if not name:
+        return "", ""
+    reach = finding.Reach(repository.project.owner_id, repository.project_id)
+    found = finding.decrypted(reach.nearest(SECRET, [name])).get(name, "")
+    return found, "" if found else _("The secret %(name)s is not stored any more. Store it again.") % {
+        "name": name
+    }
+
+
+def lines_of(project: Project) -> dict[str, list[Line]]:
+    """{name of a repository: the lines whose live version or draft works in it}."""
+    found: dict[str, list[Line]] = {}
+    for line in project.lines.select_related("live").order_by("name"):
+        documents = [line.draft, *([line.live.document] if line.live else [])]
+        for name in dict.fromkeys(filter(None, map(_named, documents))):
+            found.setdefault(name, []).append(line)
+    return found
+
+
+def _named(document: Mapping[str, Any]) -> str:
+    """What a draft names, which may be no line."""
+    workspace = document.get("workspace")
+    git = workspace.get("git") if isinstance(workspace, dict) else None
+    name = git.get("repository") if isinstance(git, dict) else None
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,209 @@
+"""The repositories of a project: what is connected, what the last test found, and the form that connects one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import access
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import Line, Project, Repository
+from pipelines.people import repositories
+from pipelines.people.repositories import RepositorySettings
+from pipelines.vault import finding
+from pipelines.vault.store import SECRET
+from pipelines.web.shell.page import SignedIn, costly, in_project, require, show, tab_trail
+
+
+class RepositoryForm(forms.Form):
+    address = forms.CharField(max_length=1000)
+    name = forms.CharField(max_length=100, required=False)
+    default_branch = forms.CharField(max_length=200, required=False)
+    credential = forms.CharField(max_length=64, required=False)
+    pushing = forms.ChoiceField(choices=Repository.Pushing.choices)
+
+    @property
+    def said(self) -> RepositorySettings:
+        return RepositorySettings(**self.cleaned_data)
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """`tone`: ok, danger, or neutral for what was not looked at."""
+
+    label: str
+    fact: str
+    commit: str
+    seconds: str
+    tone: str
+    icon: str
+
+
+@dataclass(frozen=True)
+class RepositoryRow:
+    repository: Repository
+    checks: list[CheckRow]
+    lines: list[Line]
+
+    @property
+    def failure(self) -> str:
+        return next((each.fact for each in self.checks if each.tone == "danger"), "")
+
+    @property
+    def tested_at(self) -> datetime | None:
+        return self.repository.tested_at
+
+
+@in_project("design")
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: SignedIn, project: Project) -> HttpResponse:
+    """Designers see what is connected; only admins change it."""
+    form = RepositoryForm(request.POST or None, initial={"pushing": Repository.Pushing.EXECUTE})
+    if request.method == "POST":
+        require(request, "repositories", project)
+        made = _connected(request, project, form) if form.is_valid() else None
+        if made is not None:
+            return redirect("project-repositories", project.owner.key, project.key)
+    return show(
+        request,
+        "project/repositories.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Repositories")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        rows=rows_of(project),
+        **_offered(request, project),
+    )
+
+
+@in_project("repositories")
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
+    found = _found(project, repository)
+    held = {key: getattr(found, key) for key in RepositoryForm.base_fields}
+    form = RepositoryForm(request.POST or None, initial=held)
+    if request.method == "POST" and form.is_valid() and _changed(request, found, form):
+        return redirect("project-repositories", project.owner.key, project.key)
+    return show(
+        request,
+        "project/repository.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Repositories")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        repository=found,
+        **_offered(request, project),
+    )
+
+
+@in_project("repositories")
+@costly
+@require_POST
+def test(request: SignedIn, project: Project, repository: int) -> HttpResponse:
+    _told(request, _found(project, repository))
+    return redirect("project-repositories", project.owner.key, project.key)
+
+
+@in_project("repositories")
+@require_POST
+def delete(request: SignedIn, project: Project, repository: int) -> HttpResponse:
+    found = _found(project, repository)
+    name = found.name
+    repositories.disconnect(found, by=request.user, now=timezone.now())
+    messages.success(request, _("%(name)s is disconnected") % {"name": name})
+    return redirect("project-repositories", project.owner.key, project.key)
+
+
+def _found(project: Project, repository: int) -> Repository:
+    found = Repository.objects.filter(project=project, pk=repository).first()
+    if found is None:
+        raise Http404
+    found.project = project
+    return found
+
+
+def _offered(request: SignedIn, project: Project) -> dict[str, Any]:
+    """Names of secrets only for who may store them."""
+    reach = finding.Reach(project.owner_id, project.pk)
+    names = reach.names(SECRET) if access.can(request.user, "repositories", project) else []
+    return {
+        "secrets": [("", _("None")), *((name, name) for name in names)],
+        "pushing": Repository.Pushing.choices,
+    }
+
+
+def _connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repository | None:
+    """None where it is refused; then the form says why."""
+    try:
+        made = repositories.connect(project, form.said, by=request.user, now=timezone.now())
+    except (Invalid, Conflict) as fault:
+        _refused(form, fault)
+        return None
+    _told(request, made)
+    return made
+
+
+def _changed(request: SignedIn, found: Repository, form: RepositoryForm) -> bool:
+    try:
+        repositories.change(found, form.said, by=request.user, now=timezone.now())
+    except (Invalid, Conflict) as fault:
+        _refused(form, fault)
+        return False
+    _told(request, found)
+    return True
+
+
+def _told(request: SignedIn, repository: Repository) -> None:
+    """Test it; what failed stands with the repository."""
+    found = repositories.test(repository, timezone.now())
+    if all(each["ok"] for each in found):
+        messages.success(request, _("%(name)s is connected") % {"name": repository.name})
+
+
+def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
+    if isinstance(fault, Conflict):
+        form.add_error("name", fault.detail)
+    else:
+        form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+
+
+def rows_of(project: Project) -> list[RepositoryRow]:
+    lines = repositories.lines_of(project)
+    found = Repository.objects.filter(project=project).order_by("name")
+    return [
+        RepositoryRow(each, [check_row(said) for said in each.tested or ()], lines.get(each.name, []))
+        for each in found
+    ]
+
+
+def check_row(said: dict[str, Any]) -> CheckRow:
+    labels = {"reach": _("Reachable"), "branch": _("Default branch"), "push": _("Pushing allowed")}
+    looks = {True: ("ok", "end-completed"), False: ("danger", "end-failed"), None: ("neutral", "minus")}
+    tone, icon = looks[said["ok"]]
+    seconds = "" if said["ok"] is None else _("%s s") % said["seconds"]
+    return CheckRow(
+        labels.get(said["check"], said["check"]), _fact(said), said["commit"][:7], seconds, tone, icon
+    )
+
+
+def _fact(said: dict[str, Any]) -> str:
+    if said["ok"] is None:
+        return _("not looked at")
+    if not said["ok"]:
+        return str(said["said"])
+    if said["check"] == "reach":
+        count = int(said["said"])
+        return ngettext("%(count)d branch", "%(count)d branches", count) % {"count": count}
+    return str(said["said"]) or _("as far as the server says without a push")

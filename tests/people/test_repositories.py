@@ -1,0 +1,175 @@
+"""Repositories of a project: connected on the page and over the API, tested for real, and kept in the audit log."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from pipelines.errors import Invalid
+from pipelines.lines import publishing
+from pipelines.models import AdministrativeAct, Repository
+from pipelines.people import repositories
+from pipelines.people.repositories import RepositorySettings
+from pipelines.vault import store
+from tests.factories import World, document, station
+from tests.pages.conftest import As
+from tests.work.remotes import RemoteRepository, remote
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def origin(tmp_path: Path, settings: Any) -> RemoteRepository:
+    settings.REPOSITORY_ROOTS = [tmp_path]
+    return remote(tmp_path / "app.git", {"a": b"1"})
+
+
+def page(client: Client, world: World) -> str:
+    answer = client.get(f"/p/acme/{world.project.key}/settings/repositories/", follow=True)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def connect(client: Client, world: World, **said: str) -> Any:
+    address = f"/p/acme/{world.project.key}/settings/repositories/"
+    return client.post(address, {"pushing": "execute", **said}, follow=True)
+
+
+def test_it_is_connected_and_tested_on_its_page(
+    signed_in: As, world: World, origin: RemoteRepository
+) -> None:
+    client = signed_in(world.admin)
+    assert "No repositories yet" in page(client, world)
+    text = connect(client, world, address=str(origin.path)).content.decode()
+    assert "app is connected" in text and "1 branch" in text and origin.head()[:7] in text
+    made = Repository.objects.get()
+    assert (made.name, [each["ok"] for each in made.tested]) == ("app", [True, True, True])
+    shutil.rmtree(origin.path)
+    tested = client.post(f"/p/acme/{world.project.key}/settings/repositories/{made.pk}/test/", follow=True)
+    assert "There is no such folder on this machine." in tested.content.decode()
+    client.post(f"/p/acme/{world.project.key}/settings/repositories/{made.pk}/disconnect/")
+    assert not Repository.objects.exists()
+    kinds = AdministrativeAct.objects.filter(kind__startswith="repository").values_list("kind", flat=True)
+    assert sorted(kinds) == ["repository.connected", "repository.disconnected"]
+
+
+@pytest.mark.parametrize(
+    ("said", "field", "why"),
+    [
+        ({"address": "ext::sh"}, "address", "transport::address"),
+        ({"address": "/etc"}, "address", "below a listed one"),
+        ({"name": "input.a"}, "name", "Use letters"),
+        ({"default_branch": "-f"}, "default_branch", "no name for a branch"),
+        ({"credential": "NOT_THERE"}, "credential", "has no secret NOT_THERE"),
+        ({"pushing": "all"}, "pushing", "Choose one"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(
+    world: World, origin: RemoteRepository, said: dict[str, str], field: str, why: str
+) -> None:
+    with pytest.raises(Invalid, match=why) as refused:
+        repositories.connect(
+            world.project,
+            RepositorySettings(**{"address": str(origin.path), **said}),
+            by=world.admin,
+            now=timezone.now(),
+        )
+    assert refused.value.path == field
+
+
+def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, tmp_path: Path) -> None:
+    def tested(**said: str) -> list[tuple[str, bool | None, str]]:
+        made = repositories.connect(
+            world.project,
+            RepositorySettings(**{"address": str(origin.path), **said}),
+            by=world.admin,
+            now=timezone.now(),
+        )
+        return [(each["check"], each["ok"], each["said"]) for each in repositories.test(made, timezone.now())]
+
+    assert tested(name="a", default_branch="next")[1] == (
+        "branch",
+        False,
+        "There is no branch next. The repository has: main.",
+    )
+    assert [check for check, _ok, _said in tested(name="b", pushing="nobody")] == ["reach", "branch"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert tested(name="c", address=str(empty)) == [
+        ("reach", False, "The folder is not a git repository."),
+        ("branch", None, ""),
+        ("push", None, ""),
+    ]
+    # No private address unless it is listed.
+    private = tested(name="d", address="https://localhost:1/app.git")
+    assert private[0][1] is False and "private address" in private[0][2]
+
+
+def test_the_api_connects_changes_tests_and_disconnects(
+    client: Client, world: World, origin: RemoteRepository
+) -> None:
+    _token, key = world.token_of(world.admin, "read", "design", "settings")
+    bearer = {"authorization": f"Bearer {key}"}
+    place = f"/api/owners/acme/projects/{world.project.key}/repositories"
+    store.put(
+        store.Place(world.project),
+        "DEPLOY",
+        "a-long-secret",
+        kind="secret",
+        by=world.admin,
+        now=timezone.now(),
+    )
+
+    def call(method: str, path: str, body: Any = None) -> Any:
+        return client.generic(
+            method, path, json.dumps(body or {}), content_type="application/json", headers=bearer
+        )
+
+    assert call("PUT", f"{place}/app", {"address": str(origin.path)}).status_code == 200
+    changed = call("PUT", f"{place}/app", {"address": str(origin.path), "credential": "DEPLOY"})
+    assert changed.json()["credential"] == "DEPLOY"
+    assert [each["ok"] for each in call("POST", f"{place}/app/test").json()] == [True, True, True]
+    assert client.get(place, headers=bearer).json()[0]["tested"][1]["said"] == "main"
+    refused = call("PUT", f"{place}/other", {"address": "http://host/x"})
+    assert refused.status_code == 400 and "Use https or ssh" in refused.content.decode()
+    assert call("DELETE", f"{place}/app").status_code == 204
+    assert call("POST", f"{place}/app/test").status_code == 404
+
+
+def test_a_line_is_published_where_its_repository_is_connected(
+    world: World, origin: RemoteRepository
+) -> None:
+    def line(key: str, **more: Any) -> Any:
+        deliver = station("merge", kind="deliver", work={"gate": "review"})
+        said = document(
+            [{**station("fix"), "rules": [{"id": "on", "to": "merge", "gates": ["review"]}]}, deliver],
+            key=key,
+            gates=[{"key": "review", "mode": "manual"}],
+            workspace={"git": {"repository": "app"}},
+            **more,
+        )
+        return publishing.create_line(world.project, key, key, said, world.designer)
+
+    first = line("one")
+    with pytest.raises(publishing.PublishRefused, match="has no repository “app”"):
+        publishing.publish(first, user=world.admin, based_on=1)
+    made = Repository.objects.create(
+        project=world.project,
+        name="app",
+        address=str(origin.path),
+        connected_at=timezone.now(),
+        pushing="nobody",
+    )
+    with pytest.raises(publishing.PublishRefused, match="nobody may push to app"):
+        publishing.publish(first, user=world.admin, based_on=1)
+    made.pushing = "admin"
+    made.save()
+    with pytest.raises(publishing.Forbidden, match="pushes to a repository"):
+        publishing.publish(first, user=world.designer, based_on=1)
+    assert publishing.publish(first, user=world.admin, based_on=1).number == 1
