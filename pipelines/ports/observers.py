@@ -94,13 +94,15 @@ class TaskMoved:
 
 @dataclass(frozen=True)
 class TaskWaits:
-    """A token of the task waits: status awaiting_review, held, blocked or stuck (`error` names why)."""
+    """A token of the task waits: status awaiting_review, held, blocked or stuck (`error` names why). `held_by`: the
+    person who holds it."""
 
     task_id: int
     token_id: int
     status: str
     error: str
     at: datetime
+    held_by: int | None = None
 
 
 @dataclass(frozen=True)

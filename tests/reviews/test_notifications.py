@@ -137,6 +137,31 @@ def test_a_member_is_told_of_roles_that_somebody_else_changed(world: World) -> N
     assert told(world.stranger) == [f"You are now a member of {world.project.name}: Viewer."]
 
 
+def test_a_hold_by_somebody_else_and_a_failed_dependency_are_told_to_the_requester(world: World) -> None:
+    version = world.line(stations=["build"])
+    mine, own, first = (
+        world.start(version, title=title, by=world.operator) for title in ("Add login", "Own", "First")
+    )
+    for task, by in ((mine, world.admin), (own, world.operator)):
+        token = world.token(task)
+        engine.hold(token.pk, user=by, token_version=token.version, reason="The contract is not signed.")
+    [row] = Notification.objects.filter(kind="waiting")
+    words = {
+        "by": str(world.admin),
+        "station": "build",
+        "status": "held",
+        "reason": "The contract is not signed.",
+    }
+    assert (row.user, row.data) == (world.operator, words), "who holds it themselves knows"
+    assert told(world.operator, "waiting") == [f"{world.admin} put “Add login” on hold at build."]
+    after = world.start(version, title="Second", by=world.operator, depends_on=[first.name])
+    assert len(told(world.operator, "waiting")) == 1, "it goes on by itself"
+    world.report(first, {"result": "failure"})
+    timers.run_due()
+    assert world.status(after) == "held"
+    assert f"“Second” waits for {first.name}, which did not complete." in told(world.operator, "waiting")
+
+
 def test_nothing_of_a_project_that_one_has_left(world: World, waiting: Task, signed_in: As) -> None:
     client = signed_in(world.admin)
     row = Notification.objects.get(user=world.admin)

@@ -12,13 +12,14 @@ from django.utils.translation import gettext
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
-from pipelines.engine.core.holds import each_of, is_dependency, joined, waits_for
+from pipelines.engine.core.holds import LOST, each_of, is_dependency, joined, waits_for
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.pausing import WORKING, hold, let_go
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
+from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import circle
 
 MOST = 50
@@ -113,12 +114,14 @@ def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> Non
 
 
 def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: dict[str, str]) -> None:
-    """Whatever holds it besides, it waits for these."""
+    """Whatever holds it besides, it waits for these. One that cannot complete any more is told: a person decides."""
     if token.status in WORKING:
         hold(batch, task, token, job, actor, waits_for(names))
     elif token.status == Status.HELD:
         others = [each for each in each_of(token.wait) if not is_dependency(each)]
         hold(batch, task, token, job, actor, joined([*others, waits_for(names)]))
+    if LOST in waits_for(names):
+        batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
 def may_be_met(batch: Batch, due: Due) -> None:

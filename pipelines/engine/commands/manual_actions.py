@@ -24,6 +24,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import answered, wait_no_longer
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
+from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import origin_after
 from pipelines.routing.document.evaluations import ANSWERS
@@ -210,6 +211,7 @@ def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
     token.status = Status.HELD
     batch.stays(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
+    batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now, held_by=user.pk))
     batch.flush()
     return task
 

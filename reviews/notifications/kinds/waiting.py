@@ -16,9 +16,12 @@ from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
 
-# A task that is on hold for one of these: somebody else is told, somebody held it, or other tasks have to end.
+# A task that is on hold for one of these: somebody else is told, or other tasks have to end.
 OTHERS = ["escalation", "paused_by", "depends_on"]
-ASKS = Q(status__in=[Status.BLOCKED, Status.STUCK]) | (Q(status=Status.HELD) & ~Q(wait__has_any_keys=OTHERS))
+IN_VAIN = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
+ASKS = Q(status__in=[Status.BLOCKED, Status.STUCK]) | (
+    Q(status=Status.HELD) & (~Q(wait__has_any_keys=OTHERS) | IN_VAIN)
+)
 SENTENCES = {
     Status.BLOCKED: gettext_lazy("“%(task)s” is blocked at %(station)s."),
     Status.STUCK: gettext_lazy("“%(task)s” is stuck at %(station)s."),
@@ -32,6 +35,8 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
         return
     for token in Token.objects.filter(ASKS, pk__in=waits, task__requester__isnull=False).order_by("pk"):
         each = waits[token.pk]
+        if each.held_by is not None and each.held_by == heard.tasks[each.task_id].requester_id:
+            continue  # they know
         task = heard.tasks[each.task_id]
         assert task.requester_id is not None
         station = station_name(versions.by_id(task.pinned_id), token.station)
@@ -41,15 +46,37 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
             task.project_id,
             each.at,
             task.pk,
-            {"status": token.status, "station": station},
+            {"status": token.status, "station": station, **_why(token)},
         )
+
+
+def _why(token: Token) -> dict[str, str]:
+    """Who holds it and why, or the tasks for which it waits in vain."""
+    if token.status != Status.HELD:
+        return {}
+    if token.wait.get("failed"):
+        return {"failed": ", ".join(token.wait["failed"])}
+    found = {name: str(token.wait[name]) for name in ("by", "reason") if token.wait.get(name)}
+    return found if "by" in found else {}
 
 
 def says(row: Notification) -> Said:
     assert row.task is not None
-    words = {"task": row.task.title, "station": row.data["station"]}
+    words = {"task": row.task.title, **row.data}
+    sentence = SENTENCES[Status(row.data["status"])]
+    if "failed" in row.data:
+        sentence = gettext_lazy("“%(task)s” waits for %(failed)s, which did not complete.")
+    elif "by" in row.data:
+        sentence = gettext_lazy("%(by)s put “%(task)s” on hold at %(station)s.")
+    facts = [(_("Reason"), row.data["reason"])] if row.data.get("reason") else []
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(SENTENCES[Status(row.data["status"])] % words, page, _("Open the task"))
+    return Said(sentence % words, page, _("Open the task"), facts=facts)
+
+
+def over(row: Notification) -> bool:
+    """It goes on, or waits for something else."""
+    token, _colon, version = row.about.partition(":")
+    return not Token.objects.filter(pk=token, version=version).exists()
 
 
 KIND = NotificationKind(
@@ -60,4 +87,5 @@ KIND = NotificationKind(
     MailChoice.DIGEST,
     told,
     says,
+    over=over,
 )
