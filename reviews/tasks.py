@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
-from pipelines.models import Invitation
+from pipelines.models import GateVisit, Invitation
 from reviews.mail.digest import digest_mail
 from reviews.mail.invitation import invitation_mail
 from reviews.mail.notices import letter
@@ -91,7 +91,14 @@ def send(mail_id: int) -> None:
 
 
 def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
-    """None where its reader asked for it themselves, and is no member any more."""
+    """None where its reader asked for it themselves, and is no member any more, and where it waited until it was no
+    news: what is decided asks nobody, and closes nothing for who was not asked."""
+    if mail.kind == Mail.Kind.CLOSED:
+        sent = Mail.objects.filter(visit=mail.visit_id, address=mail.address, state=Posted.State.SENT)
+        if not sent.exists():
+            return None
+    elif mail.visit.state != GateVisit.State.OPEN:
+        return None
     there = (mail.visit.task.project_id, mail.address.lower())
     return None if mail.chosen and not members_at([there]) else compose(mail)
 

@@ -18,8 +18,11 @@ from reviews.mail.message import host, message
 from reviews.models import Notice
 
 
-def letter(notice: Notice) -> EmailMultiAlternatives:
-    """What comes later about the same stands in the thread of the first."""
+def letter(notice: Notice) -> EmailMultiAlternatives | None:
+    """What comes later about the same stands in the thread of the first. None where it waited until it was resolved."""
+    about = Deadlock if notice.kind == Notice.Kind.DEADLOCK else Escalation
+    if not about.objects.filter(pk=notice.about, state="open").exists():
+        return None
     task = notice.task
     owner = task.project.owner
     context = {"task": task, "line_name": parsed(task.pinned).name, **_about(notice)}

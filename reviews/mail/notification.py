@@ -8,12 +8,15 @@ from pipelines.web.addresses import absolute
 from reviews.mail.message import host, message
 from reviews.models import Notification
 from reviews.notifications.reading import Shown, entitled
+from reviews.notifications.table import BY_KEY
 
 
 def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
-    """To the address that the person has now. None for who has none, has left the project or cannot sign in any
-    more."""
+    """To the address that the person has now. None for who has none, has left the project, cannot sign in any more or
+    has read it meanwhile, and for what is no news any more when the quiet hours end."""
     if not (row.user.is_active and row.user.email) or not entitled(row.user).filter(pk=row.pk).exists():
+        return None
+    if row.read_at is not None or BY_KEY[row.kind].over(row):
         return None
     shown = Shown(row)
     context = {

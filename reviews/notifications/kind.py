@@ -48,7 +48,7 @@ class Said:
 @dataclass(frozen=True)
 class NotificationKind:
     """One row of the table. `mail`: for who chose nothing. `named`: lines name addresses for it, and mail to those is
-    put into the outbox by `reviews.mail.posting`, not for each notification."""
+    put into the outbox by `reviews.mail.posting`, not for each notification. `over`: it is no news any more."""
 
     key: str
     label: Words
@@ -58,6 +58,7 @@ class NotificationKind:
     told: Callable[[Heard], Iterable[NotificationEvent]]
     says: Callable[[Notification], Said]
     named: bool = False
+    over: Callable[[Notification], bool] = lambda row: False
 
     @property
     def mails(self) -> list[tuple[str, Words]]:

@@ -107,12 +107,13 @@ def test_a_gate_that_notifies_nobody_reminds_who_may_decide(world: World) -> Non
 def test_a_rejection_by_time_is_told_without_a_name(world: World, mailbox: Mailbox) -> None:
     task = world.start(world.line(**gated(due={"after": "1h", "then": "reject"})))
     world.report(task)
+    send(Mail.objects.get(kind=Mail.Kind.ASKED).pk)
     past = timezone.now()
     Due.objects.filter(task=task).update(due_at=past)
     task.gate_visits.update(due_at=past)
     timers.run_due()
     send(Mail.objects.get(kind=Mail.Kind.CLOSED).pk)
-    text = mailbox.received[0][1].get_body(("plain",)).get_content()
+    text = mailbox.received[1][1].get_body(("plain",)).get_content()
     assert "automatically after its due time: Reject" in text
 
 

@@ -13,21 +13,22 @@ import pytest
 from allauth.account.adapter import get_adapter
 from allauth.core.context import request_context
 from django.db import connection
+from django.db.models import F
 from django.test import RequestFactory
 from django.urls import reverse
 from procrastinate.contrib.django import app
 
 from pipelines import invariants
-from pipelines.models import Membership, Role, User
+from pipelines.models import Escalation, Membership, Role, Token, User
 from pipelines.people import invitations, members
 from pipelines.templatetags.mail import TONES
 from pipelines.web.account.adapter import CHANGES
 from reviews.mail import folder
 from reviews.mail.posting import MAILS, NOTICES
-from reviews.models import Digest, Mail, Notification, NotificationSettings, Posted
+from reviews.models import Digest, Mail, Notice, Notification, NotificationSettings, Posted
 from reviews.notifications.recipients import MailChoice, Recipient, recipients
 from reviews.notifications.table import KINDS
-from reviews.tasks import invite, notify, send, sum_up
+from reviews.tasks import invite, notify, send, sum_up, tell
 from tests.design.colours import colour
 from tests.factories import World, station
 from tests.fixtures.mailbox import Mailbox
@@ -200,6 +201,46 @@ def test_who_wants_every_review_by_mail_gets_the_mail_of_the_gate(world: World, 
     assert not [found for found in invariants.check() if found.invariant == "I12"]
     send(row.pk)
     assert "Add login" in mailbox.received[0][1]["Subject"]
+
+
+def test_what_was_answered_in_quiet_hours_is_not_asked_in_the_morning(world: World, mailbox: Mailbox) -> None:
+    choose(world.reviewer, "review", MailChoice.NOW, quiet_from=0, quiet_until=23)
+    version = world.line(**gated(notify=[]))
+    answered, open_still, told = (world.start(version, title=title) for title in ("Alpha", "Beta", "Gamma"))
+    for task in (answered, open_still, told):
+        world.report(task)
+    send(Mail.objects.get(visit__task=told).pk)
+    for task in (answered, told):
+        world.vote(task, by=world.admin)
+    for row in Mail.objects.order_by("-pk"):
+        send(row.pk)
+    titles = [re.findall("Alpha|Beta|Gamma", message["Subject"]) for _to, message in mailbox.received]
+    assert titles == [["Gamma"], ["Gamma"], ["Beta"]], "who was asked hears that it is over"
+    assert Mail.objects.filter(visit__task=answered).exclude(state=Posted.State.SKIPPED).count() == 0
+
+
+@pytest.mark.broken
+def test_a_resolved_escalation_and_a_task_that_goes_on_are_no_news(world: World, mailbox: Mailbox) -> None:
+    rule = {"id": "on", "when": {"eval": {"op": "equals", "value": "never"}}, "to": "ship"}
+    stations = [station("weigh", rule), "ship"]
+    escalates = {"key": "heavy", "policy": {"no_match": "escalate"}}
+    task = world.start(world.line(stations=stations, **escalates), by=world.operator)
+    choose(world.operator, "waiting", MailChoice.NOW, quiet_from=0, quiet_until=23)
+    world.report(task)
+    notices = list(Notice.objects.all())
+    Escalation.objects.update(state=Escalation.State.RESOLVED, resolved_at=NIGHT, how="decided")
+    stuck = world.start(
+        world.line(stations=stations, key="sticks", policy={"no_match": "stuck"}), by=world.operator
+    )
+    world.report(stuck)
+    row = Notification.objects.get(kind="waiting", task=stuck)
+    Token.objects.filter(task=stuck).update(version=F("version") + 1)
+    for each in notices:
+        tell(each.pk)
+    notify(row.pk)
+    row.refresh_from_db()
+    assert (mailbox.received, row.state) == ([], Posted.State.SKIPPED)
+    assert notices and set(Notice.objects.values_list("state", flat=True)) == {Posted.State.SKIPPED}
 
 
 def test_a_mail_that_a_member_chose_ends_with_the_membership(world: World, mailbox: Mailbox) -> None:
