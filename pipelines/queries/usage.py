@@ -55,15 +55,24 @@ class Spending:
         return f"{total:,}" if total else ""
 
     @property
-    def price(self) -> str:
-        """In words, with how many runs had no price."""
+    def amount(self) -> str:
+        """In dollars; of what has no price, that."""
         if self.cost is None:
             return _("no price") if self.runs else ""
-        without = self.runs - self.priced
+        return dollars(self.cost)
+
+    @property
+    def unpriced(self) -> str:
+        """How many runs beside those that the amount is of had no price."""
+        without = self.runs - self.priced if self.priced else 0
         if not without:
-            return dollars(self.cost)
-        more = ngettext("%(n)s run without a price", "%(n)s runs without a price", without) % {"n": without}
-        return f"{dollars(self.cost)} + {more}"
+            return ""
+        return ngettext("%(n)s run without a price", "%(n)s runs without a price", without) % {"n": without}
+
+    @property
+    def price(self) -> str:
+        """Both in one line."""
+        return f"{self.amount} + {self.unpriced}" if self.unpriced else self.amount
 
 
 NOTHING = Spending()

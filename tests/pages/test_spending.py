@@ -29,7 +29,7 @@ def test_the_cost_of_a_task_is_shown_with_its_limit_and_no_price_is_no_zero(
     world.report(task, costing(tokens_in=1, price="none"))
     page = text(client.get(at(world, "task", task.name)))
     shown = " ".join(re.sub(r"<[^>]*>", " ", page).split())
-    assert "$0.40 + 1 run without a price of $2.00 at most 1,235 tokens" in shown
+    assert "$0.40 of $2.00 at most + 1 run without a price · 1,235 tokens" in shown
     assert 'title="Plan: $0.40; code: no price"' in page
     assert "$0.00" not in page
     board = text(client.get(at(world, "line-live", line.line.key)))
