@@ -248,9 +248,28 @@ def answer_of(response: HttpResponse) -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", matrix.ROLES)
+def test_each_page_refuses_this_role_as_the_matrix_says(place: Place, role: str) -> None:
+    asked = refused_or_sampled(PAGES, role)
+    found = {row: _ask_page(place, role, *row.split()) for row in asked}
+    assert found == asked
+
+
+@pytest.mark.wide
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", matrix.ROLES)
 def test_each_page_answers_this_role_as_the_matrix_says(place: Place, role: str) -> None:
     found = {row: _ask_page(place, role, *row.split()) for row in PAGES}
     assert found == {row: cells[role] for row, cells in PAGES.items()}
+
+
+def refused_or_sampled(table: dict[str, dict[str, str]], role: str) -> dict[str, str]:
+    """What this role is answered where it is refused; and where it is admitted, of each row for one role in turn."""
+    asked = {}
+    for number, (row, cells) in enumerate(table.items()):
+        admitted = [each for each in matrix.ROLES if cells[each] == "y"]
+        if role not in admitted or role == admitted[number % len(admitted)]:
+            asked[row] = cells[role]
+    return asked
 
 
 def _ask_page(place: Place, role: str, method: str, name: str) -> str:
@@ -275,8 +294,17 @@ def _ask_page(place: Place, role: str, method: str, name: str) -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", matrix.ROLES)
+def test_each_operation_refuses_this_role_as_the_matrix_says(place: Place, role: str) -> None:
+    client = Client(headers=_bearer(place, role))
+    asked = refused_or_sampled(API, role)
+    assert {row: _ask_api(place, role, client, *row.split()) for row in asked} == asked
+
+
+@pytest.mark.wide
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", matrix.ROLES)
 def test_each_operation_answers_this_role_as_the_matrix_says(place: Place, role: str) -> None:
-    headers = {"Authorization": f"Bearer {_secret(place, role)}"} if role != "anonymous" else {}
+    headers = _bearer(place, role)
     found = {row: _ask_api(place, role, Client(headers=headers), *row.split()) for row in API}
     assert found == {row: cells[role] for row, cells in API.items()}
 
@@ -332,6 +360,10 @@ def _ask_api(place: Place, role: str, client: Client, method: str, path: str, **
     return (
         "a" if API[f"{method} {path}"][role] == "a" and response.status_code == 200 else answer_of(response)
     )
+
+
+def _bearer(place: Place, role: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {_secret(place, role)}"} if role != "anonymous" else {}
 
 
 def _secret(place: Place, role: str) -> str:

@@ -119,6 +119,7 @@ def test_every_address_of_the_other_answers_as_if_nothing_were_there(two: Two) -
     assert not two.faults, "\n".join(two.faults)
 
 
+@pytest.mark.wide
 def test_every_operation_of_the_other_answers_as_if_nothing_were_there(two: Two) -> None:
     bearer = {"Authorization": f"Bearer {two.me.secret}"}
     for row in OPERATIONS:
@@ -169,6 +170,7 @@ def test_each_tenant_gets_all_of_its_own_traffic(two: Two) -> None:
     assert missing == []
 
 
+@pytest.mark.wide
 def test_ones_own_pages_say_nothing_of_the_other(two: Two) -> None:
     """Lists, searches and exports over all that one may see, and one's own project."""
     for row in PAGES:
@@ -335,6 +337,7 @@ def requests_of(two: Two) -> Iterator[tuple[str, Callable[[Named], Any]]]:
             )
 
 
+@pytest.mark.wide
 def test_what_a_query_or_a_body_names_of_the_other_is_as_if_it_never_was(two: Two) -> None:
     theirs, never = Named(two.other), Named(None)
     for what, ask in requests_of(two):

@@ -182,6 +182,7 @@ def test_every_page_is_accessible_and_fits(
     assert kept & set(ROUTES) >= {"home", "tasks", "line", "task", "project-settings", "account", "sign-in"}
 
 
+@pytest.mark.wide
 def test_the_pages_one_meets_first_are_accessible_and_fit(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, place: Place, tmp_path: Path
 ) -> None:

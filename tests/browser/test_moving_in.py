@@ -107,6 +107,7 @@ def invited_link(page: Page, role: str) -> str:
     return page.get_by_role("button", name="Copy link").first.get_attribute("data-copy") or ""
 
 
+@pytest.mark.wide
 def test_from_the_printed_link_to_a_project_that_is_put_away(
     browse: Browse, fresh: Site, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ NAMES = {
     "HEAD",
     "µs",
     "ms",
+    "min",
 }
 # A digest, the name of a task or an event, a number with its unit.
 NUMBERED = re.compile(r"[\w-]*\d[\w-]*")

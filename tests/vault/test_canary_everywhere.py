@@ -82,6 +82,7 @@ def dumped(tmp_path: Path) -> str:
     return done.stdout.decode()
 
 
+@pytest.mark.wide
 def test_no_secret_stands_anywhere_but_where_it_is_used(
     world: World,
     put: Put,
