@@ -140,6 +140,7 @@ def somebody_saves(line: Line, **changed: object) -> None:
     stored.save()
 
 
+@pytest.mark.wide
 def test_what_two_people_change_in_different_places_is_merged(canvas: Page, line: Line) -> None:
     somebody_saves(line, description="Theirs.")
     canvas.locator("#ed-search").fill("manual")

@@ -242,6 +242,7 @@ def test_a_gate_is_made_with_people_of_the_project_and_asked_by_nobody_once_dele
     assert "gates" not in draft(line)["stations"][0]["rules"][0]
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_form_is_accessible(canvas: Page, theme: Any) -> None:

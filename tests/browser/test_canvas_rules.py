@@ -77,6 +77,7 @@ def order(rules: Locator) -> list[str]:
     return rules.locator("[data-rule]").evaluate_all("rows => rows.map(row => row.dataset.rule)")
 
 
+@pytest.mark.wide
 def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_goes_elsewhere(
     rules: Locator, line: Line, page: Page
 ) -> None:
@@ -237,6 +238,7 @@ def test_a_condition_is_written_as_json_and_a_fault_in_it_is_told_with_its_place
     assert stored(line)[2]["when"] == right
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_form_of_a_rule_can_be_used_by_everybody(rules: Locator, page: Page, scheme: str) -> None:

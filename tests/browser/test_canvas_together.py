@@ -27,6 +27,7 @@ def is_accessible(page: Page) -> None:
     assert bad == []
 
 
+@pytest.mark.wide
 def test_each_sees_who_is_there_what_they_chose_and_when_they_leave(world: World, open_canvas: Open) -> None:
     one, other = open_canvas(world.admin), open_canvas(world.viewer)
     node(one, "build").click()

@@ -226,6 +226,7 @@ def tried(page: Page, press: Press) -> None:
     expect(page.get_by_role("heading", name="Built twice")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.Popen[bytes]) -> None:
     page = enter(world.admin)
     page.goto(at(world, "lines"))

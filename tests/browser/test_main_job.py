@@ -91,6 +91,7 @@ def test_a_move_is_shown_although_the_answer_that_was_under_way_does_not_know_it
     expect(page.locator("[data-column='station:ship']")).to_contain_text("Move me")
 
 
+@pytest.mark.wide
 def test_a_card_moves_on_the_board_without_a_reload_and_keeps_the_place_on_the_page(
     page: Page, site: Site, demo: World, sign_in: Callable[[Page, User], None]
 ) -> None:
@@ -140,6 +141,7 @@ def test_the_theme_is_changed_at_once_and_stays(
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
+@pytest.mark.wide
 def test_the_board_shows_one_column_at_390_px(
     new_context: Callable[..., BrowserContext], demo: World, sign_in: Callable[[BrowserContext, User], None]
 ) -> None:

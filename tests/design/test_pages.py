@@ -40,6 +40,7 @@ def test_the_shell_is_accessible(show: Show, width: int, query: str) -> None:
     assert watched.faults == []
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("path", ["/_design/", "/_design/?frame=shell", "/_design/?frame=shell&rail=on"])
 def test_no_page_scrolls_sideways(show: Show, path: str) -> None:

@@ -58,6 +58,7 @@ def agrees(effect: MigrationEffect, before: dict[str, Any], after: dict[int, dic
         assert now["gates"] == gates
 
 
+@pytest.mark.wide
 @SLOW
 @given(data=st.data())
 def test_what_the_impact_says_is_what_migrating_does(world: World, data: st.DataObject) -> None:

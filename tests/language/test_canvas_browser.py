@@ -18,6 +18,7 @@ from tests.pages.conftest import at
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.wide
 def test_the_canvas_shows_no_untranslated_text(
     world: World,
     new_context: Callable[..., BrowserContext],

@@ -42,6 +42,7 @@ def signed_in(page: Page) -> None:
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
 
 
+@pytest.mark.wide
 def test_a_passkey_signs_in_alone_and_beside_the_password(
     new_context: Callable[..., BrowserContext], site: Site, world: World
 ) -> None:

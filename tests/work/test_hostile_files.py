@@ -110,7 +110,7 @@ def served(client: Client, address: str, content: bytes, faults: list[str]) -> N
     faults += [f"{address}: {answer.status_code} {dict(answer.headers)}"] if wrong else []
 
 
-@pytest.fixture(params=[2, pytest.param(10, marks=pytest.mark.wide)], ids=["some", "all"])
+@pytest.fixture(params=[1, pytest.param(10, marks=pytest.mark.wide)], ids=["some", "all"])
 def lots(request: pytest.FixtureRequest) -> list[list[tuple[str, bytes]]]:
     """Each name and each content is among some of them, too."""
     step = len(FILES) // (request.param * AT_ONCE)

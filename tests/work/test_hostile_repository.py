@@ -294,7 +294,7 @@ def test_a_sign_in_link_is_written_to_no_file_but_a_pipe(places: Places) -> None
 SMALL = Resources(cpu_seconds=60, memory_mb=300, processes=48, disk_mb=24)
 
 
-@pytest.mark.smoke(6)
+@pytest.mark.smoke(3)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", [*ISOLATED, "none"])
 @pytest.mark.parametrize(
