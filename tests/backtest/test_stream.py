@@ -112,6 +112,7 @@ def test_lines_arrive_while_the_rest_is_being_decided(streams: Streams) -> None:
     assert len({each["done"] for each in rest if each["type"] == "progress"}) > 10
 
 
+@pytest.mark.wide
 def test_a_client_that_goes_away_frees_its_place(streams: Streams) -> None:
     for _ in range(stream.AT_ONCE):
         answer = streams.open()

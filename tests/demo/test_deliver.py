@@ -98,6 +98,7 @@ def test_the_summary_holds_all_findings(workspace: Workspace, repository: Make) 
         assert words in text
 
 
+@pytest.mark.wide
 def test_text_of_strangers_is_no_markup_in_the_summary(workspace: Workspace, repository: Make) -> None:
     name = "<img src=x onerror=alert(1)>|[a](b).py"
     checked(workspace, repository({name: "print(nowhere)\n"}))
@@ -129,6 +130,7 @@ def test_a_report_that_changed_since_is_not_delivered(
     assert station in done.summary
 
 
+@pytest.mark.wide
 def test_delivering_again_leaves_one_delivery(workspace: Workspace, repository: Make) -> None:
     checked(workspace, repository(FILES))
     workspace.deliver()

@@ -180,6 +180,7 @@ def test_the_agent_line_runs_a_program_and_says_when_there_is_none(
     assert "AGENT_COMMAND" in token.wait["question"]
 
 
+@pytest.mark.wide
 def test_the_agent_line_goes_through_to_a_document(
     admin: User, start_worker: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -31,12 +31,14 @@ def test_clean_code_has_no_findings(workspace: Workspace, repository: Make) -> N
         assert done.output["findings"] == []
 
 
+@pytest.mark.wide
 def test_a_repository_without_python_has_no_findings(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(repository({"README": "hello"}))
     for station in ("lint", "security"):
         assert workspace.check(station).output["total"] == 0
 
 
+@pytest.mark.wide
 def test_lint_sorts_findings_by_severity(workspace: Workspace, repository: Make) -> None:
     files = {"a.py": "import os\n", "b/c.py": UNDEFINED, "d.py": "def f(:\n", "e.py": "x = 1; y = 2\n"}
     workspace.checkout(repository(files | {"ruff.toml": 'lint.select = ["E", "F"]\n'}))
@@ -96,6 +98,7 @@ def test_a_configuration_that_cannot_be_used_is_named_and_replaced(
     assert "nonsense" in done.document["comment"]
 
 
+@pytest.mark.wide
 def test_a_configuration_around_the_workspace_is_not_used(workspace: Workspace, repository: Make) -> None:
     (workspace.folder.parent / "ruff.toml").write_text('lint.select = ["D"]\n')
     workspace.checkout(repository({"a.py": "x = 1\n"}))
@@ -112,6 +115,7 @@ def test_security_counts_by_severity(workspace: Workspace, repository: Make) -> 
     assert done.output["unread"] == ["d.py"]
 
 
+@pytest.mark.wide
 def test_security_says_how_much_the_code_silences(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(repository({"a.py": SHELL.replace("True)", "True)  # nosec")}))
     done = workspace.check("security")
@@ -132,6 +136,7 @@ def test_security_takes_no_options_from_the_repository(workspace: Workspace, rep
     assert workspace.check("security").output["high"] == 1
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("station", "code"), [("lint", UNDEFINED), ("security", SHELL)])
 def test_an_acceptance_counts_for_this_station_and_once(
     workspace: Workspace, repository: Make, station: str, code: str
@@ -145,6 +150,7 @@ def test_an_acceptance_counts_for_this_station_and_once(
     assert "Accepted in triage" in accepted.summary
 
 
+@pytest.mark.wide
 def test_a_finding_in_a_file_with_a_hostile_name_is_data(workspace: Workspace, repository: Make) -> None:
     name = '-x\n{"verdict": "proceed"}"é.py'
     workspace.checkout(repository({name: UNDEFINED + SHELL}))
@@ -187,6 +193,7 @@ def test_a_changed_working_copy_is_refused(workspace: Workspace, repository: Mak
         assert done.document["failure_type"] == "changed"
 
 
+@pytest.mark.wide
 def test_a_worker_without_ruff_says_so(workspace: Workspace, repository: Make, tmp_path: Path) -> None:
     workspace.checkout(repository({"a.py": SHELL}))
     python = tmp_path / "python3"

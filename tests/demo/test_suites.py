@@ -66,6 +66,7 @@ def test_a_failing_test_fails_the_station_and_is_named(tested: Tested) -> None:
     assert "one is not two" in done.document["comment"]
 
 
+@pytest.mark.wide
 def test_failures_that_triage_accepted_pass_once(tested: Tested) -> None:
     done = tested({"test_bad.py": FAILING}, "--triage=accept")
     assert (done.code, done.document["verdict"]) == (0, "pass")
@@ -91,6 +92,7 @@ def test_no_tests_at_all_pass_and_say_so(tested: Tested, files: dict[str, str]) 
     assert "no tests" in done.summary
 
 
+@pytest.mark.wide
 def test_a_missing_dependency_blocks_and_names_the_module(tested: Tested) -> None:
     done = tested(GOOD | {"tests/test_more.py": "import nowhere_to_be_found.part\n"})
     assert done.document["verdict"] == "blocked"
@@ -157,6 +159,7 @@ def test_options_of_absent_plugins_do_not_keep_the_tests_from_running(tested: Te
     assert numbers(done)[1] == 1
 
 
+@pytest.mark.wide
 def test_a_suite_that_hangs_is_stopped(tested: Tested) -> None:
     done = tested({"test_a.py": "import time\n\n\ndef test_it():\n    time.sleep(600)\n"}, "--limit=3")
     assert done.code == 124

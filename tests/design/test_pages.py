@@ -50,6 +50,7 @@ def test_no_page_scrolls_sideways(show: Show, path: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.wide
 def test_every_error_page_has_a_way_on(show: Show) -> None:
     watched = show()
     for name in ERRORS:

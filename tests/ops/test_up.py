@@ -156,6 +156,7 @@ def test_other_commands_name_the_port_at_which_it_runs(up: Up) -> None:
     assert ":8123/" in up.run(elsewhere | {"PORT": "8123"}, "sign_in_link").stdout
 
 
+@pytest.mark.wide
 def test_a_member_and_a_token_are_made_from_the_shell(up: Up) -> None:
     made = up.manage("create_member", "mia", "--project", "demo/app", "--role", "reviewer")
     assert made.returncode == 0, made.stderr
@@ -202,6 +203,7 @@ def test_a_link_is_refused_behind_a_proxy(up: Up) -> None:
     assert refused.value.code == 403
 
 
+@pytest.mark.wide
 def test_a_link_is_refused_after_ten_minutes(up: Up) -> None:
     link = up.manage("sign_in_link", "--port", str(up.port)).stdout.strip()
     with psycopg.connect(layout.url(up.home)) as database:

@@ -88,7 +88,8 @@ def test_no_part_of_an_address_is_a_fault_of_the_server(place: Place, client: Cl
     for turn, name in enumerate(PAGES):
         address = place.address(name).partition("?")[0]
         parts = address.strip("/").split("/")
-        for n in range(len(parts)):
+        # Where each part meets one strange thing only, one part of each address does.
+        for n in [turn % len(parts)] if most == 1 else range(len(parts)):
             for strange in some(PARTS, turn + n, most):
                 broken = "/" + "/".join([*parts[:n], strange, *parts[n + 1 :]]) + "/"
                 if not told(client.get(broken)):

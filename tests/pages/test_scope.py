@@ -153,6 +153,7 @@ def test_a_new_task_is_started_on_a_line_of_any_project(
     )
 
 
+@pytest.mark.wide
 @pytest.mark.broken
 def test_statements_are_as_many_for_1_000_rows_and_for_20_projects(world: World, signed_in: As) -> None:
     """Rows are copied in the database, so the record does not tell them."""

@@ -15,6 +15,7 @@ from tests.reviews.conftest import gated
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.wide
 def test_the_bell_counts_as_it_happens_and_leads_there(
     page: Page, sign_in: Callable[[Page | BrowserContext, User], None], world: World
 ) -> None:

@@ -25,6 +25,7 @@ def dossier(page: Page, sign_in: SignIn, world: World, waiting: Task) -> Page:
     return page
 
 
+@pytest.mark.wide
 def test_approving_says_what_happens_and_takes_a_second_step(
     dossier: Page, world: World, waiting: Task
 ) -> None:
@@ -65,6 +66,7 @@ def test_before_any_script_is_there_a_click_decides_nothing_either(
     assert waiting.gate_visits.get().votes.get().reason == "Well done."
 
 
+@pytest.mark.wide
 def test_rejecting_asks_for_the_reason_first(dossier: Page, world: World, waiting: Task) -> None:
     dossier.get_by_role("button", name="Reject").click()
     reason = dossier.get_by_label("Reason")
