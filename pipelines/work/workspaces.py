@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import stat
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from pipelines.work.spec.base import Attempt
 
 MOST_FILES = 100_000
 MOST_BYTES = 2 * 1024**3
+HOMES = "homes"
+MOST_HOMES, HOME_DAYS = 200, 14
 # size, mtime, ctime and inode of a file whose digest is known
 Stamp = tuple[int, int, int, int]
 Entry = dict[str, Any]
@@ -201,6 +204,40 @@ class Folders:
         kept = self._kept.pop(task, None)
         if kept is not None:
             remove(kept.attempt.root)
+
+    # HOME of agents: it outlives the worker, since a session goes on with it
+
+    def take_home(self, task: int, agent: str, into: Attempt) -> bool:
+        """Move what the agent kept in its HOME into a new attempt. :return: whether there was something"""
+        try:
+            self._home(task, agent).rename(into.home)
+        except OSError:
+            into.home.mkdir(mode=0o700, exist_ok=True)
+            return False
+        return True
+
+    def keep_home(self, task: int, agent: str, attempt: Attempt) -> None:
+        """For the agent's next visit; what nobody came back for makes room."""
+        place = self._home(task, agent)
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        remove(place)
+        attempt.home.rename(place)
+        os.utime(place)
+        self.expire_homes()
+
+    def expire_homes(self) -> None:
+        try:
+            found = sorted((self.base / HOMES).iterdir(), key=lambda each: each.lstat().st_mtime)
+        except FileNotFoundError:
+            return
+        oldest = time.time() - HOME_DAYS * 86_400
+        for index, each in enumerate(reversed(found)):
+            if index >= MOST_HOMES or each.lstat().st_mtime < oldest:
+                remove(each)
+
+    def _home(self, task: int, agent: str) -> Path:
+        name = hashlib.sha256(agent.encode(errors="replace")).hexdigest()[:16]
+        return self.base / HOMES / f"{task}.{name}"
 
     def remove_those_of_the_dead(self) -> list[str]:
         """Folders of workers that ended without cleaning up: their lock is free."""

@@ -64,9 +64,10 @@ def test_a_kind_is_read_and_described_by_its_keys_and_no_others(kind: Kind) -> N
 @each_kind
 def test_a_kind_has_a_field_for_each_of_its_keys(kind: Kind) -> None:
     assert not kind.fields or sorted(kind.fields) == sorted(kind.keys)
-    fragment = {"key": "a", "work": {"kind": kind.key, **kind.fresh}}
     setting = Setting(cast(Any, None), Outline(), "a")
-    shown = [field for section in work.sections(kind.key, fragment, setting) for field in section.fields]
+    fragments = ({"key": "a", "work": {"kind": kind.key, **more}} for more in (kind.fresh, {}))
+    sections = [each for fragment in fragments for each in work.sections(kind.key, fragment, setting)]
+    shown = [field for section in sections for field in section.fields]
     assert {field.at[1] for field in shown} == set(kind.keys)
     assert all(field.label for field in shown)
 

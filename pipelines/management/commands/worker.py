@@ -37,6 +37,7 @@ PROGRAMS = (
     "pipelines/work/__init__.py",
     "pipelines/demo",
     "pipelines/work/outgoing",
+    "pipelines/work/agents/codemod.py",
     "pipelines/work/results/git_changes.py",
 )
 

@@ -25,7 +25,17 @@ PICTURE = re.compile(r"(?:\.\./)?pictures/(?P<name>[-\w]+)\.svg")
 SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
     _("Start here"): ("getting-started", "demo"),
     _("People, projects, secrets"): ("people", "projects", "secrets", "repositories"),
-    _("Draw a line"): ("drawing", "kinds", "rules", "gates", "start-forms", "testing", "lint", "versions"),
+    _("Draw a line"): (
+        "drawing",
+        "kinds",
+        "agents",
+        "rules",
+        "gates",
+        "start-forms",
+        "testing",
+        "lint",
+        "versions",
+    ),
     _("Run tasks and decide"): ("watching", "notifications", "escalations"),
     _("Run Gateline for others"): ("operating", "workers", "api"),
 }

@@ -153,6 +153,7 @@ PLACES: Mapping[str, str] = {
     "form-rule on_exhausted": "rules#budgets",
     "form-failures": "drawing#forms",
     # Kinds of work
+    "kind agent": "agents#set-up-a-station",
     "kind command": "workers#what-a-command-gets",
 }
 

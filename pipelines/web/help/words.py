@@ -30,6 +30,8 @@ WORDS: Mapping[str, str] = {
     "drawing#importing": "import yaml json",
     "drawing#comments": "comment discuss",
     "kinds": "kind station type work",
+    "agents": "agent ai claude codex opencode gemini copilot aider llm coding cli",
+    "agents#codemod": "fixer lint ruff eslint prettier biome gofmt format",
     "kinds#chat": "model llm agent ai prompt gpt claude",
     "kinds#http": "webhook url request call",
     "kinds#manual": "manual human person",

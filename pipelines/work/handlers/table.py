@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from pipelines.work.handlers import chat, command, deliver, error, hook, http, noop, route, tools
+from pipelines.work.handlers import agent, chat, command, deliver, error, hook, http, noop, route, tools
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 HANDLERS: dict[str, Callable[[Spec, Sink], Awaitable[Outcome]]] = {
+    "agent": agent.run,
     "command": command.run,
     "hook": hook.run,
     "tools": tools.run,

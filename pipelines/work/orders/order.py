@@ -65,6 +65,8 @@ class StationOrder:
     expects: str = ""
     artifacts: tuple[Mapping[str, Any], ...] = ()
     labels: tuple[str, ...] = ()
+    # US dollars that one run may cost, where it is an agent's.
+    cost_usd: float | None = None
 
     @property
     def kind(self) -> str:
@@ -101,6 +103,8 @@ class Orders:
     question: QuestionOrder | None = None
     # Of a line that works in a repository.
     git: GitOrder | None = None
+    # Of the agent that worked here before, where it is to go on with it.
+    session: str = ""
     # Of this worker, at the moment at which it gets the job.
     machine: Mapping[str, Any] = field(default_factory=lambda: here(), repr=False, compare=False)
 
@@ -197,12 +201,24 @@ def prompt(orders: Orders) -> str | None:
     parts = [rendered(orders, "prompt", str(text))]
     if orders.preset == VIBE_FACTORY and orders.scope["context"]:
         parts.append(context_so_far(orders.scope["context"]))
-    # What changed in git is found, not said.
-    expected = tuple(key for key in orders.station.output_keys if key != "git")
-    if expected:
-        parts.append(expected_outputs(expected))
+    parts += _expected(orders)
     if orders.feedback:
         parts.append(last_said(orders))
+    return _joined(parts)
+
+
+def remark(orders: Orders) -> str:
+    """The next message to an agent that knows its task already: what was said to it, and what is expected of it."""
+    return _joined([last_said(orders), *_expected(orders)])
+
+
+def _expected(orders: Orders) -> list[str]:
+    """None or one. What changed in git is found, not said."""
+    expected = tuple(key for key in orders.station.output_keys if key != "git")
+    return [expected_outputs(expected)] if expected else []
+
+
+def _joined(parts: list[str]) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from pipelines.routing.basics.durations import seconds
 from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
@@ -21,12 +22,15 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,
     Orders,
+    Unrenderable,
     command_spec,
     filled_in,
     last_said,
     prompt,
+    remark,
     rendered,
 )
+from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, offered
 
@@ -78,6 +82,28 @@ def of_a_chat(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         feedback=last_said(orders) if orders.feedback else "",
         labels=orders.station.labels,
         offered=tuple(offered(orders.declared)),
+    )
+
+
+def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    made, work = command_spec(orders, attempt, config), orders.station.work
+    preset = PRESETS.get(str(work.get("agent")))
+    if preset is None:
+        raise Unrenderable(f"{orders.station.key}: work.agent names no agent that this worker knows.")
+    stored = {
+        name: config.named_variables[name] for name in preset.environment if name in config.named_variables
+    }
+    secret = {name: config.named_secrets[name] for name in preset.secrets if name in config.named_secrets}
+    call = AgentCall(
+        preset,
+        model=str(work.get("model") or ""),
+        allow=tuple(work.get("allow") or ()),
+        cost=orders.station.cost_usd,
+        session=orders.session,
+        remark=remark(orders) if orders.feedback else None,
+    )
+    return replace(
+        made, agent=call, prompt=None if preset.fixed else made.prompt, env={**made.env, **stored, **secret}
     )
 
 
@@ -201,6 +227,7 @@ def _rendered_part(orders: Orders, place: str, text: str, inside: bool) -> str:
 
 
 SPECS: Mapping[str, Callable[[Orders, Attempt, WorkerConfig], Spec]] = {
+    "agent": of_an_agent,
     "command": command_spec,
     "hook": of_a_hook,
     "tools": of_tools,

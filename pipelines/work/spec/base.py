@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import OPEN, Access, Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
+from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.repository import DeliveryOrder
 from pipelines.work.spec.toolbox import OfferedTool
 
@@ -38,6 +39,11 @@ class Attempt:
     def workspace(self) -> Path:
         """The working folder of the task: HOME, and what snapshots keep."""
         return self.root / "workspace"
+
+    @property
+    def home(self) -> Path:
+        """HOME of an agent: apart from the working folder, and in no snapshot. It goes on from visit to visit."""
+        return self.root / "home"
 
     @property
     def temporary(self) -> Path:
@@ -108,5 +114,7 @@ class Spec:
     tools: tuple[OfferedTool, ...] = ()
     # What a delivery pushes, and whom it asks.
     delivery: DeliveryOrder | None = None
+    # Which agent is called, and with what, where one is.
+    agent: AgentCall | None = None
     # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
     heeds_signals: bool = True

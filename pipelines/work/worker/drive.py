@@ -18,7 +18,7 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.handlers.log import JobLog
 from pipelines.work.handlers.table import HANDLERS
 from pipelines.work.measuring import is_full
-from pipelines.work.orders.order import Unrenderable
+from pipelines.work.orders.order import Orders, Unrenderable
 from pipelines.work.orders.specs import spec_of
 from pipelines.work.results import repositories
 from pipelines.work.results.text import Masker
@@ -227,11 +227,15 @@ class Driver:
         access = self._reached(started, material) if orders.git else None
         before = None if access is not None and repository.moves_on(access) else material.before
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
+        if spec.agent is not None:
+            await asyncio.to_thread(self.folders.take_home, orders.task_id, _agent_of(orders), attempt)
         context, fetch = orders.scope["context"], self.transport.fetch
         await asyncio.to_thread(handover.give, attempt, context, material, fetch, orders.handoff)
         folder = Folder(spec, kept, access, before is not None)
         outcome, packed = await self._logged(started, folder)
         await self.transport.store(started, packed.left(attempt.root, before))
+        if spec.agent is not None:
+            await asyncio.to_thread(self.folders.keep_home, orders.task_id, _agent_of(orders), attempt)
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
         return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
 
@@ -321,6 +325,11 @@ class Folder:
     kept: KeptFolder | None
     access: RepositoryAccess | None = None
     filled: bool = False
+
+
+def _agent_of(orders: Orders) -> str:
+    """Branches that run side by side share no HOME: of an agent at a station."""
+    return f"{orders.station.key}.{orders.station.work.get('agent')}"
 
 
 class Silence:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pipelines.routing.document.kinds import (
+    agent,
     chat,
     command,
     deliver,
@@ -25,6 +26,7 @@ from pipelines.routing.document.work.kind import CLOCK, Kind
 from pipelines.routing.document.work.references import INPUT, SECRET, VARIABLE
 
 TABLE: Final = (
+    agent.KIND,
     chat.KIND,
     command.KIND,
     deliver.KIND,
@@ -88,7 +90,8 @@ def needs(station: Station) -> tuple[str, ...]:
     kind = kind_of(station.work)
     asks = kind is not None and kind.asks_a_model and not by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
-    named = [name for name in secrets(station.work) if not name.startswith(INPUT)]
+    asked = _references(station.work, SECRET)
+    named = [name for name in asked if not name.startswith(INPUT)]
     return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in named))
 
 
@@ -102,12 +105,19 @@ def templates(work: Work, path: str) -> TextsIn:
 def secrets(work: Work) -> tuple[str, ...]:
     """Names of the secrets that headers and environments ask for, `input:<key>` among them: whoever publishes them
     needs the permission `execute`."""
-    return _references(work, SECRET)
+    return _named(work, SECRET)
 
 
 def variables(work: Work) -> tuple[str, ...]:
     """Names of the variables that headers and environments ask for."""
-    return _references(work, VARIABLE)
+    return _named(work, VARIABLE)
+
+
+def _named(work: Work, wanted: str) -> tuple[str, ...]:
+    """Those that it asks for, and those that it gets where they are stored."""
+    kind = kind_of(work)
+    offered = kind.stored(work, wanted) if kind else ()
+    return tuple(dict.fromkeys((*_references(work, wanted), *offered)))
 
 
 def _references(work: Work, wanted: str) -> tuple[str, ...]:

@@ -45,6 +45,10 @@ def nothing_more(line: Line, station: Station, path: str) -> Iterator[Problem]:
     return iter(())
 
 
+def nothing_stored(work: Work, kind: str) -> tuple[str, ...]:
+    return ()
+
+
 def no_form(station: Station) -> tuple[Input, ...]:
     return ()
 
@@ -88,6 +92,8 @@ class Kind:
     calls: bool = False
     """It has a log, and no folder."""
     asks_a_model: bool = False
+    stored: Callable[[Work, str], tuple[str, ...]] = nothing_stored
+    """Names of the secrets, or the variables, that it gets where they are stored and does without where not."""
     result_document: bool = False
     """Whether it can write one."""
 

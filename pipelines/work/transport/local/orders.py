@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.queries import versions
-from pipelines.routing.document.kinds import expects, tools
+from pipelines.routing.document.kinds import agent, expects, tools
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
@@ -59,14 +59,29 @@ def orders_of(job: Job) -> Orders:
             expects=expects(station),
             artifacts=tuple({"path": each.path, "required": each.required} for each in station.artifacts),
             labels=labels(station),
+            cost_usd=getattr(station.limits, "cost_usd", None),
         ),
         declared=runs,
         scope=scope,
         repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
         handoff=received(job),
+        session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
         git=git_order(task, line, station) if job.purpose == Purpose.STATION else None,
     )
+
+
+def session_of(job: Job, station: LineStation) -> str:
+    """The session of the agent's last visit, where it is told something and goes on with it; "" where not."""
+    preset = agent.preset_of(station.work) if station.kind == agent.KIND.key else None
+    if preset is None or not job.feedback or not preset.resume or station.work.get("resume") is False:
+        return ""
+    before = Job.objects.filter(
+        task=job.task_id, station=job.station, purpose=Purpose.STATION, state=Job.State.DONE, pk__lt=job.pk
+    )
+    found = before.order_by("-pk").values_list("outcome", flat=True).first() or {}
+    told = found.get("facts", {}).get("agent", {})
+    return str(told.get("session") or "") if told.get("name") == preset.name else ""
 
 
 def question_of(job: Job) -> QuestionOrder:

@@ -1,0 +1,138 @@
+"""A coding agent: a program that a model steers, called as its preset says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.agents import PRESETS, TABLE, Preset
+from pipelines.routing.document.fields import plain
+from pipelines.routing.document.fields.field import Around
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.stations import Station
+from pipelines.routing.document.work.keys import PROMPT, ChoiceKey, FlagKey, TextKey, Work, WorkKey
+from pipelines.routing.document.work.kind import Kind
+from pipelines.routing.document.work.model_keys import first_line
+from pipelines.routing.document.work.network import OPEN
+from pipelines.routing.document.work.references import SECRET
+
+TOOL = "tool:"
+"""Before the name of a tool of the program; all else that is allowed is a command."""
+MOST_ALLOWED = 100
+CHOICES = {preset.key: preset.name if preset.tried else f"{preset.name} (not tried)" for preset in TABLE}
+
+
+def preset_of(work: Work) -> Preset | None:
+    return PRESETS.get(str(work.get("agent")))
+
+
+def _fixed(work: Work) -> bool:
+    preset = preset_of(work)
+    return preset is not None and preset.fixed
+
+
+def _name(work: Work) -> str:
+    preset = preset_of(work)
+    return preset.name if preset else str(work.get("agent") or "")
+
+
+def _told(station: Station) -> str:
+    return first_line(station) or _name(station.work)
+
+
+def _stored(work: Work, kind: str) -> tuple[str, ...]:
+    preset = preset_of(work)
+    if preset is None:
+        return ()
+    return preset.secrets if kind == SECRET else preset.environment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowed(plain.Texts, WorkKey):
+    """Commands, and tools of the program; nothing said: whatever the isolation lets through."""
+
+    rows: int = 3
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = super().read(reader, key, around)
+        for index, each in enumerate(found):
+            if not each.strip() or "\n" in each or len(each) > MOST_ALLOWED:
+                at = join(reader.at(key), index)
+                reader.problems.note(at, _("is the beginning of a command in one line, like git or uv run"))
+        return found
+
+
+def _lacks(line: Line, station: Station, path: str) -> Iterator[Problem]:
+    work, preset = station.work, preset_of(station.work)
+    if preset is None:
+        return
+    if preset.needs_model and not str(work.get("model") or "").strip():
+        message = _("%(agent)s has to be told its model", agent=preset.name)
+        yield Problem(f"{path}.model", message, _("like provider/model"))
+    if preset.hosts and work.get("network") != OPEN:
+        message = _("%(agent)s cannot reach its model without the network", agent=preset.name)
+        yield Problem(f"{path}.network", message, _("set Network to Open"))
+    if work.get("allow") and not preset.limits_commands:
+        message = _("%(agent)s cannot be limited to some commands", agent=preset.name)
+        yield Problem(f"{path}.allow", message, _("leave it empty, or choose another agent"))
+
+
+KIND = Kind(
+    key="agent",
+    name=_("Coding agent"),
+    about=_("A coding agent changes files, or answers."),
+    icon="bot",
+    docs="agents.md#set-up-a-station",
+    title=_("Coding agent"),
+    keys={
+        "agent": ChoiceKey(
+            CHOICES,
+            label=_("Agent"),
+            help=_(
+                "Codemod runs the fixers of the folder and needs no key. The others need a stored secret."
+            ),
+            asked=_("choose one"),
+        ),
+        "model": TextKey(
+            label=_("Model"),
+            help=_("Its name. Leave empty for the agent's own choice."),
+            longest=200,
+            code=True,
+            hidden=_fixed,
+        ),
+        "prompt": TextKey(
+            label=_("Prompt"),
+            help=_("What to do. A template: {{task.title}}, {{input.key}}, {{context.key}}."),
+            longest=PROMPT,
+            template=True,
+            rows=5,
+            asked=_("say what the agent has to do"),
+            spared=_fixed,
+            hidden=_fixed,
+        ),
+        "allow": Allowed(
+            label=_("Allowed commands"),
+            help=_("One per line: how a command begins, or tool:Name. Leave empty to allow every command."),
+            placeholder="git\nuv run",
+            code=True,
+        ),
+        "resume": FlagKey(
+            label=_("Continue the conversation after a send-back"),
+            help=_("The remark is the next message. Off: each run starts afresh and is told the remark."),
+            default=True,
+            hidden=_fixed,
+        ),
+    },
+    fresh={"agent": "codemod"},
+    lacks=_lacks,
+    executes=True,
+    result_document=True,
+    actor="agent",
+    signed=_name,
+    says=_told,
+    stored=_stored,
+)

@@ -1,0 +1,82 @@
+"""What a program is called with: its preset, filled in. No shell reads it, and nothing that an agent said can be an
+option."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from pipelines.work.spec.agent_call import AgentCall
+
+SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
+TOOL: Final = "tool:"
+_PLACE = re.compile(r"\{([a-z]+)\}")
+
+
+def can_resume(call: AgentCall) -> bool:
+    """Whether there is a session to go on with, and its name is one: an agent has said it."""
+    return bool(call.preset.resume) and bool(SESSION.fullmatch(call.session)) and call.remark is not None
+
+
+def arguments(
+    call: AgentCall, *, resumed: bool, isolated: bool, places: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The program and its arguments. `places`: what {prompt}, {file} and {folder} are."""
+    preset = call.preset
+    known = {**places, "session": call.session, "model": call.model, "cost": f"{call.cost or 0:.2f}"}
+    known["prompt"] = _no_option(places.get("prompt", ""))
+    parts = [*(preset.resume if resumed else preset.argv)]
+    more = [
+        *(preset.isolated if isolated else preset.exposed),
+        *(preset.model if call.model else ()),
+        *(preset.cap if call.cost is not None else ()),
+    ]
+    options = [*(_filled(part, known) for part in more), *_allowed(call)]
+    # Before what is no option at the end: "-" for standard input, "resume ID -" of Codex.
+    at = next((index for index, part in enumerate(parts) if part in ("resume", "-")), len(parts))
+    return (
+        *(_filled(part, known) for part in parts[:at]),
+        *options,
+        *(_filled(part, known) for part in parts[at:]),
+    )
+
+
+def _allowed(call: AgentCall) -> Iterator[str]:
+    preset = call.preset
+    if not call.allow:
+        yield from preset.allow_all
+        return
+    yield from preset.allow_some
+    for each in call.allow:
+        tool = each.startswith(TOOL)
+        for part in preset.allow_tool if tool else preset.allow_command:
+            yield _filled(part, {"tool": each.removeprefix(TOOL).strip(), "command": each.strip()})
+
+
+def settings(call: AgentCall) -> dict[str, str]:
+    """Variables that are always set, and the permissions of a program that takes them so."""
+    preset = call.preset
+    found = dict(preset.settings)
+    if preset.permissions:
+        found[preset.permissions] = json.dumps({"permission": permissions(call.allow)})
+    return found
+
+
+def permissions(allow: tuple[str, ...]) -> dict[str, object]:
+    """As OpenCode has them: nothing asks, since nobody could answer."""
+    if not allow:
+        return {"edit": "allow", "bash": "allow", "webfetch": "allow", "external_directory": "deny"}
+    commands = [each.strip() for each in allow if not each.startswith(TOOL)]
+    bash = {"*": "deny"} | {form: "allow" for each in commands for form in (each, f"{each} *")}
+    tools = {each.removeprefix(TOOL).strip(): "allow" for each in allow if each.startswith(TOOL)}
+    return {"webfetch": "deny", "external_directory": "deny", "edit": "allow", "bash": bash, **tools}
+
+
+def _filled(part: str, known: Mapping[str, str]) -> str:
+    return _PLACE.sub(lambda found: known.get(found[1], found[0]), part)
+
+
+def _no_option(prompt: str) -> str:
+    return f" {prompt}" if prompt.startswith("-") else prompt

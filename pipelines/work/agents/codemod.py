@@ -1,0 +1,231 @@
+"""The agent that is a program: a script that runs the fixers which a folder is set up for, behind the isolation of its
+station, and says so. It asks no model and needs nothing but Python.
+
+    codemod.py [--run COMMAND]...       in the folder that is to be fixed; with commands, these in place of the fixers
+
+Writes one JSON object per line: {type: start | run | ran | edit | say | end, …}, as `streams/codemod.py` reads them.
+Exit code 0, or 1 where a fixer failed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+VERSION = "1"
+NOT_OURS = {
+    ".git",
+    ".hg",
+    ".svn",
+    "node_modules",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".ruff_cache",
+    "vendor",
+    "dist",
+}
+MOST_FILES, MOST_BYTES, LARGEST = 50_000, 64 * 1024 * 1024, 512 * 1024
+MOST_EDITS, LONGEST_HUNK, LONGEST_OUTPUT = 100, 2_000, 8_000
+CONTEXT = 1
+HONEST = "Codemod is a program and no model."
+
+
+class Fixer(NamedTuple):
+    """`runs`: one command after the other; `fine`: exit codes with which it has done what it could."""
+
+    name: str
+    is_set_up: Callable[[Path], bool]
+    runs: tuple[tuple[str, ...], ...]
+    fine: tuple[int, ...] = (0,)
+
+
+class Kept(NamedTuple):
+    digest: str
+    text: str | None
+
+
+# Which fixers there are
+
+
+def has(*patterns: str) -> Callable[[Path], bool]:
+    return lambda folder: any(next(folder.glob(pattern), None) for pattern in patterns)
+
+
+def named_in(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
+    """Whether it has a file of its own, or its part in another."""
+
+    def found(folder: Path) -> bool:
+        return has(*patterns)(folder) or word in read(folder / file)
+
+    return found
+
+
+def has_go(folder: Path) -> bool:
+    return any(path.endswith(".go") for path in files(folder))
+
+
+FIXERS = (
+    Fixer(
+        "ruff",
+        named_in("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml"),
+        (("ruff", "check", "--fix", "--exit-zero", "--no-cache", "."), ("ruff", "format", "--no-cache", ".")),
+    ),
+    Fixer("eslint", has("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1)),
+    Fixer("biome", has("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1)),
+    Fixer(
+        "prettier",
+        named_in("package.json", '"prettier":', ".prettierrc*", "prettier.config.*"),
+        (("prettier", "--write", "--log-level", "warn", "."),),
+    ),
+    Fixer("gofmt", has_go, (("gofmt", "-w", "."),)),
+)
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_bytes()[:LARGEST].decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+# What a folder holds
+
+
+def files(folder: Path) -> Iterator[str]:
+    """Paths of plain files, without what tools keep for themselves."""
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(each for each in folders if each not in NOT_OURS)
+        for name in sorted(names):
+            path = os.path.join(root, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield os.path.relpath(path, folder)
+
+
+def picture(folder: Path) -> dict[str, Kept]:
+    """What each file holds, as far as there is room to keep it."""
+    found: dict[str, Kept] = {}
+    room = MOST_BYTES
+    for path in files(folder):
+        if len(found) >= MOST_FILES:
+            break
+        try:
+            data = (folder / path).read_bytes()
+        except OSError:
+            continue
+        text = None
+        if len(data) <= min(LARGEST, room) and b"\0" not in data:
+            text, room = data.decode("utf-8", "replace"), room - len(data)
+        found[path] = Kept(hashlib.sha256(data).hexdigest(), text)
+    return found
+
+
+# What it says
+
+
+def say(kind: str, **more: Any) -> None:
+    print(json.dumps({"type": kind, **more}), flush=True)
+
+
+def tell_edits(before: dict[str, Kept], after: dict[str, Kept]) -> int:
+    """Each file that is not what it was. :return: how many"""
+    changed = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
+    for path in changed[:MOST_EDITS]:
+        old, new = before.get(path), after.get(path)
+        how = "added" if old is None else "deleted" if new is None else "edited"
+        say("edit", path=path, how=how, change=first_hunk(old, new))
+    return len(changed)
+
+
+def first_hunk(old: Kept | None, new: Kept | None) -> dict[str, str]:
+    was = (old.text if old else "") or ""
+    now = (new.text if new else "") or ""
+    a, b = was.splitlines(), now.splitlines()
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 2000).get_opcodes():
+        if tag != "equal":
+            removed, added = a[max(i1 - CONTEXT, 0) : i2 + CONTEXT], b[max(j1 - CONTEXT, 0) : j2 + CONTEXT]
+            return {"before": "\n".join(removed)[:LONGEST_HUNK], "after": "\n".join(added)[:LONGEST_HUNK]}
+    return {"before": "", "after": ""}
+
+
+# What it does
+
+
+def located(folder: Path, program: str) -> str | None:
+    """The folder's own first."""
+    own = folder / "node_modules" / ".bin" / program
+    return str(own) if os.access(own, os.X_OK) else shutil.which(program)
+
+
+def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> bool:
+    identity, program = str(number), located(folder, argv[0])
+    say("run", id=identity, command=shlex.join(argv))
+    if program is None:
+        missing = f"{argv[0]} is not installed on this worker."
+        say("ran", id=identity, ok=False, exit_code=127, output=missing)
+        return False
+    try:
+        done = subprocess.run(
+            [program, *argv[1:]], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+    except OSError as error:
+        say("ran", id=identity, ok=False, exit_code=126, output=str(error))
+        return False
+    output = (done.stdout + done.stderr).decode("utf-8", "replace").strip()[-LONGEST_OUTPUT:]
+    good = done.returncode in fine
+    say("ran", id=identity, ok=good, exit_code=done.returncode, output=output)
+    return good
+
+
+def commands(folder: Path, given: list[str]) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
+    if given:
+        return [(tuple(shlex.split(each)), (0,)) for each in given]
+    return [(argv, fixer.fine) for fixer in FIXERS if fixer.is_set_up(folder) for argv in fixer.runs]
+
+
+def plural(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def main(arguments: list[str]) -> int:
+    folder = Path.cwd()
+    say("start", program="codemod", version=VERSION)
+    given = [value for flag, value in zip(arguments[::2], arguments[1::2], strict=False) if flag == "--run"]
+    try:
+        wanted = [each for each in commands(folder, given) if each[0]]
+    except ValueError as error:
+        say("end", failed=True, text=f"{HONEST} A command could not be read: {error}.")
+        return 1
+    if not wanted:
+        known = ", ".join(fixer.name for fixer in FIXERS)
+        say(
+            "end",
+            text=f"Nothing to fix. {HONEST} It found no fixer that this folder is set up for ({known}).",
+        )
+        return 0
+    before = picture(folder)
+    good = [run(folder, number, argv, fine) for number, (argv, fine) in enumerate(wanted, 1)]
+    changed = tell_edits(before, picture(folder))
+    ran = plural(len(wanted), "command", "commands")
+    if not all(good):
+        failed = f"{len(good) - sum(good)} of {ran} failed"
+        say("end", failed=True, text=f"{HONEST} {failed}. {plural(changed, 'file', 'files')} changed.")
+        return 1
+    if changed:
+        say("end", text=f"{HONEST} It ran {ran} and changed {plural(changed, 'file', 'files')}.")
+    else:
+        say("end", text=f"Nothing to fix. {HONEST} It ran {ran} and no file changed.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

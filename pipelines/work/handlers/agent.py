@@ -1,0 +1,229 @@
+"""Work of kind `agent`: a coding agent's program, called as its preset says, with its stream read while it runs.
+
+What it says of itself is its claim. Facts are what its stream tells and what Gateline did: commands and tokens as it
+reports them, whether its final event came, whether its model answered."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pipelines.work.agents.call import arguments, can_resume, settings
+from pipelines.work.agents.facts import facts_of
+from pipelines.work.agents.stream import Stream
+from pipelines.work.agents.streams import STREAMS
+from pipelines.work.handlers import command
+from pipelines.work.processes.process import CannotStart, Process, ProcessEnd
+from pipelines.work.results import document, output
+from pipelines.work.results.signals import MOST
+from pipelines.work.results.text import escaped
+from pipelines.work.spec.agent_call import AgentCall
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+CODEMOD: Final = Path(__file__).parents[1] / "agents" / "codemod.py"
+ISOLATED: Final = ("bubblewrap", "landlock")
+PROMPT_FILE: Final = "prompt.txt"
+IDLE_SECONDS: Final = 1200.0
+"""Where the station says nothing: a program that hangs is silent."""
+FINAL_SECONDS: Final = 15.0
+"""That a program may take to end after its final event."""
+MOST_RETRIES: Final = 6
+"""Times in a row that it may ask a model that does not answer."""
+LONGEST_LINE: Final = 4 * 1024 * 1024
+KEPT_STEPS: Final = 200
+LONGEST_SUMMARY: Final = 2_000
+LAST_WORDS: Final = 300
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    """Call the program and follow it (law §13). Cancelling the call kills everything that it started."""
+    assert spec.agent is not None
+    call, began = spec.agent, time.monotonic()
+    resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
+    told = call.remark if resumed else spec.prompt
+    made = await asyncio.to_thread(_called, spec, call, told, resumed)
+    if resumed:
+        await sink.note("[gateline] The agent's session is continued.")
+    try:
+        async with Process(command.prepared(made)) as process:
+            outcome = await AgentWatch(made, sink, process, call=call).until_the_end()
+    except CannotStart as error:
+        outcome = {**command.not_started(made, str(error)), "summary": not_started(call, made, str(error))}
+        await sink.note(f"[gateline] {outcome['summary']}")
+    took = {"duration_sec": round(time.monotonic() - began, 3)}
+    outcome["usage"] = {**outcome.get("usage", {}), **took}
+    return outcome
+
+
+def not_started(call: AgentCall, spec: Spec, why: str) -> str:
+    return (
+        f"{call.preset.name} could not be started: {why}. "
+        f"Install {escaped(Path(spec.argv[0]).name)} on the worker, or choose another agent."
+    )
+
+
+def _has_files(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def _called(spec: Spec, call: AgentCall, told: str | None, resumed: bool) -> Spec:
+    """The spec of the program itself: its arguments, and its prompt by the channel that it takes."""
+    preset, attempt = call.preset, spec.attempt
+    attempt.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = attempt.given / PROMPT_FILE
+    if preset.prompt == "file":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(told or "", "utf-8", "backslashreplace")
+    places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": told or ""}
+    argv = arguments(call, resumed=resumed, isolated=spec.isolation.name in ISOLATED, places=places)
+    if preset.fixed:
+        argv = (sys.executable, "-I", str(CODEMOD), *argv[1:])
+    idle = IDLE_SECONDS if spec.limits.idle is None else spec.limits.idle
+    return replace(
+        spec,
+        argv=argv,
+        prompt=told if preset.prompt == "stdin" else None,
+        env={**spec.env, **settings(call), "HOME": str(attempt.home)},
+        limits=replace(spec.limits, idle=idle),
+    )
+
+
+@dataclass(kw_only=True)
+class AgentWatch(command.Watch):
+    """One running agent. `stopped`: why Gateline ended it, "" while it has not."""
+
+    call: AgentCall
+    stopped: str = ""
+    last_words: str = ""
+    stream: Stream = field(init=False)
+    _lines: LineFeed = field(init=False)
+    _final: asyncio.TimerHandle | None = None
+
+    def __post_init__(self) -> None:
+        self.stream = STREAMS[self.call.preset.dialect](KEPT_STEPS)
+        self._lines = LineFeed(self.stream)
+
+    async def until_the_end(self) -> Outcome:
+        try:
+            return await super().until_the_end()
+        finally:
+            if self._final is not None:
+                self._final.cancel()
+
+    async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
+        if name == "out":
+            await super()._copy(name, stream)
+            self._lines.feed(b"", final=True)
+            return
+        while data := await stream.read(command.READ_BYTES):
+            self.heard_at = time.monotonic()
+            self.last_words = (self.last_words + data.decode("utf-8", "replace"))[-4 * LAST_WORDS :]
+            await self.sink.write(name, data)
+
+    def _keep(self, data: bytes) -> list[str]:
+        notes = super()._keep(data)
+        self._lines.feed(data)
+        return [*notes, *self._judge()]
+
+    def _judge(self) -> list[str]:
+        """What the stream says so far may end the program."""
+        stream, call = self.stream, self.call
+        if self.stopped:
+            return []
+        if stream.final_event:
+            loop = asyncio.get_running_loop()
+            self.stopped = "final"
+            self._final = loop.call_later(FINAL_SECONDS, self.process.stop, self.spec.limits.grace)
+        elif stream.retries > MOST_RETRIES:
+            self.stopped = "provider"
+            self.process.stop(self.spec.limits.grace)
+            return [f"[gateline] Stopped: the model did not answer {stream.retries} times in a row."]
+        elif call.cost is not None and (stream.usage.cost or 0) > call.cost:
+            self.stopped = "budget"
+            self.process.stop(self.spec.limits.grace)
+            return [f"[gateline] Stopped: it cost more than ${call.cost:.2f}."]
+        return []
+
+    def _from_text(self) -> tuple[bool, Any]:
+        if self.call.preset.dialect == "text":
+            return super()._from_text()
+        return output.from_text(self.stream.claim, self.spec.output_keys, self.spec.prompt or "")
+
+    def _outcome(self, ended: ProcessEnd, found: document.Document) -> Outcome:
+        stream, preset = self.stream, self.call.preset
+        if self.spec.heeds_signals and len(self.signals) < MOST:
+            # A signal in what it says last counts as one on a line of its own.
+            self.signals += self._reader.feed(stream.claim.encode("utf-8", "replace") + b"\n")
+        outcome = super()._outcome(ended, found)
+        if self.stopped == "final" and outcome.get("exit_code") in KILLED and not self.cancelled:
+            # It was over, and only did not end.
+            del outcome["exit_code"]
+            outcome["result"] = "failure" if stream.problem else "success"
+        if stream.claim:
+            outcome.setdefault("summary", escaped(stream.claim[:LONGEST_SUMMARY]))
+        if outcome.get("result") != "cancelled":
+            outcome |= self._failed(outcome)
+        used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}
+        cost = {} if stream.usage.cost is None else {"cost_usd": round(stream.usage.cost, 6)}
+        outcome["usage"] = {**outcome.get("usage", {}), **used, **cost}
+        outcome["facts"] = facts_of(preset, stream)
+        return outcome
+
+    def _failed(self, outcome: Outcome) -> Outcome:
+        """What Gateline saw of it itself decides, whatever the program says and ends with (law §13)."""
+        stream, preset = self.stream, self.call.preset
+        if stream.over_budget or self.stopped == "budget":
+            return _failure("budget_exceeded", f"{preset.name} was stopped: its cost reached the limit.")
+        if stream.provider_down:
+            return _failure("provider_unavailable", f"The model of {preset.name} did not answer.")
+        if preset.final_event and not stream.final_event:
+            said = escaped(self.last_words.strip()[-LAST_WORDS:])
+            words = f"{preset.name} ended before it was done."
+            return _failure("no_final_event", f"{words} Its last words: {said}" if said else words)
+        if stream.problem and outcome.get("exit_code") == 0:
+            return _failure("agent_failed", escaped(stream.problem[:LONGEST_SUMMARY]))
+        return {}
+
+
+KILLED: Final = (128 + 15, 128 + 9)
+
+
+def _failure(failure_type: str, summary: str) -> Outcome:
+    failed = {"result": "failure", "verdict": "fail", "eval": "error"}
+    return {**failed, "failure_type": failure_type, "summary": summary}
+
+
+class LineFeed:
+    """Cuts bytes into the lines of a stream. One that is longer than LONGEST_LINE is not read."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream, self._began = stream, time.monotonic()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest: list[str] = []
+        self._size = 0
+        self._number = 0
+
+    def feed(self, data: bytes, *, final: bool = False) -> None:
+        *lines, rest = self._decoder.decode(data, final).split("\n")
+        for line in lines:
+            self._add(line)
+            self._end()
+        self._add(rest)
+        if final and self._size:
+            self._end()
+
+    def _add(self, part: str) -> None:
+        self._size += len(part)
+        if part and self._size <= LONGEST_LINE:
+            self._rest.append(part)
+
+    def _end(self) -> None:
+        line = "".join(self._rest) if self._size <= LONGEST_LINE else ""
+        self._rest, self._size = [], 0
+        self._number += 1
+        self._stream.feed(line.rstrip("\r"), time.monotonic() - self._began, self._number)

@@ -1,0 +1,20 @@
+"""What a station of kind `agent` asks of its agent, with every template rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.routing.document.agents import Preset
+
+
+@dataclass(frozen=True)
+class AgentCall:
+    """`allow` is empty where nothing is limited. `cost`: US dollars that this visit may cost, None for any. `session`:
+    of the visit before, "" where it begins afresh; then `remark` is all that is said."""
+
+    preset: Preset
+    model: str = ""
+    allow: tuple[str, ...] = ()
+    cost: float | None = None
+    session: str = ""
+    remark: str | None = None
