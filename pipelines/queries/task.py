@@ -39,6 +39,7 @@ from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 
+AGENT = "agent"
 LONGEST = 2_000
 """Characters of a description that an address takes along."""
 SHOWN_INPUT = 80
@@ -294,7 +295,9 @@ class TaskView:
     @property
     def tabs(self) -> list[tuple[str, str, int | None]]:
         outputs = sum(job.outcome is not None for job in self.jobs)
+        by_agents = any(job.kind == AGENT for job in self.jobs)
         return [
+            *([("steps", _("Steps"), None)] if by_agents else []),
             ("log", _("Log"), None),
             ("outputs", _("Outputs"), outputs),
             ("artifacts", _("Artifacts"), len(self.artifacts)),

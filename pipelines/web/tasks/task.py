@@ -32,10 +32,11 @@ from pipelines.web.graph.overlay import lay_over
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
 from pipelines.web.tasks.start import StartField, fields_of
+from pipelines.web.tasks.steps import conversation, preset_at
 from pipelines.web.tasks.tables import number
 from pipelines.work import logs
 
-TABS = ("log", "outputs", "artifacts", "events")
+TABS = ("steps", "log", "outputs", "artifacts", "events")
 LOG_LINES = 400
 FOLLOWERS = 20
 
@@ -51,8 +52,10 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     view = TaskView(found, timezone.now())
     if fragment(request, "live"):
         return show(request, "tasks/task.html#live", project=project, again=True, **_live(request, view))
-    tab = request.GET.get("tab", "log")
-    context = _tab(request, view, tab if tab in TABS else "log")
+    if fragment(request, "steps"):
+        return _more_steps(request, project, view)
+    tab = request.GET.get("tab", "")
+    context = _tab(request, view, tab if tab in TABS else _first_tab(view))
     if fragment(request, "tab"):
         if request.GET.get("shown") and request.GET["shown"] == context.get("shown"):
             return _log_goes_on(request, project, context)
@@ -71,6 +74,37 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         live_project="/".join(keys),
         live_task=found.name,
         **(context | _live(request, view)),
+    )
+
+
+def _first_tab(view: TaskView) -> str:
+    """Steps, where the job that matters now is an agent's."""
+    job = main_job(view.jobs)
+    return "steps" if job is not None and preset_at(job) else "log"
+
+
+def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+    """The steps before `?before=`, or what came since `?from=`; nothing where nothing was written since."""
+    job = _job(view.task, request.GET.get("job", ""))
+    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    before = number(request.GET.get("before"), 0)
+    start = None if before else number(request.GET.get("from"), 0)
+    told = conversation(job, attempt, start=start, end=before or None)
+    if told is None:
+        raise Http404
+    if not before and not told.complete and request.GET.get("seen") == str(told.next):
+        return HttpResponse(status=204)
+    return show(
+        request,
+        "tasks/task/steps_more.html",
+        project=project,
+        task=view.task,
+        job=job,
+        attempt=attempt,
+        told=told,
+        before=before,
+        from_step=start is not None,
+        again=not before,
     )
 
 
@@ -151,6 +185,8 @@ def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
     }
     if tab == "log":
         context |= log_context(request, view)
+    elif tab == "steps":
+        context |= steps_context(request, view)
     elif tab == "outputs":
         context["outputs"] = outputs(view)
     return context
@@ -230,6 +266,30 @@ def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "attempts": range(1, job.attempt + 1),
         "piece": piece,
         "first": piece.lines[0].number if piece.lines else 1,
+        "station": station_name(view.line, job.station),
+        "actor": name,
+        "actor_kind": kind,
+        "shown": f"{job.pk}.{attempt}",
+    }
+
+
+def steps_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
+    """As `log_context`, of the jobs of agents, with their logs read as steps."""
+    jobs = [(job, _title(view, job)) for job in reversed(view.jobs) if preset_at(job)]
+    wanted = request.GET.get("job", "")
+    asked = next((each for each, _ in jobs if str(each.pk) == wanted), None)
+    job = asked or main_job([each for each, _ in jobs])
+    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
+    if job is None:
+        return context
+    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    before = number(request.GET.get("before"), 0)
+    kind, name = _actor(view, job)
+    return context | {
+        "attempt": attempt,
+        "attempts": range(1, job.attempt + 1),
+        "told": conversation(job, attempt, end=before or None),
+        "before": before,
         "station": station_name(view.line, job.station),
         "actor": name,
         "actor_kind": kind,

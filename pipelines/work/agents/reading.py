@@ -13,7 +13,7 @@ from pipelines.work.agents.values import parsed
 MOST_PIECES = 64
 
 
-class LogLine(Protocol):
+class StoredLine(Protocol):
     @property
     def number(self) -> int: ...
     @property
@@ -22,7 +22,7 @@ class LogLine(Protocol):
     def text(self) -> str: ...
 
 
-def read(preset: Preset, lines: Iterable[LogLine], piece: int) -> Stream:
+def read(preset: Preset, lines: Iterable[StoredLine], piece: int) -> Stream:
     """:param piece: the length at which the log cuts a line"""
     stream = STREAMS[preset.dialect]()
     for line, at, number in whole(lines, piece):
@@ -30,7 +30,7 @@ def read(preset: Preset, lines: Iterable[LogLine], piece: int) -> Stream:
     return stream
 
 
-def whole(lines: Iterable[LogLine], piece: int) -> Iterator[tuple[str, float, int]]:
+def whole(lines: Iterable[StoredLine], piece: int) -> Iterator[tuple[str, float, int]]:
     """The lines as they were written, each with the time and the number of its first piece."""
     held: list[str] = []
     at, number = 0.0, 0

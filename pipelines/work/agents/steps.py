@@ -49,7 +49,7 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """What an edit says it does to a file. `before` and `after` are the texts it replaces, as far as it says them."""
 
     path: str
@@ -74,7 +74,7 @@ class Step:
     seconds: float | None = None
     tokens: int | None = None
     cost: float | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[TextChange, ...] = ()
     tool: str = ""
     number: int = 0
     nested: bool = False

@@ -11,10 +11,10 @@ from pipelines.work.agents.steps import (
     LONGEST_DETAIL,
     LONGEST_WHAT,
     MOST_CHANGES,
-    Change,
     Step,
     StepKind,
     StepState,
+    TextChange,
     Verb,
 )
 from pipelines.work.agents.values import parsed
@@ -111,11 +111,11 @@ class Stream:
         self.add(replace(step, state=StepState.RUNNING))
 
     def step(
-        self, kind: StepKind, verb: Verb, what: str = "", *, changes: tuple[Change, ...] = (), **more: Any
+        self, kind: StepKind, verb: Verb, what: str = "", *, changes: tuple[TextChange, ...] = (), **more: Any
     ) -> Step:
         """At this line, cut to what is shown."""
         bounded = tuple(
-            Change(each.path[:LONGEST_WHAT], each.before[:LONGEST_CHANGE], each.after[:LONGEST_CHANGE])
+            TextChange(each.path[:LONGEST_WHAT], each.before[:LONGEST_CHANGE], each.after[:LONGEST_CHANGE])
             for each in changes[:MOST_CHANGES]
         )
         more["detail"] = more.get("detail", "")[-LONGEST_DETAIL:]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.work.agents.steps import MOST_CHANGES, Change, StepKind, Verb
+from pipelines.work.agents.steps import MOST_CHANGES, StepKind, TextChange, Verb
 from pipelines.work.agents.values import items, outline, record, text
 
-Called = tuple[StepKind, Verb, str, tuple[Change, ...]]
+Called = tuple[StepKind, Verb, str, tuple[TextChange, ...]]
 TOOLS: Final[Mapping[str, tuple[StepKind, Verb]]] = {
     "bash": (StepKind.COMMAND, Verb.RUN),
     "shell": (StepKind.COMMAND, Verb.RUN),
@@ -63,9 +63,9 @@ def called(name: str, given: Any) -> Called:
     return kind, verb, what, _changes(what, arguments) if kind == StepKind.EDIT else ()
 
 
-def _changes(path: str, arguments: dict[str, Any]) -> tuple[Change, ...]:
+def _changes(path: str, arguments: dict[str, Any]) -> tuple[TextChange, ...]:
     edits = items(arguments.get("edits"))[:MOST_CHANGES] or [arguments]
-    found = (Change(path, _first(record(each), BEFORE), _first(record(each), AFTER)) for each in edits)
+    found = (TextChange(path, _first(record(each), BEFORE), _first(record(each), AFTER)) for each in edits)
     return tuple(each for each in found if each.before or each.after)
 
 

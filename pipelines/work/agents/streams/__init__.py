@@ -11,7 +11,7 @@ from pipelines.work.agents.streams.codemod import Codemod
 from pipelines.work.agents.streams.codex import Codex
 from pipelines.work.agents.streams.gemini import Gemini
 from pipelines.work.agents.streams.opencode import OpenCode
-from pipelines.work.agents.streams.plain import PlainText
+from pipelines.work.agents.streams.plain import TextStream
 
 STREAMS: Final[Mapping[str, type[Stream]]] = {
     "claude": Claude,
@@ -19,5 +19,5 @@ STREAMS: Final[Mapping[str, type[Stream]]] = {
     "opencode": OpenCode,
     "gemini": Gemini,
     "codemod": Codemod,
-    "text": PlainText,
+    "text": TextStream,
 }

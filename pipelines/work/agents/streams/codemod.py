@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipelines.work.agents.steps import Change, StepKind, StepState, Verb
+from pipelines.work.agents.steps import StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
 from pipelines.work.agents.values import exit_code, record, text
 
@@ -38,7 +38,7 @@ class Codemod(Stream):
     def _edit(self, line: dict[str, Any]) -> bool:
         path, change = text(line.get("path")), record(line.get("change"))
         verb = {"added": Verb.WRITE, "deleted": Verb.DELETE}.get(text(line.get("how")), Verb.EDIT)
-        changes = (Change(path, text(change.get("before")), text(change.get("after"))),)
+        changes = (TextChange(path, text(change.get("before")), text(change.get("after"))),)
         self.add(self.step(StepKind.EDIT, verb, path, changes=changes))
         return True
 

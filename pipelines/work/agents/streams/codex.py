@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipelines.work.agents.steps import Change, Step, StepKind, StepState, Verb
+from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
 from pipelines.work.agents.values import count, exit_code, items, record, said, text
 
@@ -72,7 +72,7 @@ class Codex(Stream):
             changed = [record(each) for each in items(item.get("changes"))]
             paths = [text(each.get("path")) for each in changed]
             verb = VERBS.get(text(changed[0].get("kind")), Verb.EDIT) if len(changed) == 1 else Verb.EDIT
-            changes = tuple(Change(path) for path in paths)
+            changes = tuple(TextChange(path) for path in paths)
             return self.step(StepKind.EDIT, verb, ", ".join(paths), changes=changes)
         if kind == "mcp_tool_call":
             tool = text(item.get("tool"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.work.agents.stream import Stream
 
 
-class PlainText(Stream):
+class TextStream(Stream):
     """Every line stays log."""
 
     def plain(self, line: str) -> bool:

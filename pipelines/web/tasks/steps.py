@@ -1,0 +1,336 @@
+"""The steps of an agent, as rows of a conversation: what it said, ran and changed, in words. All of it is its own
+report, read from the log of its job."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from pipelines.models import Job, Purpose
+from pipelines.queries import versions
+from pipelines.routing.document.agents import Preset
+from pipelines.routing.document.kinds.agent import KIND, preset_of
+from pipelines.routing.sentences.names import station_name
+from pipelines.work import logs
+from pipelines.work.agents.reading import read
+from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
+from pipelines.work.agents.stream import Stream
+from pipelines.work.results.text import LONGEST_LINE
+
+SHOWN: Final = 200
+"""Steps of one screen; the ones before come when they are asked for."""
+OPEN: Final = 40
+"""The last steps that may still change, and are brought anew."""
+MOST_CHUNKS: Final = 100_000
+LAST_LINES: Final = 4
+MOST_LINES: Final = 400
+DIFF_LINES: Final = 24
+FOLDED: Final = 600
+"""Characters of a text that is shown whole."""
+EVERY, SELDOM = "2s", "10s"
+LARGE_LOG: Final = 1024 * 1024
+
+VERBS: Final[Mapping[Verb, str | Promise]] = {
+    Verb.RUN: gettext_lazy("Run"),
+    Verb.EDIT: gettext_lazy("Edit"),
+    Verb.WRITE: gettext_lazy("Write"),
+    Verb.DELETE: gettext_lazy("Delete"),
+    Verb.READ: gettext_lazy("Read"),
+    Verb.LIST: gettext_lazy("List"),
+    Verb.SEARCH: gettext_lazy("Search"),
+    Verb.FETCH: gettext_lazy("Fetch"),
+    Verb.PLAN: gettext_lazy("Plan"),
+    Verb.DELEGATE: gettext_lazy("Delegate"),
+    Verb.TOOL: gettext_lazy("Use"),
+    Verb.THINK: gettext_lazy("Thought"),
+    Verb.RETRY: gettext_lazy("The model did not answer"),
+    Verb.TELL: gettext_lazy("Message"),
+}
+ICONS: Final[Mapping[Verb, str]] = {
+    Verb.RUN: "actor-command",
+    Verb.EDIT: "edit",
+    Verb.WRITE: "edit",
+    Verb.DELETE: "delete",
+    Verb.READ: "file",
+    Verb.LIST: "folder",
+    Verb.SEARCH: "search",
+    Verb.FETCH: "link",
+    Verb.PLAN: "tasks",
+    Verb.DELEGATE: "fork",
+    Verb.TOOL: "settings",
+    Verb.SAY: "comment",
+    Verb.THINK: "comment",
+    Verb.RETRY: "loop",
+    Verb.TELL: "info",
+}
+
+CODE: Final = (Verb.READ, Verb.SEARCH, Verb.LIST)
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One step as it is shown. `index` counts from 0 within the attempt."""
+
+    index: int
+    step: Step
+    at: datetime | None
+    allowed: str
+
+    @property
+    def mark(self) -> str:
+        if self.step.denied:
+            return "gate-auto"
+        return "danger" if self.step.verb == Verb.TELL and self.step.failed else ICONS[self.step.verb]
+
+    @property
+    def tone(self) -> str:
+        step = self.step
+        if step.denied:
+            return "denied"
+        if step.failed:
+            return "failed"
+        if step.verb == Verb.RETRY:
+            return "retry"
+        return "running" if step.state == StepState.RUNNING else ""
+
+    @property
+    def verb(self) -> str:
+        step = self.step
+        if step.denied:
+            return _("Denied")
+        if step.verb == Verb.TOOL and step.tool:
+            return f"{VERBS[step.verb]} {step.tool}"
+        return "" if step.verb == Verb.SAY else str(VERBS[step.verb])
+
+    @property
+    def code_like(self) -> bool:
+        return self.step.kind in (StepKind.COMMAND, StepKind.EDIT) or self.step.verb in (
+            Verb.READ,
+            Verb.SEARCH,
+            Verb.LIST,
+        )
+
+    @property
+    def result(self) -> str:
+        step = self.step
+        if step.denied:
+            return ""
+        if step.verb == Verb.RETRY:
+            return {StepState.DONE: _("Recovered"), StepState.FAILED: _("Gave up")}.get(step.state, "")
+        if step.code is not None:
+            return _("exit %d") % step.code
+        return _("failed") if step.failed and step.kind != StepKind.ERROR else ""
+
+    @property
+    def why(self) -> str:
+        """Under a denied step: that nothing happened, and what it may run."""
+        return _("Nothing happened.") + (f" {self.allowed}" if self.allowed else "")
+
+    @property
+    def lines(self) -> list[str]:
+        return self.step.detail.rstrip().splitlines()[-MOST_LINES:]
+
+    @property
+    def last_lines(self) -> str:
+        """What is shown of what failed; the rest is folded."""
+        return "\n".join(self.lines[-LAST_LINES:]) if self.step.failed else ""
+
+    @property
+    def folded(self) -> str:
+        """Below a fold: the output of what passed, all of what failed, what a refusal says."""
+        if self.step.verb == Verb.RETRY:
+            return ""
+        if self.step.failed and len(self.lines) <= LAST_LINES:
+            return ""
+        return "\n".join(self.lines)
+
+    @property
+    def fold_words(self) -> str:
+        number = len(self.lines)
+        if self.step.denied:
+            return _("What it was told")
+        return ngettext("Show %d line", "Show all %d lines", number) % number
+
+    @property
+    def long(self) -> bool:
+        return self.step.kind == StepKind.THOUGHT or len(self.step.what) > FOLDED
+
+    @property
+    def beginning(self) -> str:
+        return self.step.what.strip().splitlines()[0][:160] if self.step.what.strip() else ""
+
+    @property
+    def diff(self) -> list[dict[str, Any]]:
+        return diff_of(self.step.changes)
+
+    @property
+    def tokens(self) -> str:
+        return short(self.step.tokens)
+
+    @property
+    def cost(self) -> str:
+        return dollars(self.step.cost)
+
+
+@dataclass(frozen=True)
+class StepsView:
+    """The steps of one attempt that are shown, and what stands around them."""
+
+    job: Job
+    attempt: int
+    preset: Preset
+    stream: Stream
+    rows: tuple[StepRow, ...]
+    first: int
+    next: int
+    complete: bool
+    allowed: tuple[str, ...]
+    every: str = EVERY
+
+    @property
+    def settled(self) -> tuple[StepRow, ...]:
+        return self.rows[: len(self.rows) - len(self.tail)]
+
+    @property
+    def tail(self) -> tuple[StepRow, ...]:
+        """From the first that still runs on: they are brought anew while the agent works."""
+        if self.complete:
+            return ()
+        recent = self.rows[-OPEN:]
+        running = (n for n, row in enumerate(recent) if row.step.state == StepState.RUNNING)
+        return recent[next(running, len(recent)) :]
+
+    @property
+    def following(self) -> int:
+        """The index of the first step that is brought anew."""
+        return self.first + len(self.rows) - len(self.tail)
+
+    @property
+    def earlier(self) -> str:
+        counted = ngettext("%d earlier step", "%d earlier steps", self.first) % self.first
+        return _("Show the %(shown)s before (%(all)s)") % {"shown": min(self.first, SHOWN), "all": counted}
+
+    @property
+    def count(self) -> int:
+        return len(self.stream.steps)
+
+    @property
+    def usage(self) -> str:
+        usage = self.stream.usage
+        words = _("%(given)s tokens in, %(made)s out")
+        return words % {"given": short(usage.tokens_in) or "0", "made": short(usage.tokens_out) or "0"}
+
+    @property
+    def cost(self) -> str:
+        found = dollars(self.stream.usage.cost)
+        if found or not self.complete:
+            return found
+        return _("no price") if self.stream.usage.tokens_in else ""
+
+    @property
+    def denied(self) -> int:
+        return self.stream.commands.denied
+
+    @property
+    def commands(self) -> str:
+        found = self.stream.commands
+        words = ngettext("%d command", "%d commands", found.run) % found.run
+        return f"{words}, {_('%d failed') % found.failed}" if found.failed else words
+
+    @property
+    def note(self) -> str:
+        """Where there is nothing to show."""
+        if self.preset.dialect == "text":
+            return _("%(agent)s writes text that is not read as steps. It is in the log.") % {
+                "agent": self.preset.name
+            }
+        return _("Nothing of its log could be read as steps. It is in the log as it came.")
+
+
+def preset_at(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
+    """The agent that a job calls and the commands that it may run; None for every other job."""
+    if job.kind != KIND.key or job.purpose != Purpose.STATION:
+        return None
+    work = versions.by_id(job.pinned_id).station(job.station).work
+    preset = preset_of(work)
+    return (preset, tuple(work.get("allow") or ())) if preset else None
+
+
+def conversation(
+    job: Job, attempt: int, *, start: int | None = None, end: int | None = None
+) -> StepsView | None:
+    """The last steps of an attempt; those from `start` on; or those before `end`."""
+    found = preset_at(job)
+    if found is None:
+        return None
+    preset, allow = found
+    piece = logs.read(job, attempt, 0, MOST_CHUNKS)
+    stream = read(preset, piece.lines, LONGEST_LINE)
+    last = len(stream.steps) if end is None else min(max(end, 0), len(stream.steps))
+    first = max(last - SHOWN, 0) if start is None else min(max(start, 0), last)
+    line = versions.by_id(job.pinned_id)
+    allowed = _allowed(station_name(line, job.station), allow)
+    began = job.started_at if attempt == job.attempt else None
+    rows = tuple(
+        StepRow(index, step, began + timedelta(seconds=step.at) if began else None, allowed)
+        for index, step in enumerate(stream.steps[first:last], first)
+    )
+    every = EVERY if piece.next < LARGE_LOG else SELDOM
+    return StepsView(job, attempt, preset, stream, rows, first, piece.next, piece.complete, allow, every)
+
+
+def _allowed(station: str, allow: Sequence[str]) -> str:
+    commands = [each for each in allow if not each.startswith("tool:")]
+    if not commands:
+        return ""
+    return _("%(station)s may run %(commands)s only.") % {"station": station, "commands": ", ".join(commands)}
+
+
+def diff_of(changes: Sequence[TextChange]) -> list[dict[str, Any]]:
+    """A small diff of what an edit says it replaces: without the numbers of lines, which it does not say."""
+    found: list[dict[str, Any]] = []
+    for change in changes:
+        if not (change.before or change.after):
+            continue
+        before, after = change.before.splitlines(), change.after.splitlines()
+        lines = (
+            list(difflib.unified_diff(before, after, lineterm="", n=2))[3:]
+            if before
+            else [f"+{x}" for x in after]
+        )
+        kinds = {"+": "added", "-": "removed", "@": "hunk"}
+        for text in lines[:DIFF_LINES]:
+            kind = kinds.get(text[:1], "same")
+            found.append(
+                {"kind": kind, "old": None, "new": None, "text": "⋯" if kind == "hunk" else text[1:]}
+            )
+        if len(lines) > DIFF_LINES:
+            more = len(lines) - DIFF_LINES
+            words = ngettext("%d more line", "%d more lines", more) % more
+            found.append({"kind": "hunk", "old": None, "new": None, "text": words})
+    return found
+
+
+def short(number: int | None) -> str:
+    """1.2k; nothing for nothing."""
+    if not number:
+        return ""
+    if number < 1_000:
+        return str(number)
+    if number < 1_000_000:
+        return f"{number / 1_000:.1f}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def dollars(cost: float | None) -> str:
+    """Two digits, and more below a cent; nothing where no price was said."""
+    if cost is None:
+        return ""
+    return f"${cost:.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
