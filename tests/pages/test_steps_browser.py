@@ -123,7 +123,7 @@ def test_steps_read_as_a_conversation_and_go_on(page: Page, sign_in: SignIn, wor
     failed = steps.locator(".step-failed")
     expect(failed).to_contain_text("exit 1")
     expect(failed.locator(".step-output").first).to_contain_text("FAILED tests/test_limits.py")
-    expect(steps.locator(".diff-added").first).to_be_visible()
+    expect(steps.locator(".step-added").first).to_be_visible()
     expect(steps.get_by_text("<script>alert(1)</script>")).to_be_visible()
     expect(steps.locator(".step-retry, .step").filter(has_text="The model did not answer")).to_contain_text(
         "Recovered"

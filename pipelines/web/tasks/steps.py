@@ -4,10 +4,10 @@ report, read from the log of its job."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -32,6 +32,7 @@ MOST_CHUNKS: Final = 100_000
 LAST_LINES: Final = 4
 MOST_LINES: Final = 400
 DIFF_LINES: Final = 24
+LONGEST_NOTE: Final = 120
 FOLDED: Final = 600
 """Characters of a text that is shown whole."""
 EVERY, SELDOM = "2s", "10s"
@@ -72,6 +73,14 @@ ICONS: Final[Mapping[Verb, str]] = {
 }
 
 CODE: Final = (Verb.READ, Verb.SEARCH, Verb.LIST)
+
+
+class DiffLine(NamedTuple):
+    """`kind`: same, removed, added or gap."""
+
+    kind: str
+    sign: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,7 @@ class StepRow:
             return ""
         if step.verb == Verb.RETRY:
             return {StepState.DONE: _("Recovered"), StepState.FAILED: _("Gave up")}.get(step.state, "")
-        if step.code is not None:
+        if step.code is not None and step.kind == StepKind.COMMAND:
             return _("exit %d") % step.code
         return _("failed") if step.failed and step.kind != StepKind.ERROR else ""
 
@@ -143,9 +152,18 @@ class StepRow:
         return "\n".join(self.lines[-LAST_LINES:]) if self.step.failed else ""
 
     @property
+    def note(self) -> str:
+        """The output of what passed, where it is one short line."""
+        lines = self.lines
+        done = self.step.state == StepState.DONE and self.step.kind in (StepKind.TOOL, StepKind.COMMAND)
+        return lines[0] if done and len(lines) == 1 and len(lines[0]) <= LONGEST_NOTE else ""
+
+    @property
     def folded(self) -> str:
         """Below a fold: the output of what passed, all of what failed, what a refusal says."""
-        if self.step.verb == Verb.RETRY:
+        if self.step.verb == Verb.RETRY or self.note:
+            return ""
+        if self.step.kind == StepKind.EDIT and self.step.state == StepState.DONE:
             return ""
         if self.step.failed and len(self.lines) <= LAST_LINES:
             return ""
@@ -167,7 +185,7 @@ class StepRow:
         return self.step.what.strip().splitlines()[0][:160] if self.step.what.strip() else ""
 
     @property
-    def diff(self) -> list[dict[str, Any]]:
+    def diff(self) -> list[DiffLine]:
         return diff_of(self.step.changes)
 
     @property
@@ -293,29 +311,26 @@ def _allowed(station: str, allow: Sequence[str]) -> str:
     return _("%(station)s may run %(commands)s only.") % {"station": station, "commands": ", ".join(commands)}
 
 
-def diff_of(changes: Sequence[TextChange]) -> list[dict[str, Any]]:
+def diff_of(changes: Sequence[TextChange]) -> list[DiffLine]:
     """A small diff of what an edit says it replaces: without the numbers of lines, which it does not say."""
-    found: list[dict[str, Any]] = []
+    found: list[DiffLine] = []
     for change in changes:
-        if not (change.before or change.after):
-            continue
-        before, after = change.before.splitlines(), change.after.splitlines()
-        lines = (
-            list(difflib.unified_diff(before, after, lineterm="", n=2))[3:]
-            if before
-            else [f"+{x}" for x in after]
-        )
-        kinds = {"+": "added", "-": "removed", "@": "hunk"}
-        for text in lines[:DIFF_LINES]:
-            kind = kinds.get(text[:1], "same")
-            found.append(
-                {"kind": kind, "old": None, "new": None, "text": "⋯" if kind == "hunk" else text[1:]}
-            )
-        if len(lines) > DIFF_LINES:
-            more = len(lines) - DIFF_LINES
-            words = ngettext("%d more line", "%d more lines", more) % more
-            found.append({"kind": "hunk", "old": None, "new": None, "text": words})
+        lines = list(_lines_of(change))
+        found += lines[:DIFF_LINES]
+        if more := len(lines[DIFF_LINES:]):
+            found.append(DiffLine("gap", "", ngettext("%d more line", "%d more lines", more) % more))
     return found
+
+
+def _lines_of(change: TextChange) -> Iterator[DiffLine]:
+    before, after = change.before.splitlines(), change.after.splitlines()
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for tag, first, last, begin, end in matcher.get_opcodes():
+        if tag == "equal":
+            yield from (DiffLine("same", "  ", text) for text in before[first:last])
+            continue
+        yield from (DiffLine("removed", "− ", text) for text in before[first:last])
+        yield from (DiffLine("added", "+ ", text) for text in after[begin:end])
 
 
 def short(number: int | None) -> str:

@@ -41,11 +41,6 @@ class Attempt:
         return self.root / "workspace"
 
     @property
-    def home(self) -> Path:
-        """HOME of an agent: apart from the working folder, and in no snapshot. It goes on from visit to visit."""
-        return self.root / "home"
-
-    @property
     def temporary(self) -> Path:
         return self.root / "tmp"
 
@@ -60,7 +55,8 @@ class Attempt:
 
     @property
     def home(self) -> Path:
-        """HOME of a station that works in a repository: beside its files, so that nothing of it is committed."""
+        """HOME of an agent, which goes on from visit to visit, and of a station that works in a repository: beside the
+        files, so that nothing of it is committed or kept in a snapshot."""
         return self.root / "home"
 
     @property

@@ -19,6 +19,7 @@ from pipelines.work.spec.repository import GitLeft
 from pipelines.work.transport.protocol import (
     MEDIA_TYPE,
     Before,
+    Entry,
     HandedOver,
     Leavings,
     Material,
@@ -162,9 +163,15 @@ class Packed:
         facts = outcome.get("facts") or (_ran(outcome) if expects else {})
         if not facts or self.picture is None:
             return outcome
-        stood = before.digest if before else NOTHING_THERE
-        seen = {"before": self.stood or stood, "tree": self.git.tree if self.git else self.picture.digest}
+        began, now = before.digest if before else NOTHING_THERE, self.picture.digest
+        if before and _without_git(before.manifest) == _without_git(self.picture.manifest):
+            began = now  # looking at a repository writes into its `.git`, and is no change
+        seen = {"before": self.stood or began, "tree": self.git.tree if self.git else now}
         return {**outcome, "facts": witnessed(facts, seen)}
+
+
+def _without_git(manifest: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in manifest if ".git" not in PurePosixPath(entry["path"]).parts]
 
 
 def _ran(outcome: Outcome) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.models import Job, Snapshot, Task
+from pipelines.queries import versions
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.decide.judging import judged
 from tests.factories import World
 from tests.work.agents.test_recordings import RECORDINGS
 from tests.work.driving import Bench, done, drive, text_of
@@ -77,3 +80,28 @@ def test_without_resume_it_is_told_the_prompt_and_the_remark(world: World, bench
     drive(bench, task, **search)
     assert "continued" not in text_of(done(task, "implement", 2))
     assert Job.objects.get(task=task, station="implement", visit=2).result == "success"
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "result", "why"),
+    [
+        ("claude", "claude-denied", "blocked", "denied"),
+        ("opencode", "opencode-auto-rejected", "blocked", "denied"),
+        ("codex", "codex-command-failed", "failure", "nothing_done"),
+        ("gemini", "gemini-no-shell", "failure", "nothing_done"),
+        ("claude", "claude-provider-down-cut", "failure", "provider_unavailable"),
+    ],
+)
+def test_no_claim_makes_a_success(
+    world: World, bench: Bench, path: str, preset: str, name: str, result: str, why: str
+) -> None:
+    """Each ended with exit code 0, and three said that they had made the file."""
+    program = f"#!{sys.executable} -IS\nprint(open({str(RECORDINGS / f'{name}.jsonl')!r}).read())\n"
+    (Path(path) / preset).write_text(program)
+    (Path(path) / preset).chmod(0o755)
+    task = started(world, agent=preset, model="stub/model")
+    drive(bench, task, station_path=(path, *os.environ["PATH"].split(os.pathsep)))
+    job = done(task, "implement")
+    line = versions.by_id(job.pinned_id)
+    told_by = judged(line, line.station("implement"), read_outcome(job.outcome)).by
+    assert (job.result, told_by) == (result, why)

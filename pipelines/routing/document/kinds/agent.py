@@ -131,6 +131,7 @@ KIND = Kind(
     lacks=_lacks,
     executes=True,
     result_document=True,
+    expects="change",
     actor="agent",
     signed=_name,
     says=_told,

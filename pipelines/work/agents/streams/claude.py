@@ -42,7 +42,8 @@ class Claude(Stream):
             status = line.get("error_status")
             reason = text(line.get("error"))
             words = str(status) if type(status) is int else "" if reason == "unknown" else reason
-            self.retry(count(line.get("attempt")), words, f"of {count(line.get('max_retries'))}")
+            which, most = count(line.get("attempt")), count(line.get("max_retries"))
+            self.retry(which, words, f"{which}/{most}")
         elif subtype == "permission_denied":
             return self.deny(text(line.get("tool_use_id")), text(line.get("message")))
         else:

@@ -101,7 +101,7 @@ class Codex(Stream):
         message = text(line.get("message"))
         again = RECONNECTING.match(message)
         if again:
-            self.retry(int(again[1]), again[3] or "", f"of {again[2]}")
+            self.retry(int(again[1]), again[3] or "", f"{again[1]}/{again[2]}")
         else:
             self.tell(message)
         return True

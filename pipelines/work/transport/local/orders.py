@@ -59,7 +59,7 @@ def orders_of(job: Job) -> Orders:
             expects=expects(station),
             artifacts=tuple({"path": each.path, "required": each.required} for each in station.artifacts),
             labels=labels(station),
-            cost_usd=getattr(station.limits, "cost_usd", None),
+            cost_usd=None if station.limits.cost_usd is None else float(station.limits.cost_usd),
         ),
         declared=runs,
         scope=scope,
