@@ -24,7 +24,7 @@ LONGEST_NAME: Final = 200
 
 
 @dataclass
-class Usage:
+class StreamUsage:
     """`cost` is None where no price was said."""
 
     tokens_in: int = 0
@@ -70,7 +70,7 @@ class Stream:
         """Whether it ended because the model did not answer."""
         self.over_budget = False
         """Whether it ended because it cost as much as it may."""
-        self.usage, self.commands = Usage(), Commands()
+        self.usage, self.commands = StreamUsage(), Commands()
         self._keep = keep
         self._open: dict[str, int] = {}
         self._ended: dict[str, int] = {}
