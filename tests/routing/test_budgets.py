@@ -317,10 +317,10 @@ def test_E21_not_passed_and_a_limit_reached_goes_to_the_development_manager() ->
 
 
 def test_the_standard_ones_are_off_but_under_aeef_and_in_versions_of_before() -> None:
-    assert line({}).limits == ()
-    assert {each.key for each in line({}, policy={"standard_budgets": "yes"}).limits} >= {"restart"}
-    assert line({}, preset="aeef", policy={"standard_budgets": "no"}).limits == ()
+    assert line({}).named_limits == ()
+    assert {each.key for each in line({}, policy={"standard_budgets": "yes"}).named_limits} >= {"restart"}
+    assert line({}, preset="aeef", policy={"standard_budgets": "no"}).named_limits == ()
     before = line({}, preset="aeef", policy={"standard_budgets": "no", "preconditions": "no"}).to_document()
     assert "standard_budgets" not in before["policy"]
     again = line({}, preset="aeef", policy=before["policy"])
-    assert (again.limits, again.policy.preconditions) == ((), False)
+    assert (again.named_limits, again.policy.preconditions) == ((), False)

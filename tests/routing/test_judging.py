@@ -43,6 +43,9 @@ DECIDED = [
     ({"expects": "change"}, {**PROUD, "facts": UNCHANGED}, "nothing_done"),
     ({"expects": "change"}, {**PROUD, "facts": SAME_FOLDER}, "nothing_done"),
     ({"expects": "change"}, {**PROUD, "facts": OTHER_FOLDER}, ""),
+    # A second visit that changed nothing of what the first one did; and one that took all of it back.
+    ({"expects": "change"}, {**PROUD, "facts": {**CHANGED, **SAME_FOLDER}}, "nothing_done"),
+    ({"expects": "change"}, {**PROUD, "facts": {**UNCHANGED, **OTHER_FOLDER}}, ""),
     ({"expects": "change"}, PROUD, ""),
     ({"expects": "change"}, {**PROUD, "facts": {**UNCHANGED, **DENIED}}, "denied"),
     # A denied step on the way to what was expected is nothing.

@@ -28,7 +28,7 @@ FAULTY = [
     (
         document({}, more=1),
         "more: unknown key (known: gateline, preset, key, name, description, policy, flags, "
-        "start, inputs, stations, gates, ends, forbidden_parallel, budgets, escalations, limits, "
+        "workspace, start, inputs, stations, gates, ends, forbidden_parallel, budgets, escalations, limits, "
         "sensitive, handoff, extra)",
     ),
     (document({}, gateline=2), "gateline: this product knows the semantics number 1 only"),

@@ -88,7 +88,7 @@ OF_SOURCE: Final[Mapping[str, str]] = {
     "tree": "text",
     "observed_by": "text",
 }
-"""`before`: the tree that the visit began with, where there is no git."""
+"""`before`: the tree that the visit began with."""
 
 PATHS: Final = tuple(f"{group}.{key}" for group, keys in GROUPS.items() for key in keys)
 """Every single fact, as a condition names it."""

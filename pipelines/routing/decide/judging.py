@@ -132,15 +132,13 @@ class Observed:
     def unchanged(self) -> tuple[Seen, ...]:
         """What says that the files are as they were when the visit began; nothing where nobody looked, or they
         changed."""
-        changed = self.fact("git", "files_changed")
-        if changed is not None:
-            return (_saw("git.files_changed", changed),) if changed == 0 else ()
         for group, members in self.outcome.facts.items():
             source = members.get(SOURCE, {})
             before, after = source.get("before"), source.get("tree")
             if before is not None and after is not None:
                 return (_saw(f"{group}.{SOURCE}.tree", after),) if before == after else ()
-        return ()
+        changed = self.fact("git", "files_changed")
+        return (_saw("git.files_changed", changed),) if changed == 0 else ()
 
     @property
     def missing(self) -> tuple[Seen, ...]:

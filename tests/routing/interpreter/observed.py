@@ -29,13 +29,12 @@ def lacks(
     station: Mapping[str, Any], outcome: Mapping[str, Json], facts: Mapping[str, Any]
 ) -> tuple[bool, bool]:
     """Whether the tree is unchanged, and whether the output or a declared artifact is missing."""
-    git = facts.get("git") or {}
-    if git.get("files_changed") is not None:
-        unchanged = git["files_changed"] == 0
-    else:
-        sources = [group.get("source") or {} for group in facts.values()]
-        told = [each for each in sources if each.get("before") is not None and each.get("tree") is not None]
-        unchanged = bool(told) and told[0]["before"] == told[0]["tree"]
+    sources = [group.get("source") or {} for group in facts.values()]
+    told = [each for each in sources if each.get("before") is not None and each.get("tree") is not None]
+    if told:  # "where the `source` of a group has a `before` … that equals its `tree`"
+        unchanged = bool(told[0]["before"] == told[0]["tree"])
+    else:  # "where nobody said that, where `git.files_changed` is 0"
+        unchanged = (facts.get("git") or {}).get("files_changed") == 0
     left = set()
     for each in outcome.get("artifacts") or []:
         if isinstance(each, str):
