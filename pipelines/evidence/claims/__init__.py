@@ -1,0 +1,1 @@
+"""What an agent says it did, beside what was observed."""

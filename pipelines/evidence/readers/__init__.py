@@ -1,0 +1,1 @@
+"""What tools report, read from their files: one reader for each kind."""

@@ -1,0 +1,1 @@
+"""Differences between two stored trees: which files, and which of their lines."""

@@ -1,0 +1,126 @@
+"""What a path says about a file: written by a program, a picture, or one that decides whether the rest is checked."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import Final
+
+PICTURES: Final = frozenset(("png", "jpeg", "gif", "webp"))
+"""Of `signatures.content_of`, what holds no markup."""
+_GENERATED: Final = [
+    "*.lock",
+    "*.min.js",
+    "*.min.css",
+    "*.map",
+    "*.pb.go",
+    "*_pb2.py",
+    "*.snap",
+    "go.sum",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "composer.lock",
+    "*.designer.cs",
+]
+_GENERATED_FOLDERS: Final = frozenset(["dist", "vendor", "node_modules", "__snapshots__", "__pycache__"])
+_WRITTEN: Final = re.compile(rb"@generated\b|[Cc]ode generated .{0,80}DO NOT EDIT|AUTO-?GENERATED FILE")
+LEAD: Final = 2048
+"""Bytes in which a file says that a program wrote it."""
+
+TESTS, BUILD, CI = "tests", "build", "ci"
+_CI: Final = [
+    ".github/*",
+    ".gitlab-ci.yml",
+    ".gitlab/ci/*",
+    ".circleci/*",
+    ".buildkite/*",
+    ".forgejo/workflows/*",
+    ".gitea/workflows/*",
+    ".woodpecker/*",
+    ".woodpecker.yml",
+    "Jenkinsfile",
+    "azure-pipelines.yml",
+    ".travis.yml",
+    ".pre-commit-config.yaml",
+    ".drone.yml",
+]
+_BUILD: Final = frozenset(
+    [
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "Dockerfile",
+        "Containerfile",
+        "compose.yaml",
+        "docker-compose.yml",
+        "pyproject.toml",
+        "setup.py",
+        "setup.cfg",
+        "tox.ini",
+        "noxfile.py",
+        "pytest.ini",
+        ".coveragerc",
+        "ruff.toml",
+        "mypy.ini",
+        "package.json",
+        "package-lock.json",
+        "tsconfig.json",
+        "vite.config.ts",
+        "vitest.config.ts",
+        "jest.config.js",
+        "biome.json",
+        "biome.jsonc",
+        "eslint.config.js",
+        "go.mod",
+        "go.sum",
+        "Cargo.toml",
+        "Cargo.lock",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "CMakeLists.txt",
+        "uv.lock",
+        "poetry.lock",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "requirements.txt",
+        "Gemfile",
+        "Gemfile.lock",
+        "composer.json",
+        "composer.lock",
+    ]
+)
+_TEST_FOLDERS: Final = frozenset(["test", "tests", "spec", "specs", "__tests__", "testdata", "e2e"])
+_TEST_NAMES: Final = [
+    "test_*.py",
+    "*_test.py",
+    "conftest.py",
+    "*_test.go",
+    "*.test.*",
+    "*.spec.*",
+    "*Test.java",
+    "*Tests.cs",
+    "*_spec.rb",
+]
+
+
+def is_generated(path: str, lead: bytes = b"") -> bool:
+    *folders, name = path.split("/")
+    return (
+        any(fnmatchcase(name, pattern) for pattern in _GENERATED)
+        or not _GENERATED_FOLDERS.isdisjoint(folders)
+        or _WRITTEN.search(lead[:LEAD]) is not None
+    )
+
+
+def sensitivity(path: str) -> str:
+    """TESTS, BUILD or CI of a file by which the rest is judged, else ""."""
+    *folders, name = path.split("/")
+    if any(fnmatchcase(path, pattern) for pattern in _CI):
+        return CI
+    if name in _BUILD or fnmatchcase(name, "requirements*.txt") or fnmatchcase(name, "*.lock"):
+        return BUILD
+    if not _TEST_FOLDERS.isdisjoint(folders) or any(fnmatchcase(name, pattern) for pattern in _TEST_NAMES):
+        return TESTS
+    return ""

@@ -1,0 +1,168 @@
+"""The difference of two texts by line, in bounded time.
+
+What both begin and end with is cut off; lines that stand once in both tie the rest together; what lies between is
+compared exactly (Myers) as long as the budget lasts, and as one replaced block after it. So a text that was made to be
+slow costs no more than the budget."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+STEPS = 400_000
+"""Of the exact comparison, per text."""
+DEPTH = 600
+"""Inserted and deleted lines of one block that is compared exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Old lines [old, old_end) became new lines [new, new_end), counted from 0. `same`: they are equal."""
+
+    same: bool
+    old: int
+    old_end: int
+    new: int
+    new_end: int
+
+
+@dataclass
+class Budget:
+    steps: int = STEPS
+
+    @property
+    def spent(self) -> bool:
+        return self.steps <= 0
+
+
+def blocks(old: Sequence[str], new: Sequence[str], budget: Budget | None = None) -> list[Block]:
+    """All lines of both texts, in order; blocks that are not the same follow each other never."""
+    numbers: dict[str, int] = {}
+    a = [numbers.setdefault(line, len(numbers)) for line in old]
+    b = [numbers.setdefault(line, len(numbers)) for line in new]
+    return _joined(_matches(a, b, budget or Budget()), len(a), len(b))
+
+
+def _joined(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> list[Block]:
+    found: list[Block] = []
+    at_old = at_new = 0
+    for old, new, size in [*matches, (olds, news, 0)]:
+        if old > at_old or new > at_new:
+            found.append(Block(False, at_old, old, at_new, new))
+        elif found and found[-1].same and size:
+            before = found.pop()
+            old, new, size = before.old, before.new, size + before.old_end - before.old
+        if size:
+            found.append(Block(True, old, old + size, new, new + size))
+        at_old, at_new = old + size, new + size
+    return found
+
+
+def _matches(a: list[int], b: list[int], budget: Budget) -> Iterator[tuple[int, int, int]]:
+    """(old, new, length) of equal runs, in order. A stack in place of recursion: a text may be as deep as it likes."""
+    left: list[tuple[int, int, int, int] | tuple[int, int, int]] = [(0, len(a), 0, len(b))]
+    while left:
+        part = left.pop()
+        if len(part) == 3:
+            yield part
+            continue
+        i, i_end, j, j_end = part
+        start = 0
+        while i + start < i_end and j + start < j_end and a[i + start] == b[j + start]:
+            start += 1
+        end = 0
+        while (
+            i_end - end > i + start and j_end - end > j + start and a[i_end - end - 1] == b[j_end - end - 1]
+        ):
+            end += 1
+        if start:
+            yield i, j, start
+        i, j, i_end, j_end = i + start, j + start, i_end - end, j_end - end
+        if end:
+            left.append((i_end, j_end, end))
+        if i == i_end or j == j_end:
+            continue
+        anchors = _anchors(a, b, i, i_end, j, j_end)
+        if not anchors:
+            yield from _exact(a[i:i_end], b[j:j_end], i, j, budget)
+            continue
+        parts: list[tuple[int, int, int, int] | tuple[int, int, int]] = []
+        for at_old, at_new in anchors:
+            parts += [(i, at_old, j, at_new), (at_old, at_new, 1)]
+            i, j = at_old + 1, at_new + 1
+        left += reversed([*parts, (i, i_end, j, j_end)])
+
+
+def _anchors(a: list[int], b: list[int], i: int, i_end: int, j: int, j_end: int) -> list[tuple[int, int]]:
+    """Lines that stand once in both parts, as many as keep their order."""
+    once_old = {line for line, count in Counter(a[i:i_end]).items() if count == 1}
+    once_new = {line for line, count in Counter(b[j:j_end]).items() if count == 1}
+    both = once_old & once_new
+    if not both:
+        return []
+    places = {b[at]: at for at in range(j, j_end) if b[at] in both}
+    pairs = [(at, places[a[at]]) for at in range(i, i_end) if a[at] in both]
+    tails: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for index, (_, at_new) in enumerate(pairs):
+        place = bisect_left(tails, at_new)
+        before.append(ends[place - 1] if place else -1)
+        if place == len(tails):
+            tails.append(at_new)
+            ends.append(index)
+        else:
+            tails[place], ends[place] = at_new, index
+    found = []
+    index = ends[-1]
+    while index >= 0:
+        found.append(pairs[index])
+        index = before[index]
+    return found[::-1]
+
+
+def _exact(a: list[int], b: list[int], i: int, j: int, budget: Budget) -> Iterator[tuple[int, int, int]]:
+    """The fewest insertions and deletions, or nothing in common once that would cost too much."""
+    known = set(a) & set(b)
+    if not known or budget.spent:
+        return
+    size_a, size_b = len(a), len(b)
+    reach = {1: 0}
+    trail: list[dict[int, int]] = []
+    for depth in range(min(size_a + size_b, DEPTH) + 1):
+        trail.append(
+            dict(reach) if depth < 2 else {k: reach[k] for k in range(-depth - 1, depth + 2) if k in reach}
+        )
+        for k in range(-depth, depth + 1, 2):
+            down = k == -depth or (k != depth and reach[k - 1] < reach[k + 1])
+            x = reach[k + 1] if down else reach[k - 1] + 1
+            y = x - k
+            began = x
+            while x < size_a and y < size_b and a[x] == b[y]:
+                x, y = x + 1, y + 1
+            budget.steps -= 1 + x - began
+            reach[k] = x
+            if x >= size_a and y >= size_b:
+                yield from _walk_back(trail, size_a, size_b, i, j)
+                return
+        if budget.steps <= 0:
+            return
+
+
+def _walk_back(trail: list[dict[int, int]], x: int, y: int, i: int, j: int) -> Iterator[tuple[int, int, int]]:
+    found = []
+    for depth in range(len(trail) - 1, -1, -1):
+        reach, k = trail[depth], x - y
+        down = k == -depth or (k != depth and reach[k - 1] < reach[k + 1])
+        was_k = k + 1 if down else k - 1
+        was_x = reach[was_k] if depth else 0
+        was_y = was_x - was_k if depth else 0
+        # Where the edit of this depth has led to; from there on the lines are equal.
+        here_x = was_x if down and depth else was_x + (1 if depth else 0)
+        here_y = here_x - k
+        if x > here_x:
+            found.append((i + here_x, j + here_y, x - here_x))
+        x, y = was_x, was_y
+    yield from reversed(found)

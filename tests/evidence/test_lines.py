@@ -1,0 +1,121 @@
+"""Differences by line: true for every pair of texts, and never slow."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.evidence.trees.lines import Budget, blocks
+from pipelines.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
+from pipelines.evidence.trees.texts import ADDED, REMOVED, compare_lines, hunks, side
+
+TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
+
+
+@given(TEXTS, TEXTS, st.sampled_from([0, 3, 1000]))
+def test_blocks_rebuild_both_texts(old: list[str], new: list[str], steps: int) -> None:
+    at_old = at_new = 0
+    same = None
+    for block in blocks(old, new, Budget(steps)):
+        assert (block.old, block.new) == (at_old, at_new)
+        assert block.same is not same, "two blocks of one kind are one block"
+        if block.same:
+            assert old[block.old : block.old_end] == new[block.new : block.new_end]
+        at_old, at_new, same = block.old_end, block.new_end, block.same
+    assert (at_old, at_new) == (len(old), len(new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["a", "b"] * 20_000, ["b", "a", "a"] * 13_000),
+        (["x"] * 40_000, ["y", *["x"] * 30_000]),
+        ([str(n % 50 * n % 7) for n in range(40_000)], [str(n % 31 * n % 11) for n in range(40_000)]),
+        ([str(n) for n in range(40_000)], [str(n) for n in range(40_000, 0, -1)]),
+    ],
+)
+def test_a_hostile_pair_costs_no_more_than_the_budget(old: list[str], new: list[str]) -> None:
+    began = time.process_time()
+    blocks(old, new)
+    assert time.process_time() - began < 5
+
+
+def rows(old: str, new: str, **options: bool) -> list[str]:
+    found = compare_lines(side(old.encode()), side(new.encode()), **options)
+    assert found
+    signs = {REMOVED: "-", ADDED: "+"}
+    return [signs.get(row.kind, " ") + row.text for hunk in hunks(found) for row in hunk.rows]
+
+
+def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
+    old = "class A:\n" + "".join(f"    {n}\n" for n in range(20))
+    found = compare_lines(side(old.encode()), side(old.replace("    9\n", "    nine\n").encode()))
+    assert found
+    [hunk] = hunks(found)
+    assert hunk.place == "@@ -8,7 +8,7 @@"
+    assert hunk.heading == "class A:"
+    assert [row.text.strip() for row in hunk.rows] == ["6", "7", "8", "9", "nine", "10", "11", "12"]
+    assert [tuple(row and row.text.strip() for row in pair) for pair in hunk.pairs()][3] == ("9", "nine")
+
+
+def test_words_that_differ_are_marked_in_lines_that_are_mostly_the_same() -> None:
+    found = compare_lines(side(b'key = f"sign-in:{ip}"\n'), side(b'key = f"sign-in:{email}:{ip}"\n'))
+    assert found
+    added = hunks(found)[0].rows[1]
+    assert "".join(text for text, changed in added.parts if changed) in ("{email}:", "email}:{")
+    assert "".join(text for text, _ in added.parts) == added.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "expected"),
+    [
+        ("a\nb\n", "a\nb\n", {}, []),
+        ("", "a\n", {}, ["+a"]),
+        ("a\n", "", {}, ["-a"]),
+        ("a  b\n", "a b\n", {"ignore_space": True}, []),
+        ("a\n", "  a\nb\n", {"ignore_space": True}, ["   a", "+b"]),
+        ("a\r\n", "a\n", {}, ["-a\r", "+a"]),
+    ],
+)
+def test_rows_of_small_texts(old: str, new: str, options: dict[str, bool], expected: list[str]) -> None:
+    assert rows(old, new, **options) == expected
+
+
+def test_what_is_no_text_or_too_large_is_not_compared_by_line() -> None:
+    assert side(b"a\0b").lines is None
+    assert side(b"\x89PNG\r\n\x1a\n").content == "png"
+    assert side(b"a\n" * 30_000).too_large
+    assert side(b"a" * 2_000_000).too_large
+    assert compare_lines(side(b"a"), side(b"\0")) is None
+    assert side(b"\xff\xfea\0\n\0").lines == ["a"]
+    assert side(b"caf\xe9\n").lines == ["caf\\xe9"]
+
+
+def test_a_last_line_without_its_end_is_told() -> None:
+    found = compare_lines(side(b"a\n"), side(b"a"))
+    assert found and found.end_changed and not found.added
+
+
+@pytest.mark.parametrize(
+    ("new", "line", "expected"),
+    [
+        ("one two three", 2, Fate(UNCHANGED, 2)),
+        ("zero one two three", 2, Fate(UNCHANGED, 3)),
+        ("one TWO three", 2, Fate(CHANGED, 2)),
+        ("one three", 2, Fate(GONE, 2)),
+        ("one three four five", 2, Fate(GONE, 2)),
+        ("second one three", 1, Fate(UNCHANGED, 2)),
+    ],
+)
+def test_what_became_of_a_line(new: str, line: int, expected: Fate) -> None:
+    assert fate(["one", "two", "three"], new.split(), line) == expected
+
+
+def test_a_line_that_moved_is_found_where_it_stands_once() -> None:
+    assert fate(["alpha = 1", "b", "c", "d"], ["b", "c", "d", "    alpha = 1"], 1) == Fate(MOVED, 4, 1)
+    twice = fate(["alpha = 1", "b", "c", "d"], ["b", "c", "d", " alpha = 1", "alpha = 1 "], 1)
+    assert (twice.state, twice.matches) == (GONE, 2)
+    assert fate(["a"], None, 1) == Fate(GONE, 0)
