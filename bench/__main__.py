@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-ORDER = ("routing", "editor_findings", "moves", "law", "backtest", "analytics", "live", "editor")
+ORDER = ("routing", "editor_findings", "moves", "law", "backtest", "analytics", "live", "editor", "changes")
 
 
 def main() -> int:

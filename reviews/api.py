@@ -19,6 +19,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisi
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
 from reviews.notifications.writing import settle_for
+from reviews.remarks import with_remarks
 
 router = Router(tags=["gates"])
 GATE = TASK + "/gates/{gate}"
@@ -67,7 +68,7 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
         visit.pk,
         user=user,
         word=payload.action,
-        reason=payload.reason,
+        reason=with_remarks(visit, user, payload.reason),
         route=payload.route,
         token_version=visit.token_version,
         evidence_digest=payload.evidence or visit.evidence_digest,

@@ -174,3 +174,49 @@ class Notification(Posted):
 
     def __str__(self) -> str:
         return f"{self.kind} · {self.user}"
+
+
+class Remark(models.Model):
+    """What a reviewer says about one line of the changes. It is a draft until its author decides on its visit: then its
+    text is part of that decision. `content`: the digest of the file that was read, `quoted`: its line."""
+
+    class Resolution(models.TextChoices):
+        UNCHECKED = "", _("Not checked")
+        RESOLVED = "resolved", _("Resolved")
+        OPEN = "open", _("Not resolved")
+
+    class Side(models.TextChoices):
+        OLD = "old", _("Before")
+        NEW = "new", _("Now")
+
+    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="remarks")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="remarks")
+    path = models.TextField()
+    side = models.CharField(max_length=3, choices=Side.choices)
+    line = models.PositiveIntegerField()
+    content = models.CharField(max_length=64)
+    quoted = models.TextField(blank=True)
+    text = models.TextField()
+    at = models.DateTimeField()
+    resolution = models.CharField(max_length=8, choices=Resolution.choices, blank=True, default="")
+    checked_in = models.ForeignKey(
+        GateVisit,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("In which round its author said so."),
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(resolution__in=["", "resolved", "open"]), name="remark_resolution_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(side__in=["old", "new"], line__gte=1), name="remark_names_a_line"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"

@@ -3,6 +3,7 @@
 from pipelines.models.addresses import AddressMinute
 from pipelines.models.agents import Agent, AgentEvent
 from pipelines.models.audit import AdministrativeAct
+from pipelines.models.changes import SeenTree, ViewedFile
 from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.escalations import Escalation, Incident
@@ -102,6 +103,7 @@ __all__ = [
     "Repository",
     "Role",
     "Scenario",
+    "SeenTree",
     "SignInLink",
     "Snapshot",
     "Status",
@@ -114,6 +116,7 @@ __all__ = [
     "VersionGate",
     "VersionRule",
     "VersionStation",
+    "ViewedFile",
     "VisitCommit",
     "Vote",
     "Word",

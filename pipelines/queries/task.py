@@ -299,6 +299,7 @@ class TaskView:
         return [
             *([("steps", _("Steps"), None)] if by_agents else []),
             ("log", _("Log"), None),
+            ("changes", _("Changes"), None),
             ("outputs", _("Outputs"), outputs),
             ("artifacts", _("Artifacts"), len(self.artifacts)),
             ("events", _("Events"), self.task.seq),

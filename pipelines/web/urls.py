@@ -25,7 +25,17 @@ from pipelines.web.project import (
     tokens,
 )
 from pipelines.web.shell import design, home, palette, preferences
-from pipelines.web.tasks import actions, artifacts, board, escalations, events, start, tables, task
+from pipelines.web.tasks import (
+    actions,
+    artifacts,
+    board,
+    changed_files,
+    escalations,
+    events,
+    start,
+    tables,
+    task,
+)
 from pipelines.web.versions import backtest, difference, history, impact, publish
 
 IN = "p/<str:owner>/<str:project>/"
@@ -141,6 +151,8 @@ urlpatterns = [
     path(f"{TASK}log/download/", task.log_download, name="task-log-download"),
     path(f"{TASK}events.jsonl", events.of_task, name="task-events"),
     path(f"{TASK}artifacts/<int:artifact>/", artifacts.download, name="artifact"),
+    path(f"{TASK}files/<str:digest>/", changed_files.content, name="task-file"),
+    path(f"{TASK}viewed/", changed_files.viewed, name="task-file-viewed"),
     path(f"{TASK}inputs/<str:key>/", artifacts.input_file, name="task-input"),
     path(f"{TASK}inputs/<str:key>/preview/", artifacts.preview, name="task-input-preview"),
     path(f"{TASK}jobs/<int:job>/complete/", actions.complete, name="job-complete"),

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,11 +20,15 @@ from pipelines.models import GateVisit, Word
 from pipelines.queries.line_filter import choices
 from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.tasks.changed_files import back
+from reviews import remarks
 from reviews.decision.forms import DecisionForm
 from reviews.inbox.lists import ASKED, TABS, ReviewList, items, review_list
 from reviews.mail import folder
 from reviews.notifications.writing import settle_for
+from reviews.review.changes import ReviewChanges
 from reviews.review.detail import dossier
+from reviews.review.tabs import tabs
 
 
 @require_GET
@@ -78,7 +83,9 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return _dossier(request, found, form, status=400)
     try:
-        result = engine.vote(found.pk, user=request.user, via="page", **form.cleaned_data)
+        said = form.cleaned_data
+        said = {**said, "reason": remarks.with_remarks(found, request.user, said["reason"])}
+        result = engine.vote(found.pk, user=request.user, via="page", **said)
         settle_for(request.user, found.pk)
     except Invalid as problem:
         form.refuse(problem)
@@ -90,6 +97,51 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
     messages.success(request, _("Decided.") if result.state == "decided" else _("Your vote is counted."))
     return _next(request)
+
+
+@require_POST
+@signed_in
+def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+    """Keep a draft on a line, to be sent with the decision."""
+    found = _visible(request, visit)
+    may = dossier(found, request.user).deciding
+    changes = ReviewChanges(found, request.user, may)
+    if not may:
+        raise PermissionDenied(_("Only who may decide here can comment on lines."))
+    comparison = changes.panel(request.GET).comparison
+    line = request.POST.get("line", "")
+    number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0
+    try:
+        remarks.write(
+            found,
+            request.user,
+            comparison,
+            request.POST.get("path", ""),
+            request.POST.get("side", ""),
+            number,
+            request.POST.get("text", ""),
+        )
+    except (Invalid, Conflict) as problem:
+        messages.error(request, str(problem))
+    return back(request)
+
+
+@require_POST
+@signed_in
+def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse:
+    """Take a draft back, or say whether a remark of an earlier round is resolved."""
+    found = _visible(request, visit)
+    action = request.POST.get("action", "")
+    try:
+        if action == "discard":
+            remarks.discard(found, request.user, remark)
+        else:
+            remarks.resolve(found, request.user, remark, action)
+    except Forbidden as problem:
+        raise PermissionDenied(str(problem)) from problem
+    except Conflict as problem:
+        messages.error(request, str(problem))
+    return back(request)
 
 
 def _next(request: SignedIn) -> HttpResponseRedirect:
@@ -109,8 +161,14 @@ def _dossier(
 ) -> HttpResponse:
     beside = review_list(request)
     shown = dossier(visit, request.user)
+    changes = ReviewChanges(visit, request.user, shown.deciding)
+    offered = tabs(request.GET, visit, changes)
     trail = crumbs((_("Inbox"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
     context = {
+        "review_tabs": offered,
+        "review_tab": next(each.key for each in offered if each.current),
+        "changes": changes.panel(request.GET) if changes.there else None,
+        "remarks": changes.remarks,
         "dossier": shown,
         "visit": visit,
         "task": visit.task,
@@ -122,7 +180,7 @@ def _dossier(
         "live_project": str(visit.task.project),
         **_list(request, beside),
     }
-    return show(
+    response = show(
         request,
         "reviews/gate_visit.html",
         scope=beside.scope,
@@ -131,6 +189,8 @@ def _dossier(
         status=status,
         **context,
     )
+    changes.look()
+    return response
 
 
 def _line(visit: GateVisit) -> str:

@@ -2,6 +2,7 @@
 import "../css/main.css";
 import "./sheets";
 
+import { startChanges } from "./changes";
 import { startCombobox } from "./combobox";
 import { startCopy } from "./copy";
 import { startCounts } from "./counts";
@@ -37,6 +38,7 @@ startNotices();
 startTabs();
 startTimes(say);
 startCopy();
+startChanges();
 startCombobox();
 startPalette();
 startShortcuts();

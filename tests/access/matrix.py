@@ -83,6 +83,8 @@ GET  help-picture            >          y         y       y         y         y 
 GET  inbox                   >          y         y       y         y         y         y      >
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >
+POST gate-remark             >          0         -       -         -         y         y      >
+POST gate-remark-act         >          0         -       -         -         -         -      >
 GET  needs-me                >          y         y       y         y         y         y      >
 GET  needs-count             >          y         y       y         y         y         y      >
 POST need-act                >          0         -       y         y         y         y      >
@@ -178,6 +180,8 @@ GET  task-events             >          0         y       y         y         y 
 GET  line-events             >          0         y       y         y         y         y      >
 GET  project-events          >          0         y       y         y         y         y      >
 GET  artifact                >          0         y       y         y         y         y      >
+GET  task-file               >          0         y       y         y         y         y      >
+POST task-file-viewed        >          0         y       y         y         y         y      >
 GET  task-input              >          0         y       y         y         y         y      >
 GET  task-input-preview      >          0         y       y         y         y         y      >
 GET  job-complete            >          0         -       y         y         y         y      >

@@ -132,6 +132,7 @@ def ghost(mark: str) -> dict[str, Any]:
     names = ("owner", "project", "line", "gate", "key", "secret")
     numbers = (
         "artifact",
+        "remark",
         "job",
         "member",
         "pk",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.evidence.trees.lines import Budget, blocks
+from pipelines.evidence.trees.lines import StepBudget, blocks
 from pipelines.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
 from pipelines.evidence.trees.texts import ADDED, REMOVED, compare_lines, hunks, side
 
@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 def test_blocks_rebuild_both_texts(old: list[str], new: list[str], steps: int) -> None:
     at_old = at_new = 0
     same = None
-    for block in blocks(old, new, Budget(steps)):
+    for block in blocks(old, new, StepBudget(steps)):
         assert (block.old, block.new) == (at_old, at_new)
         assert block.same is not same, "two blocks of one kind are one block"
         if block.same:

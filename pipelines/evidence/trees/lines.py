@@ -18,7 +18,7 @@ DEPTH = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LineBlock:
     """Old lines [old, old_end) became new lines [new, new_end), counted from 0. `same`: they are equal."""
 
     same: bool
@@ -29,7 +29,7 @@ class Block:
 
 
 @dataclass
-class Budget:
+class StepBudget:
     steps: int = STEPS
 
     @property
@@ -37,30 +37,30 @@ class Budget:
         return self.steps <= 0
 
 
-def blocks(old: Sequence[str], new: Sequence[str], budget: Budget | None = None) -> list[Block]:
+def blocks(old: Sequence[str], new: Sequence[str], budget: StepBudget | None = None) -> list[LineBlock]:
     """All lines of both texts, in order; blocks that are not the same follow each other never."""
     numbers: dict[str, int] = {}
     a = [numbers.setdefault(line, len(numbers)) for line in old]
     b = [numbers.setdefault(line, len(numbers)) for line in new]
-    return _joined(_matches(a, b, budget or Budget()), len(a), len(b))
+    return _joined(_matches(a, b, budget or StepBudget()), len(a), len(b))
 
 
-def _joined(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> list[Block]:
-    found: list[Block] = []
+def _joined(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> list[LineBlock]:
+    found: list[LineBlock] = []
     at_old = at_new = 0
     for old, new, size in [*matches, (olds, news, 0)]:
         if old > at_old or new > at_new:
-            found.append(Block(False, at_old, old, at_new, new))
+            found.append(LineBlock(False, at_old, old, at_new, new))
         elif found and found[-1].same and size:
             before = found.pop()
             old, new, size = before.old, before.new, size + before.old_end - before.old
         if size:
-            found.append(Block(True, old, old + size, new, new + size))
+            found.append(LineBlock(True, old, old + size, new, new + size))
         at_old, at_new = old + size, new + size
     return found
 
 
-def _matches(a: list[int], b: list[int], budget: Budget) -> Iterator[tuple[int, int, int]]:
+def _matches(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tuple[int, int, int]]:
     """(old, new, length) of equal runs, in order. A stack in place of recursion: a text may be as deep as it likes."""
     left: list[tuple[int, int, int, int] | tuple[int, int, int]] = [(0, len(a), 0, len(b))]
     while left:
@@ -123,7 +123,7 @@ def _anchors(a: list[int], b: list[int], i: int, i_end: int, j: int, j_end: int)
     return found[::-1]
 
 
-def _exact(a: list[int], b: list[int], i: int, j: int, budget: Budget) -> Iterator[tuple[int, int, int]]:
+def _exact(a: list[int], b: list[int], i: int, j: int, budget: StepBudget) -> Iterator[tuple[int, int, int]]:
     """The fewest insertions and deletions, or nothing in common once that would cost too much."""
     known = set(a) & set(b)
     if not known or budget.spent:

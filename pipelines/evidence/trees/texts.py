@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.evidence.trees.lines import Block, Budget, blocks
+from pipelines.evidence.trees.lines import LineBlock, StepBudget, blocks
 from pipelines.routing.basics.signatures import BINARY, TEXT, content_of
 
 CONTEXT = 3
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+|\s+|.")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """A line with its numbers, counted from 1, 0 where a side does not have it. `parts`: (text, changed)."""
 
     kind: str
@@ -40,17 +40,17 @@ class Hunk:
     old_count: int
     new: int
     new_count: int
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     heading: str = ""
 
     @property
     def place(self) -> str:
         return f"@@ -{self.old},{self.old_count} +{self.new},{self.new_count} @@"
 
-    def pairs(self) -> Iterator[tuple[Row | None, Row | None]]:
-        """Side by side: what was removed beside what was added in its place."""
-        removed: list[Row] = []
-        added: list[Row] = []
+    def pairs(self) -> Iterator[tuple[DiffRow | None, DiffRow | None]]:
+        """FileSide by side: what was removed beside what was added in its place."""
+        removed: list[DiffRow] = []
+        added: list[DiffRow] = []
         for row in [*self.rows, None]:
             if row is not None and row.kind != SAME:
                 (removed if row.kind == REMOVED else added).append(row)
@@ -70,7 +70,7 @@ class Lines:
     """`exact`: whether the budget lasted; otherwise more than had to is shown as changed. `end_changed`: one side ends
     without a newline."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[LineBlock, ...]
     old: Sequence[str]
     new: Sequence[str]
     exact: bool
@@ -86,7 +86,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Side:
+class FileSide:
     """What one side of a file is. `lines` is None where it is no text, or too large."""
 
     content: str = ""
@@ -95,25 +95,25 @@ class Side:
     too_large: bool = False
 
 
-def side(data: bytes | None, size: int | None = None) -> Side:
+def side(data: bytes | None, size: int | None = None) -> FileSide:
     """`data`: the bytes, or None where there is no file. `size` may be more than what was read."""
     if data is None:
-        return Side()
+        return FileSide()
     content = content_of(data[:1024])
     if content != TEXT:
-        return Side(content, None)
+        return FileSide(content, None)
     if (size or len(data)) > MOST_BYTES:
-        return Side(content, None, too_large=True)
+        return FileSide(content, None, too_large=True)
     text = _decoded(data)
     if text is None:
-        return Side(BINARY, None)
+        return FileSide(BINARY, None)
     lines = text.split("\n")
     ends_open = lines[-1] != ""
     if not ends_open:
         lines.pop()
     if len(lines) > MOST_LINES:
-        return Side(content, None, too_large=True)
-    return Side(content, lines, ends_open)
+        return FileSide(content, None, too_large=True)
+    return FileSide(content, lines, ends_open)
 
 
 def _decoded(data: bytes) -> str | None:
@@ -123,12 +123,12 @@ def _decoded(data: bytes) -> str | None:
 
 
 def compare_lines(
-    old: Side, new: Side, *, ignore_space: bool = False, budget: Budget | None = None
+    old: FileSide, new: FileSide, *, ignore_space: bool = False, budget: StepBudget | None = None
 ) -> Lines | None:
     """None where one side has no lines."""
     if old.lines is None or new.lines is None:
         return None
-    budget = budget or Budget()
+    budget = budget or StepBudget()
     a: Sequence[str] = old.lines
     b: Sequence[str] = new.lines
     if ignore_space:
@@ -140,7 +140,7 @@ def compare_lines(
 
 def hunks(lines: Lines, context: int = CONTEXT) -> list[Hunk]:
     """The changed blocks with lines around them; what is close stands together."""
-    groups: list[list[Block]] = []
+    groups: list[list[LineBlock]] = []
     for index, block in enumerate(lines.blocks):
         if block.same:
             continue
@@ -157,7 +157,7 @@ def hunks(lines: Lines, context: int = CONTEXT) -> list[Hunk]:
     return [_hunk(lines, group, context) for group in groups]
 
 
-def _hunk(lines: Lines, group: list[Block], context: int) -> Hunk:
+def _hunk(lines: Lines, group: list[LineBlock], context: int) -> Hunk:
     first, last = group[0], group[-1]
     lead = min(context, first.old, first.new)
     tail = min(context, len(lines.old) - last.old_end, len(lines.new) - last.new_end)
@@ -177,12 +177,12 @@ def _hunk(lines: Lines, group: list[Block], context: int) -> Hunk:
     return Hunk(old + 1, old_end - old, new + 1, new_end - new, tuple(rows), heading[:100])
 
 
-def _same(lines: Lines, old: int, new: int, count: int) -> Iterator[Row]:
+def _same(lines: Lines, old: int, new: int, count: int) -> Iterator[DiffRow]:
     for offset in range(count):
         yield _row(SAME, old + offset + 1, new + offset + 1, lines.new[new + offset])
 
 
-def _changed(lines: Lines, block: Block) -> Iterator[Row]:
+def _changed(lines: Lines, block: LineBlock) -> Iterator[DiffRow]:
     olds, news = lines.old[block.old : block.old_end], lines.new[block.new : block.new_end]
     paired = [_words(a, b) for a, b in zip(olds, news, strict=False)] if len(olds) == len(news) else []
     for index, text in enumerate(olds):
@@ -191,9 +191,9 @@ def _changed(lines: Lines, block: Block) -> Iterator[Row]:
         yield _row(ADDED, 0, block.new + index + 1, text, paired[index][1] if paired else ())
 
 
-def _row(kind: str, old: int, new: int, text: str, parts: tuple[tuple[str, bool], ...] = ()) -> Row:
+def _row(kind: str, old: int, new: int, text: str, parts: tuple[tuple[str, bool], ...] = ()) -> DiffRow:
     text = text.removesuffix("\r") if not parts else text
-    return Row(kind, old, new, text[:LONGEST], parts or ((text[:LONGEST], False),), len(text) > LONGEST)
+    return DiffRow(kind, old, new, text[:LONGEST], parts or ((text[:LONGEST], False),), len(text) > LONGEST)
 
 
 def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
@@ -206,7 +206,7 @@ def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tupl
     if max(len(old), len(new)) > WORDS_IN:
         return (), ()
     a, b = _WORD.findall(old.removesuffix("\r")), _WORD.findall(new.removesuffix("\r"))
-    found = blocks(a, b, Budget(20_000))
+    found = blocks(a, b, StepBudget(20_000))
     kept = sum(len("".join(a[each.old : each.old_end]).strip()) for each in found if each.same)
     if kept * 3 < max(len(old.strip()), len(new.strip())):
         return (), ()

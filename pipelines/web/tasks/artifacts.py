@@ -33,7 +33,7 @@ def download(request: SignedIn, project: Project, wi: str, artifact: int) -> Fil
     if found is None:
         raise Http404
     media = found.media_type if SAFE.match(found.media_type) else BYTES
-    return _attachment(found.blob, visible(found.name.rsplit("/", 1)[-1]), media)
+    return attachment(found.blob, visible(found.name.rsplit("/", 1)[-1]), media)
 
 
 @in_project("view")
@@ -41,9 +41,9 @@ def download(request: SignedIn, project: Project, wi: str, artifact: int) -> Fil
 def input_file(request: SignedIn, project: Project, wi: str, key: str) -> FileResponse:
     """What was uploaded for an input of the task; its type is not believed."""
     name, blob = _uploaded(tasks.get(request, project, wi), key)
-    with _opened(blob) as file:
+    with opened(blob) as file:
         media = picture_type(file.read(LEAD)) or BYTES
-    return _attachment(blob, name, media)
+    return attachment(blob, name, media)
 
 
 @in_project("view")
@@ -52,7 +52,7 @@ def preview(request: SignedIn, project: Project, wi: str, key: str) -> HttpRespo
     """A picture, or the first lines of a text, on a page; anything else only as a download."""
     task = tasks.get(request, project, wi)
     name, blob = _uploaded(task, key)
-    with _opened(blob) as file:
+    with opened(blob) as file:
         lead = file.read(SHOWN)
     at = (task.project.owner.key, task.project.key, task.name)
     return show(
@@ -99,16 +99,16 @@ def text_of(lead: bytes, size: int) -> str | None:
     return visible(said)
 
 
-def _opened(blob: Blob) -> File:
+def opened(blob: Blob) -> File:
     try:
         return storages["artifacts"].open(blob.name, "rb")
     except FileNotFoundError as gone:
         raise Http404 from gone
 
 
-def _attachment(blob: Blob, name: str, media: str) -> FileResponse:
+def attachment(blob: Blob, name: str, media: str) -> FileResponse:
     """Never active content: a download, of a type that is not guessed, in a sandbox."""
-    file = _opened(blob)
+    file = opened(blob)
     response = FileResponse(file, as_attachment=True, filename=name, content_type=media)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = "sandbox"

@@ -27,6 +27,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, question_of
 from pipelines.vault.finding import Reach
+from pipelines.web.changes.task_changes import of_task
 from pipelines.web.graph import DrawnEnding, way_of
 from pipelines.web.graph.overlay import lay_over
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
@@ -36,7 +37,7 @@ from pipelines.web.tasks.steps import conversation, preset_at
 from pipelines.web.tasks.tables import number
 from pipelines.work import logs
 
-TABS = ("steps", "log", "outputs", "artifacts", "events")
+TABS = ("steps", "log", "changes", "outputs", "artifacts", "events")
 LOG_LINES = 400
 FOLLOWERS = 20
 
@@ -187,6 +188,8 @@ def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
         context |= log_context(request, view)
     elif tab == "steps":
         context |= steps_context(request, view)
+    elif tab == "changes":
+        context["changes"] = of_task(view.task, request.user, request.GET)
     elif tab == "outputs":
         context["outputs"] = outputs(view)
     return context

@@ -33,6 +33,11 @@ def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
     return _family(job.task_id).stood(job.token_id, job.created_at)
 
 
+def trees_of(task_id: int) -> Family:
+    """The trees of a task at any moment; what one look needs is read once."""
+    return _family(task_id)
+
+
 def _family(task_id: int) -> Family:
     """What was left in a task, above what it began with: a retry begins with the files that the branch of the visit
     which it repeats had at the end of its task."""

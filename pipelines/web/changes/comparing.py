@@ -1,0 +1,151 @@
+"""Two stored trees, compared: the files, how many lines each changed by, and the bytes of one of them.
+
+Trees are stored by content, so a comparison never goes stale: a process keeps the last ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from django.core.files.storage import storages
+
+from pipelines.evidence.trees import kinds
+from pipelines.evidence.trees.lines import StepBudget
+from pipelines.evidence.trees.texts import MOST_BYTES, FileSide, compare_lines, side
+from pipelines.evidence.trees.trees import DELETED, FileChange, compare, with_similar
+from pipelines.work import storage
+
+Entry = dict[str, Any]
+COUNTED_BYTES = 64 * 1024 * 1024
+"""Of all files together; what lies beyond is listed without its lines."""
+COUNTED_STEPS = 4_000_000
+PICTURE_BYTES = 8 * 1024 * 1024
+KEPT = 32
+
+
+@dataclass(frozen=True)
+class StoredTree:
+    """A manifest, known by its digest. An empty digest is the empty tree."""
+
+    digest: str = ""
+    manifest: tuple[Entry, ...] = field(default=(), compare=False, repr=False)
+
+
+EMPTY = StoredTree()
+
+
+@dataclass(frozen=True)
+class CountedFile:
+    """One changed file. `added`, `removed`: lines, None where nobody counted them. `content` as
+    `signatures.content_of`, of the new side where there is one."""
+
+    change: FileChange
+    content: str = ""
+    added: int | None = None
+    removed: int | None = None
+    generated: bool = False
+    too_large: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.change.path
+
+    @property
+    def sensitive(self) -> str:
+        return kinds.sensitivity(self.path)
+
+    @property
+    def mark(self) -> str:
+        """What a mark “viewed” is about: this content."""
+        entry = self.change.new or self.change.old or {}
+        said = str(entry.get("digest") or sha256(str(entry.get("link")).encode()).hexdigest())
+        return f"-{said}" if self.change.change == DELETED else said
+
+
+@dataclass(frozen=True)
+class Comparison:
+    old: StoredTree
+    new: StoredTree
+    files: tuple[CountedFile, ...]
+
+    @property
+    def added(self) -> int:
+        return sum(each.added or 0 for each in self.files)
+
+    @property
+    def removed(self) -> int:
+        return sum(each.removed or 0 for each in self.files)
+
+    def file(self, path: str) -> CountedFile | None:
+        return next((each for each in self.files if each.path == path), None)
+
+
+class Bytes:
+    """The bytes of entries; all names of the storage are read by one statement."""
+
+    def __init__(self, entries: Iterable[Any]) -> None:
+        wanted = {str(entry["digest"]) for entry in entries if entry and "digest" in entry}
+        self._names = storage.names(wanted) if wanted else {}
+        self._storage = storages["artifacts"]
+
+    def read(self, entry: Any, most: int = MOST_BYTES) -> bytes | None:
+        """At most `most` and one byte; None where there is nothing to read."""
+        if entry and "link" in entry:
+            return str(entry["link"]).encode()
+        name = self._names.get(str(entry["digest"])) if entry else None
+        if name is None:
+            return None
+        try:
+            with self._storage.open(name, "rb") as file:
+                data: bytes = file.read(most + 1)
+        except FileNotFoundError:
+            return None
+        return data
+
+
+def sides(change: FileChange, stored: Bytes) -> tuple[FileSide, FileSide]:
+    return _side(change.old, stored), _side(change.new, stored)
+
+
+def _side(entry: Any, stored: Bytes) -> FileSide:
+    if entry is None:
+        return FileSide()
+    size = int(entry.get("size", 0))
+    data = stored.read(entry, MOST_BYTES if size <= MOST_BYTES else kinds.LEAD)
+    return side(data if data is not None else b"", size or None)
+
+
+@lru_cache(KEPT)
+def compared(old: StoredTree, new: StoredTree) -> Comparison:
+    """Every changed file, and how many lines of it changed."""
+    changes = compare(old.manifest, new.manifest)
+    stored = Bytes(entry for each in changes for entry in (each.old, each.new))
+    changes = with_similar(changes, stored.read)
+    room, budget = COUNTED_BYTES, StepBudget(COUNTED_STEPS)
+    found = []
+    for change in changes:
+        size = sum(int(entry.get("size", 0)) for entry in (change.old, change.new) if entry)
+        counts = room > 0
+        room -= min(size, 2 * MOST_BYTES)
+        found.append(_counted(change, stored, budget) if counts else CountedFile(change))
+    return Comparison(old, new, tuple(found))
+
+
+def _counted(change: FileChange, stored: Bytes, budget: StepBudget) -> CountedFile:
+    old, new = sides(change, stored)
+    share = StepBudget(min(budget.steps, StepBudget().steps))
+    began = share.steps
+    lines = compare_lines(old, new, budget=share)
+    budget.steps -= began - share.steps
+    lead = "\n".join((new.lines or old.lines or ())[:20]).encode()
+    return CountedFile(
+        change,
+        content=new.content or old.content,
+        added=lines.added if lines else None,
+        removed=lines.removed if lines else None,
+        generated=kinds.is_generated(change.path, lead),
+        too_large=old.too_large or new.too_large,
+    )

@@ -1,0 +1,253 @@
+"""The panel *Changes*: ranges with their counts, the files as a tree, and the one file that is read.
+
+A page of thousands of files carries their names, and the lines of one. Every choice is an address, so that it works
+without a script and can be sent to somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
+from pipelines.routing.basics.visible import visible
+from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
+from pipelines.web.changes.shown import ShownFile, shown
+
+LISTED = 400
+"""Files whose names a page shows at first."""
+OWN = ("range", "file", "view", "space", "unfold", "whole", "listed", "line")
+SPLIT = "split"
+Below = Mapping[tuple[str, int], Sequence[Any]]
+CHANGES = {
+    ADDED: (_("added"), "A"),
+    DELETED: (_("deleted"), "D"),
+    RENAMED: (_("renamed"), "R"),
+    MODE: (_("permissions changed"), "P"),
+}
+SENSITIVE = {"tests": _("Tests"), "build": _("Build"), "ci": _("CI")}
+
+
+@dataclass(frozen=True)
+class Range:
+    """What the tree under review is compared with. `key` is its name in the address."""
+
+    key: str
+    label: str
+    base: StoredTree
+
+
+@dataclass(frozen=True)
+class RangeTab:
+    range: Range
+    count: int
+    url: str
+    current: bool
+
+    @property
+    def label(self) -> str:
+        return self.range.label
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    counted: CountedFile
+    url: str
+    current: bool
+    viewed: bool
+    remarks: int = 0
+
+    @property
+    def name(self) -> str:
+        return visible(self.counted.path.rpartition("/")[2])
+
+    @property
+    def path(self) -> str:
+        return visible(self.counted.path)
+
+    @property
+    def change_word(self) -> str:
+        return str(CHANGES[self.counted.change.change][0]) if self.counted.change.change in CHANGES else ""
+
+    @property
+    def sensitive(self) -> str:
+        return str(SENSITIVE[self.counted.sensitive]) if self.counted.sensitive else ""
+
+
+@dataclass(frozen=True)
+class ListedFolder:
+    name: str
+    files: Sequence[ListedFile]
+
+
+@dataclass
+class ChangesPanel:
+    """`below(file)` gives what stands below the lines of a file: remarks."""
+
+    tree: StoredTree
+    ranges: Sequence[Range]
+    address: str
+    query: QueryDict
+    viewed: Collection[tuple[str, str]] = ()
+    remarks: Mapping[str, int] = field(default_factory=dict)
+    below: Callable[[Comparison, CountedFile], Below] | None = None
+    writable: bool = False
+    unplaced: Sequence[Any] = ()
+    below_template: str = ""
+    elsewhere_template: str = ""
+
+    def __post_init__(self) -> None:
+        wanted = self.query.get("range", "")
+        self.range = next((each for each in self.ranges if each.key == wanted), self.ranges[0])
+        self.comparison = compared(self.range.base, self.tree)
+        self.files = self.comparison.files
+        paths = [each.path for each in self.files]
+        named = self.query.get("file", "")
+        self.chosen = self.comparison.file(named) or (self.files[0] if self.files else None)
+        self.place = paths.index(self.chosen.path) if self.chosen else -1
+
+    # What the address says
+
+    @property
+    def split(self) -> bool:
+        return self.query.get("view") == SPLIT
+
+    @property
+    def ignores_space(self) -> bool:
+        return self.query.get("space") == "ignore"
+
+    def url(self, **changed: str) -> str:
+        """This page with some of its choices changed; an empty one is left out."""
+        other = [(key, value) for key, value in self.query.items() if key not in (*OWN, "fragment")]
+        kept = {key: self.query[key] for key in ("range", "view", "space") if self.query.get(key)}
+        mine = {**kept, **({"file": self.chosen.path} if self.chosen else {}), **changed}
+        said = urlencode([*other, *((key, value) for key, value in mine.items() if value)])
+        return f"{self.address}?{said}"
+
+    # What the page shows
+
+    @property
+    def tabs(self) -> list[RangeTab]:
+        return [
+            RangeTab(
+                each,
+                len(compared(each.base, self.tree).files),
+                self.url(range=each.key, file=""),
+                each.key == self.range.key,
+            )
+            for each in self.ranges
+        ]
+
+    @property
+    def unified_url(self) -> str:
+        return self.url(view="")
+
+    @property
+    def split_url(self) -> str:
+        return self.url(view=SPLIT)
+
+    @property
+    def space_url(self) -> str:
+        return self.url(space="" if self.ignores_space else "ignore")
+
+    @property
+    def unfold_url(self) -> str:
+        return self.url(unfold="1")
+
+    @property
+    def whole_url(self) -> str:
+        return self.url(whole="" if self.query.get("whole") else "1")
+
+    @property
+    def this_url(self) -> str:
+        return self.url()
+
+    @property
+    def folders(self) -> list[ListedFolder]:
+        return self._folders(self.files[: self.listed])
+
+    @property
+    def listed(self) -> int:
+        """How many files the tree shows; the one that is read is always among them."""
+        said = self.query.get("listed", "")
+        asked = int(said) if said.isascii() and said.isdigit() and len(said) < 7 else LISTED
+        return max(asked, LISTED, self.place + 1)
+
+    @property
+    def unlisted(self) -> int:
+        return max(0, len(self.files) - self.listed)
+
+    @property
+    def more_url(self) -> str:
+        return self.url(listed=str(self.listed + 5 * LISTED))
+
+    @cached_property
+    def unchanged(self) -> list[ListedFolder]:
+        """Files that changed since the start, but not in the range that is shown."""
+        start = next((each for each in self.ranges if each.key == "start"), None)
+        if start is None or start.key == self.range.key:
+            return []
+        now = {each.path for each in self.files}
+        rest = [each for each in compared(start.base, self.tree).files if each.path not in now]
+        return self._folders(rest[:LISTED], range="start")
+
+    @property
+    def unchanged_count(self) -> int:
+        return sum(len(folder.files) for folder in self.unchanged)
+
+    @property
+    def viewed_count(self) -> int:
+        return sum((each.path, each.mark) in self.viewed for each in self.files)
+
+    @property
+    def is_viewed(self) -> bool:
+        return self.chosen is not None and (self.chosen.path, self.chosen.mark) in self.viewed
+
+    @cached_property
+    def file(self) -> ShownFile | None:
+        if self.chosen is None:
+            return None
+        return shown(
+            self.chosen,
+            ignore_space=self.ignores_space,
+            unfold=bool(self.query.get("unfold")) or bool(self.writing),
+            whole=bool(self.query.get("whole")),
+            below=self.below(self.comparison, self.chosen) if self.below else None,
+            writing=self.writing,
+        )
+
+    @property
+    def writing(self) -> tuple[str, int] | None:
+        """The line that a comment is being written on: `new-15`."""
+        side, _, number = self.query.get("line", "").partition("-")
+        plain = number.isascii() and number.isdigit() and len(number) < 8
+        return (side, int(number)) if self.writable and plain and side in ("new", "old") else None
+
+    @property
+    def previous_url(self) -> str:
+        return self.url(file=self.files[self.place - 1].path) if self.place > 0 else ""
+
+    @property
+    def next_url(self) -> str:
+        after = self.place + 1
+        return self.url(file=self.files[after].path) if 0 < after < len(self.files) else ""
+
+    def _folders(self, files: Iterable[CountedFile], **changed: str) -> list[ListedFolder]:
+        found: dict[str, list[ListedFile]] = {}
+        for each in files:
+            found.setdefault(each.path.rpartition("/")[0], []).append(self._listed(each, **changed))
+        return [ListedFolder(visible(name), listed) for name, listed in found.items()]
+
+    def _listed(self, each: CountedFile, **changed: str) -> ListedFile:
+        return ListedFile(
+            each,
+            self.url(file=each.path, **changed),
+            self.chosen is not None and each is self.chosen,
+            (each.path, each.mark) in self.viewed,
+            self.remarks.get(each.path, 0),
+        )

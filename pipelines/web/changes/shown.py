@@ -1,0 +1,189 @@
+"""One file of a comparison, as a page shows it: its hunks, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from pipelines.evidence.trees.kinds import PICTURES
+from pipelines.evidence.trees.texts import DiffRow, FileSide, Hunk, compare_lines, hunks
+from pipelines.evidence.trees.trees import ADDED, DELETED
+from pipelines.routing.basics.visible import visible
+from pipelines.web.changes.comparing import PICTURE_BYTES, Bytes, CountedFile, sides
+
+FOLDED_LINES = 1500
+"""Changed lines beyond which a file is folded until somebody asks for it."""
+SHOWN_ROWS = 4000
+WHOLE = 1_000_000
+SIGNS = {"added": "+", "removed": "−", "same": ""}
+
+
+@dataclass(frozen=True)
+class DiffCell:
+    """A row of one column with what stands below it. `side`: whose line number a remark on it names."""
+
+    row: DiffRow
+    below: Sequence[Any] = ()
+    writing: bool = False
+
+    @property
+    def side(self) -> str:
+        return "new" if self.row.new else "old"
+
+    @property
+    def number(self) -> int:
+        return self.row.new or self.row.old
+
+    @property
+    def anchor(self) -> str:
+        return f"{self.side}-{self.number}"
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.row.kind]
+
+    @property
+    def text(self) -> SafeString:
+        """Its characters, none of them markup; what differs inside the line is marked."""
+        tag = "ins" if self.row.kind == "added" else "del"
+        parts = format_html_join(
+            "",
+            "{}",
+            (
+                (format_html(f"<{tag}>{{}}</{tag}>", visible(text)) if changed else visible(text),)
+                for text, changed in self.row.parts
+            ),
+        )
+        return format_html("{}…", parts) if self.row.cut else parts
+
+
+@dataclass(frozen=True)
+class ShownHunk:
+    hunk: Hunk
+    below: Mapping[tuple[str, int], Sequence[Any]] = field(default_factory=dict)
+    writing: tuple[str, int] | None = None
+
+    @property
+    def place(self) -> str:
+        return self.hunk.place
+
+    @property
+    def heading(self) -> str:
+        return visible(self.hunk.heading)
+
+    @property
+    def cells(self) -> Iterator[DiffCell]:
+        for row in self.hunk.rows:
+            yield self._cell(row)
+
+    @property
+    def pairs(self) -> Iterator[tuple[DiffCell | None, DiffCell | None]]:
+        for old, new in self.hunk.pairs():
+            if old is not None and old is new:
+                # An unchanged line stands on both sides; what is below it is shown once.
+                yield DiffCell(old), self._cell(new)
+            else:
+                yield self._cell(old) if old else None, self._cell(new) if new else None
+
+    def _cell(self, row: DiffRow) -> DiffCell:
+        places = [("new", row.new), ("old", row.old)]
+        below = [each for place in places if place[1] for each in self.below.get(place, ())]
+        return DiffCell(row, below, self.writing in places and bool(self.writing and self.writing[1]))
+
+
+@dataclass(frozen=True)
+class ShownFile:
+    """`why`: in place of lines, why none are shown; `folded`: they are shown when asked for. `pictures`: digests of a
+    picture before and after."""
+
+    counted: CountedFile
+    hunks: Sequence[ShownHunk] = ()
+    why: str = ""
+    folded: bool = False
+    pictures: Sequence[tuple[str, str]] = ()
+    note: str = ""
+    whole: bool = False
+
+    @property
+    def path(self) -> str:
+        return visible(self.counted.path)
+
+    @property
+    def was(self) -> str:
+        return visible(self.counted.change.was)
+
+
+def shown(
+    counted: CountedFile,
+    *,
+    ignore_space: bool = False,
+    unfold: bool = False,
+    whole: bool = False,
+    below: Mapping[tuple[str, int], Sequence[Any]] | None = None,
+    writing: tuple[str, int] | None = None,
+) -> ShownFile:
+    """:param below: what stands below a line, by side and number"""
+    change = counted.change
+    stored = Bytes((change.old, change.new))
+    old, new = sides(change, stored)
+    if pictures := _pictures(counted, old, new):
+        return ShownFile(counted, pictures=pictures)
+    if old.too_large or new.too_large:
+        return ShownFile(counted, why=_("Too large to compare line by line."))
+    lines = compare_lines(old, new, ignore_space=ignore_space)
+    if lines is None:
+        return ShownFile(counted, why=_("A binary file. Download it to look inside."))
+    changed = lines.added + lines.removed
+    if not unfold and (counted.generated or changed > FOLDED_LINES):
+        why = _("Written by a program.") if counted.generated else _("A large change.")
+        return ShownFile(counted, why=why, folded=True)
+    found = hunks(lines, WHOLE) if whole and len(lines.new) <= SHOWN_ROWS else hunks(lines)
+    notes = []
+    if change.mode_changed:
+        notes.append(_executable(change.new))
+    if lines.end_changed:
+        notes.append(_("One side has no newline at its end."))
+    if not lines.exact:
+        notes.append(_("Compared in part: more lines may be the same than are shown as such."))
+    why = "" if found else _nothing(counted, ignore_space)
+    kept, room = [], SHOWN_ROWS
+    for hunk in found:
+        if len(hunk.rows) > room:
+            hunk = Hunk(hunk.old, hunk.old_count, hunk.new, hunk.new_count, hunk.rows[:room], hunk.heading)
+            notes.append(_("Only the first %(n)s rows are shown.") % {"n": SHOWN_ROWS})
+        kept.append(ShownHunk(hunk, below or {}, writing))
+        room -= len(hunk.rows)
+        if room <= 0:
+            break
+    return ShownFile(counted, tuple(kept), why, note=" ".join(notes), whole=whole)
+
+
+def _pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tuple[str, str]]:
+    """(label, digest) of each side that is a picture without markup."""
+    labels = ((_("Before"), old, counted.change.old), (_("Now"), new, counted.change.new))
+    return [
+        (label, str(entry["digest"]))
+        for label, side, entry in labels
+        if entry and side.content in PICTURES and int(entry.get("size", 0)) <= PICTURE_BYTES
+    ]
+
+
+def _executable(entry: Any) -> str:
+    if int(entry.get("mode", 0)) & 0o111:
+        return _("The file can be executed now.")
+    return _("The file can no longer be executed.")
+
+
+def _nothing(counted: CountedFile, ignore_space: bool) -> str:
+    if ignore_space:
+        return _("Only white space differs.")
+    if counted.change.change == ADDED:
+        return _("An empty file.")
+    if counted.change.change == DELETED:
+        return _("The file was empty.")
+    return _("The content is the same.")

@@ -1,0 +1,34 @@
+"""*Changes* of a task's page: since the start, and since this reader last looked."""
+
+from __future__ import annotations
+
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from pipelines.models import Task, User
+from pipelines.web.changes import seen
+from pipelines.web.changes.panel import ChangesPanel, Range
+from pipelines.web.changes.trees import TaskTrees
+
+
+def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
+    """None where no station has left files. The reader is remembered to have seen them."""
+    trees = TaskTrees(task.pk)
+    latest = trees.latest()
+    if latest is None:
+        return None
+    token, moment = latest
+    now = trees.at(token, moment)
+    ranges = [Range("start", _("Since start"), trees.start)]
+    ranges += since_seen(trees, reader, task, now.digest)
+    seen.look(reader, task, token, moment, now.digest)
+    address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
+    return ChangesPanel(now, ranges, address, query, viewed=seen.viewed(reader, task))
+
+
+def since_seen(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:
+    before = seen.before(reader, task, digest)
+    if before is None:
+        return []
+    return [Range("seen", _("Since you last looked"), trees.at(before.token_id, before.moment))]

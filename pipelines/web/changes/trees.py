@@ -1,0 +1,38 @@
+"""The trees of a task, by the moment at which a branch of it had them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+
+from pipelines.models import Job, Snapshot
+from pipelines.web.changes.comparing import EMPTY, StoredTree
+from pipelines.work.transport.local.lineage import Family, trees_of
+
+
+class TaskTrees:
+    """What one look reads of a task is read once."""
+
+    def __init__(self, task_id: int) -> None:
+        self.task_id = task_id
+
+    @cached_property
+    def _family(self) -> Family:
+        return trees_of(self.task_id)
+
+    def at(self, token_id: int, moment: datetime) -> StoredTree:
+        """The files that the branch had at that moment; the empty tree before there were any."""
+        found = self._family.stood(token_id, moment)
+        return StoredTree(*found) if found else EMPTY
+
+    @property
+    def start(self) -> StoredTree:
+        """What the task began with: nothing, or for a retry the files of the task before."""
+        base = self._family.base
+        return StoredTree(*base) if base else EMPTY
+
+    def latest(self) -> tuple[int, datetime] | None:
+        """The branch that changed files last, and when; None where none has."""
+        done = Snapshot.objects.filter(task=self.task_id, job__state=Job.State.DONE)
+        row = done.order_by("-job__ended_at", "-job_id").values_list("job__token_id", "job__ended_at").first()
+        return (row[0], row[1]) if row and row[1] else None

@@ -1,0 +1,54 @@
+"""Files of a stored tree as downloads, and the marks that a reader sets."""
+
+from __future__ import annotations
+
+import re
+
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseRedirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from pipelines.models import Blob, Project, Snapshot
+from pipelines.routing.basics.visible import visible
+from pipelines.web.changes import seen
+from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.web.tasks import task as tasks
+from pipelines.web.tasks.artifacts import LEAD, attachment, opened, picture_type
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+LONGEST_PATH = 4096
+
+
+@in_project("view")
+@require_safe
+def content(request: SignedIn, project: Project, wi: str, digest: str) -> FileResponse:
+    """The bytes of a file of one of the task's trees: a download, whatever it is."""
+    task = tasks.get(request, project, wi)
+    if not DIGEST.fullmatch(digest):
+        raise Http404
+    held = Snapshot.objects.filter(task=task, manifest__contains=[{"digest": digest}]).exists()
+    blob = Blob.objects.filter(pk=digest).first() if held else None
+    if blob is None:
+        raise Http404
+    with opened(blob) as file:
+        media = picture_type(file.read(LEAD)) or "application/octet-stream"
+    name = visible(request.GET.get("name", "").rpartition("/")[2])[:200] or "file"
+    return attachment(blob, name, media)
+
+
+@in_project("view")
+@require_POST
+def viewed(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    """Mark a file as viewed, or take the mark back; theirs alone."""
+    task = tasks.get(request, project, wi)
+    path, mark = request.POST.get("path", ""), request.POST.get("content", "")
+    if path and len(path) <= LONGEST_PATH and 0 < len(mark) <= 65 and "\x00" not in path + mark:
+        seen.mark(request.user, task, path, mark, request.POST.get("on") == "1")
+    return back(request)
+
+
+def back(request: SignedIn) -> HttpResponseRedirect:
+    """To the page that the form names, if it is one of ours."""
+    wanted = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return HttpResponseRedirect(wanted if safe else "/")

@@ -1,0 +1,236 @@
+"""Remarks on lines: drafts that go with a decision, and what became of those of earlier rounds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
+from pipelines.evidence.trees.texts import side as text_side
+from pipelines.models import GateVisit, User, Vote
+from pipelines.routing.basics.visible import visible
+from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides
+from reviews.models import Remark
+
+LONGEST = 4_000
+MOST = 100
+"""Drafts of one reader at one visit."""
+
+
+@dataclass(frozen=True)
+class PlacedRemark:
+    """A remark as this reader sees it. `state` is what became of its line; "" in the round in which it was made.
+    `path`: what its file is called now."""
+
+    remark: Remark
+    mine: bool
+    draft: bool
+    state: str
+    line: int
+    path: str
+    markable: bool
+    checked: bool
+    matches: int = 0
+    url: str = ""
+
+    @property
+    def text(self) -> str:
+        return visible(self.remark.text)
+
+    @property
+    def quoted(self) -> str:
+        return visible(self.remark.quoted)
+
+    @property
+    def state_words(self) -> str:
+        said = {"n": self.remark.line, "now": self.line}
+        if self.state == UNCHANGED:
+            moved = self.line != self.remark.line
+            return (_("Line %(n)s unchanged, now %(now)s") if moved else _("Line %(n)s unchanged")) % said
+        if self.state == CHANGED:
+            return _("Line %(n)s changed") % said
+        if self.state == MOVED:
+            return _("Line %(n)s moved to %(now)s") % said
+        if self.state == GONE and self.matches > 1:
+            return _("Line %(n)s is gone; %(matches)s lines elsewhere are the same") % {
+                **said,
+                "matches": self.matches,
+            }
+        return _("Line %(n)s is gone") % said if self.state else ""
+
+    @property
+    def icon(self) -> str:
+        return {UNCHANGED: "minus", CHANGED: "edit", MOVED: "move", GONE: "delete"}.get(self.state, "comment")
+
+    @property
+    def shown_path(self) -> str:
+        return visible(self.path)
+
+
+class Remarks:
+    """Those that a reader may see at a visit: their drafts, and what was sent in this and earlier rounds."""
+
+    def __init__(self, visit: GateVisit, reader: User, tree: StoredTree, renamed: Mapping[str, str]) -> None:
+        """:param renamed: {path in an earlier round: path now}"""
+        self.visit, self.reader, self._renamed = visit, reader, renamed
+        rows = [
+            row
+            for row in sent_or_draft(visit).select_related("user", "visit").order_by("pk")
+            if row.was_sent or (row.user_id == reader.pk and row.visit_id == visit.pk)
+        ]
+        self._files = {str(entry["path"]): entry for entry in tree.manifest if "digest" in entry}
+        wanted = [{"digest": row.content} for row in rows] + [
+            entry for row in rows if (entry := self._now(row.path)) is not None
+        ]
+        stored = Bytes(wanted) if rows else None
+        self.placed = [self._placed(row, stored) for row in rows if stored]
+
+    def _now(self, path: str) -> Any:
+        return self._files.get(path) or self._files.get(self._renamed.get(path, ""))
+
+    def _placed(self, row: Any, stored: Bytes) -> PlacedRemark:
+        earlier = row.visit_id != self.visit.pk
+        found = self._fate(row, stored) if earlier else Fate("", row.line)
+        checked = row.resolution == Remark.Resolution.RESOLVED or (
+            row.resolution == Remark.Resolution.OPEN and row.checked_in_id == self.visit.pk
+        )
+        return PlacedRemark(
+            row,
+            mine=row.user_id == self.reader.pk,
+            draft=not row.was_sent,
+            state=found.state,
+            line=found.line,
+            path=row.path if row.path in self._files else self._renamed.get(row.path, row.path),
+            markable=earlier and row.user_id == self.reader.pk and self.visit.state == GateVisit.State.OPEN,
+            checked=checked,
+            matches=found.matches,
+        )
+
+    def _fate(self, row: Remark, stored: Bytes) -> Fate:
+        if row.side == Remark.Side.OLD:
+            return Fate(GONE, 0)
+        entry = self._now(row.path)
+        if entry is not None and entry["digest"] == row.content:
+            return Fate(UNCHANGED, row.line)
+        before, now = _lines(stored, {"digest": row.content}), _lines(stored, entry)
+        return fate(before, now, row.line)
+
+    # Counts
+
+    @property
+    def earlier(self) -> list[PlacedRemark]:
+        return [each for each in self.placed if each.state]
+
+    @property
+    def drafts(self) -> list[PlacedRemark]:
+        return [each for each in self.placed if each.draft]
+
+    @property
+    def checked_count(self) -> int:
+        return sum(each.checked for each in self.earlier)
+
+    @property
+    def unchecked_count(self) -> int:
+        return len(self.earlier) - self.checked_count
+
+    @property
+    def by_path(self) -> dict[str, int]:
+        counts: dict[str, int] = defaultdict(int)
+        for each in self.placed:
+            counts[each.path] += 1
+        return counts
+
+    def below(
+        self, comparison: Comparison, counted: CountedFile
+    ) -> Mapping[tuple[str, int], Sequence[PlacedRemark]]:
+        """Those of one file, by side and line."""
+        found: dict[tuple[str, int], list[PlacedRemark]] = defaultdict(list)
+        for each in self.placed:
+            if each.path in (counted.path, counted.change.was):
+                side = each.remark.side if not each.state else "new"
+                found[(side, each.line)].append(each)
+        return found
+
+
+def _lines(stored: Bytes, entry: Any) -> Sequence[str] | None:
+    data = stored.read(entry) if entry else None
+    return None if data is None else text_side(data).lines
+
+
+def sent_or_draft(visit: GateVisit) -> QuerySet[Any]:
+    """Of this visit and of earlier ones at this gate; `was_sent`: its author has decided on its visit."""
+    votes = Vote.objects.filter(visit=OuterRef("visit"), user=OuterRef("user"))
+    here = Remark.objects.filter(
+        visit__task=visit.task_id, visit__gate=visit.gate, visit__opened_at__lte=visit.opened_at
+    )
+    return here.annotate(was_sent=Exists(votes))
+
+
+def drafts_of(visit: GateVisit, user: User) -> list[Remark]:
+    return list(Remark.objects.filter(visit=visit, user=user).order_by("path", "line", "pk"))
+
+
+def with_remarks(visit: GateVisit, user: User, reason: str) -> str:
+    """The reason of a decision with the drafts of who decides below it, each as `path:line: text`."""
+    said = [f"{each.path}:{each.line}: {each.text}" for each in drafts_of(visit, user)]
+    return "\n".join(filter(None, (reason, *said))) if said else reason
+
+
+def write(
+    visit: GateVisit, user: User, comparison: Comparison, path: str, side: str, line: int, text: str
+) -> Remark:
+    """Keep a draft on a line that is under review.
+
+    Raises Invalid: no such line, no text."""
+    if visit.votes.filter(user=user).exists() or visit.state != GateVisit.State.OPEN:
+        raise Conflict(_("You have decided here already."))
+    text = text.strip()
+    if not text or len(text) > LONGEST or "\x00" in text:
+        raise Invalid.at("text", _("Write a comment."), _("At most %(n)s characters.") % {"n": LONGEST})
+    counted = comparison.file(path)
+    entry = counted and (counted.change.new if side == Remark.Side.NEW else counted.change.old)
+    lines = None
+    if counted and entry and "digest" in entry:
+        old, new = sides(counted.change, Bytes((counted.change.old, counted.change.new)))
+        lines = (new if side == Remark.Side.NEW else old).lines
+    if lines is None or not 1 <= line <= len(lines) or not entry:
+        raise Invalid.at("line", _("This line is not under review."), _("Choose a line of the changes."))
+    if Remark.objects.filter(visit=visit, user=user).count() >= MOST:
+        raise Invalid.at("text", _("Too many comments."), _("Send these with your decision first."))
+    return Remark.objects.create(
+        visit=visit,
+        user=user,
+        path=path,
+        side=side,
+        line=line,
+        content=str(entry["digest"]),
+        quoted=lines[line - 1][:500],
+        text=text,
+        at=timezone.now(),
+    )
+
+
+def discard(visit: GateVisit, user: User, remark: int) -> None:
+    """Take a draft back. One that was sent stays."""
+    sent_or_draft(visit).filter(pk=remark, visit=visit, user=user, was_sent=False).delete()
+
+
+def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
+    """Say in this round what became of a remark of an earlier one. Only who made it can.
+
+    Raises Forbidden, Conflict."""
+    if visit.state != GateVisit.State.OPEN:
+        raise Conflict(_("This review is closed."))
+    found = sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True).first()
+    if found is None or found.user_id != user.pk:
+        raise Forbidden(_("Only the reviewer who made a remark can say whether it is resolved."))
+    found.resolution = resolution if resolution in Remark.Resolution.values else ""
+    found.checked_in = visit if found.resolution else None
+    found.save(update_fields=["resolution", "checked_in"])

@@ -1,0 +1,97 @@
+"""*Changes* of a review: since the round before, since the start, since this reader last looked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from pipelines.models import GateVisit, User, Word
+from pipelines.web.changes import seen
+from pipelines.web.changes.comparing import CountedFile, StoredTree, compared
+from pipelines.web.changes.panel import ChangesPanel, Range
+from pipelines.web.changes.task_changes import since_seen
+from pipelines.web.changes.trees import TaskTrees
+from reviews.remarks import Remarks
+
+BACK = (Word.SEND_BACK, Word.REJECT, Word.REWORK)
+
+
+class ReviewChanges:
+    """The files under review and what was remarked on them."""
+
+    def __init__(self, visit: GateVisit, reader: User, may_write: bool) -> None:
+        self.visit, self.reader = visit, reader
+        self.trees = TaskTrees(visit.task_id)
+        self.tree: StoredTree = self.trees.at(visit.token_id, visit.opened_at)
+        self.may_write = may_write
+        self.ranges = self._ranges()
+        earlier = next((each for each in self.ranges if each.key == "round"), None)
+        files = compared(earlier.base, self.tree).files if earlier else ()
+        self.remarks = Remarks(
+            visit, reader, self.tree, {each.change.was: each.path for each in files if each.change.was}
+        )
+
+    @property
+    def there(self) -> bool:
+        """Whether any station left files."""
+        return bool(self.tree.digest) or any(each.base.digest for each in self.ranges)
+
+    def _ranges(self) -> list[Range]:
+        """The round before comes first: it is what a reviewer of a later round reads."""
+        earlier = self._round_before()
+        found = []
+        if earlier is not None:
+            label = _("Since round %(n)s") % {"n": earlier.round}
+            found.append(Range("round", label, self.trees.at(earlier.token_id, earlier.opened_at)))
+        found.append(Range("start", _("Since start"), self.trees.start))
+        return [*found, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
+
+    @property
+    def start_files(self) -> tuple[CountedFile, ...]:
+        start = next(each for each in self.ranges if each.key == "start")
+        return compared(start.base, self.tree).files
+
+    def look(self) -> None:
+        """Remember that the reader was shown this tree."""
+        if self.tree.digest:
+            visit = self.visit
+            seen.look(self.reader, visit.task, visit.token_id, visit.opened_at, self.tree.digest)
+
+    def panel(self, query: QueryDict) -> ChangesPanel:
+        return self._with_rest(
+            ChangesPanel(
+                self.tree,
+                self.ranges,
+                reverse("gate-visit", args=[self.visit.pk]),
+                query,
+                viewed=seen.viewed(self.reader, self.visit.task),
+                remarks=self.remarks.by_path,
+                below=self.remarks.below,
+                writable=self.may_write,
+                below_template="reviews/gate_visit/below.html",
+                elsewhere_template="reviews/gate_visit/elsewhere.html",
+            )
+        )
+
+    def _with_rest(self, panel: ChangesPanel) -> ChangesPanel:
+        """Remarks on lines that the file which is read does not show, each with the address that shows its file."""
+        shown = panel.file
+        placed = {
+            id(each) for hunk in (shown.hunks if shown else ()) for cell in hunk.cells for each in cell.below
+        }
+        panel.unplaced = [
+            replace(each, url=panel.url(file=each.path, range="start" if each.state else panel.range.key))
+            for each in self.remarks.placed
+            if id(each) not in placed
+        ]
+        return panel
+
+    def _round_before(self) -> GateVisit | None:
+        decided = GateVisit.objects.filter(
+            task=self.visit.task_id, gate=self.visit.gate, state=GateVisit.State.DECIDED, word__in=BACK
+        )
+        before = decided.filter(decided_at__lte=self.visit.opened_at).exclude(pk=self.visit.pk)
+        return before.order_by("-decided_at").first()

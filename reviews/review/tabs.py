@@ -1,0 +1,45 @@
+"""The tabs of a review. What a reviewer has to look at first is open when the page opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from pipelines.models import GateVisit
+from reviews.review.changes import ReviewChanges
+
+KEPT = ("tab", "project", "word")
+"""What belongs to the list beside, and what is armed."""
+
+
+@dataclass(frozen=True)
+class ReviewTab:
+    key: str
+    label: str
+    url: str
+    current: bool
+    count: int | None = None
+    contradicted: int = 0
+
+
+def tabs(query: QueryDict, visit: GateVisit, changes: ReviewChanges) -> list[ReviewTab]:
+    files = len(changes.start_files) if changes.there else 0
+    offered: list[tuple[str, str, int | None]] = [
+        *([("changes", _("Changes"), files)] if changes.there else []),
+        ("output", _("Output"), None),
+        ("log", _("Log"), None),
+        ("history", _("History"), None),
+    ]
+    keys = [key for key, _label, _count in offered]
+    wanted = query.get("show", "")
+    current = wanted if wanted in keys else keys[0]
+    kept = [(key, query[key]) for key in KEPT if query.get(key)]
+    address = reverse("gate-visit", args=[visit.pk])
+    return [
+        ReviewTab(key, label, f"{address}?{urlencode([*kept, ('show', key)])}", key == current, count)
+        for key, label, count in offered
+    ]
