@@ -1,0 +1,65 @@
+"""Cobertura XML: counted from the lines where they are listed, else the rate that the report claims."""
+
+from __future__ import annotations
+
+from pipelines.evidence.readers.report import MOST_ROWS, ReadReport, UnreadableReport, short
+from pipelines.evidence.readers.xml import elements, share, whole
+
+KIND = "cobertura"
+
+
+def read(data: bytes) -> ReadReport:
+    """Raises UnreadableReport."""
+    root, rates = "", {}
+    lines: dict[str, dict[int, bool]] = {}
+    branches = taken = 0
+    name = ""
+    in_methods = 0
+    for event, element, depth in elements(data):
+        if event == "start":
+            if depth == 1:
+                root = element.tag
+                rates = {
+                    "lines": share(element.get("line-rate")),
+                    "branches": share(element.get("branch-rate")),
+                }
+            if element.tag == "class":
+                name = short(element.get("filename"), 400)
+            in_methods += element.tag == "methods"
+            continue
+        in_methods -= element.tag == "methods"
+        if element.tag == "line" and not in_methods:
+            hit = whole(element.get("hits")) > 0
+            held = lines.setdefault(name, {})
+            number = whole(element.get("number"))
+            held[number] = held.get(number, False) or hit
+            there, of = _condition(element.get("condition-coverage"))
+            taken, branches = taken + there, branches + of
+        if element.tag == "class":
+            element.clear()
+    if root != "coverage":
+        raise UnreadableReport("no Cobertura report")
+    total = sum(map(len, lines.values()))
+    covered = sum(sum(each.values()) for each in lines.values())
+    facts = {
+        "lines": round(100 * covered / total, 2) if total else rates.get("lines"),
+        "branches": round(100 * taken / branches, 2) if branches else rates.get("branches"),
+    }
+    rows = [(path, f"{sum(each.values())} / {len(each)}") for path, each in sorted(lines.items())]
+    kept = {key: value for key, value in facts.items() if value is not None}
+    return ReadReport(
+        KIND,
+        {"coverage": kept} if kept else {},
+        header=("File", "Lines"),
+        rows=rows[:MOST_ROWS],
+        cut=len(rows) > MOST_ROWS,
+    )
+
+
+def _condition(said: str | None) -> tuple[int, int]:
+    """`50% (1/2)` as (1, 2)."""
+    inside = (said or "").rpartition("(")[2].rstrip(")").split("/")
+    if len(inside) != 2:
+        return 0, 0
+    there, of = whole(inside[0]), whole(inside[1])
+    return (there, of) if there <= of else (0, 0)

@@ -1,0 +1,16 @@
+"""Pictures that hold no markup, by their first bytes."""
+
+from __future__ import annotations
+
+from pipelines.evidence.readers.report import ReadReport, UnreadableReport
+from pipelines.routing.basics.signatures import LEAD, content_of
+
+KIND = "image"
+PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
+
+
+def read(data: bytes) -> ReadReport:
+    """Raises UnreadableReport."""
+    if content_of(data[:LEAD]) not in PICTURES:
+        raise UnreadableReport("no PNG, JPEG, GIF or WebP picture")
+    return ReadReport(KIND)

@@ -1,0 +1,37 @@
+"""JSON of others, bounded in size and depth."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pipelines.evidence.readers.report import DEPTH, MOST_BYTES, UnreadableReport
+
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[\]{}]")
+
+
+def parsed(data: bytes) -> Any:
+    """Raises UnreadableReport."""
+    if len(data) > MOST_BYTES:
+        raise UnreadableReport("larger than 16 MiB")
+    depth = 0
+    for bracket in _BRACKETS.findall(_TEXTS.sub(b"", data)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > DEPTH:
+            raise UnreadableReport("nested too deeply")
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise UnreadableReport("no readable JSON") from error
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def inner(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

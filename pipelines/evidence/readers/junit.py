@@ -1,0 +1,76 @@
+"""JUnit XML: what each test case says, never the totals that a suite claims of itself.
+
+junitparser knows the dialects of the format; the document itself is read by defusedxml before it sees an element."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from xml.etree.ElementTree import Element
+
+from junitparser import Error, Failure, Skipped, TestCase
+
+from pipelines.evidence.readers.report import (
+    MOST_ROWS,
+    CaseProblem,
+    ReadReport,
+    SuiteCount,
+    UnreadableReport,
+    short,
+)
+from pipelines.evidence.readers.xml import elements, whole
+
+KIND = "junit"
+KINDS = ((Failure, "failed"), (Error, "error"), (Skipped, "skipped"))
+
+
+def read(data: bytes) -> ReadReport:
+    """Raises UnreadableReport."""
+    counts: dict[str, dict[str, int]] = defaultdict(
+        lambda: dict.fromkeys(("passed", "failed", "errors", "skipped"), 0)
+    )
+    problems: list[CaseProblem] = []
+    suites: list[str] = []
+    root = ""
+    for event, element, _depth in elements(data):
+        if event == "start":
+            root = root or element.tag
+            if element.tag == "testsuite":
+                suites.append(short(element.get("name"), 200))
+        elif element.tag == "testsuite" and suites:
+            suites.pop()
+            element.clear()
+        elif element.tag == "testcase":
+            suite = short(element.get("classname"), 200) or (suites[-1] if suites else "")
+            problem = _problem(element, suite)
+            counts[suite][{"error": "errors", "": "passed"}.get(problem.kind, problem.kind)] += 1
+            if problem.kind:
+                problems.append(problem)
+            element.clear()
+    if root not in ("testsuites", "testsuite"):
+        raise UnreadableReport("no JUnit report")
+    found = [SuiteCount(name, **each) for name, each in sorted(counts.items())]
+    facts = {
+        key: sum(getattr(each, key) for each in found) for key in ("passed", "failed", "skipped", "errors")
+    }
+    order = {"failed": 0, "error": 1, "skipped": 2}
+    problems.sort(key=lambda each: order[each.kind])
+    return ReadReport(
+        KIND,
+        {"tests": {**facts, "suites": len(found)}},
+        suites=found[:MOST_ROWS],
+        tests=problems[:MOST_ROWS],
+        cut=len(problems) > MOST_ROWS,
+    )
+
+
+def _problem(element: Element, suite: str) -> CaseProblem:
+    """`kind` is empty of a test that passed. One that failed and broke in its tear-down failed."""
+    case = TestCase.fromelem(element)
+    results = {type(each): each for each in reversed(case.result)}
+    for result, kind in KINDS:
+        if result in results:
+            said = results[result]
+            message = short(said.message or said.text)
+            place = (short(element.get("file"), 400), whole(element.get("line")))
+            return CaseProblem(kind, suite, short(case.name, 400), message, *place)
+    return CaseProblem("", suite, "")

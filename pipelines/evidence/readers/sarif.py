@@ -1,0 +1,74 @@
+"""SARIF 2.1.0: the results of analysis tools. Suppressed results and results that passed are no findings."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pipelines.evidence.readers.json_text import inner, objects, parsed
+from pipelines.evidence.readers.report import MOST_ROWS, Finding, ReadReport, UnreadableReport, short
+
+KIND = "sarif"
+SEVERITIES = ("critical", "high", "medium", "low")
+LEVELS = {"error": "high", "warning": "medium", "note": "low", "none": "low"}
+NO_FINDING = ("pass", "notApplicable", "informational", "open", "review")
+
+
+def read(data: bytes) -> ReadReport:
+    """Raises UnreadableReport."""
+    document = parsed(data)
+    if not isinstance(document, dict) or not isinstance(document.get("runs"), list):
+        raise UnreadableReport("no SARIF report")
+    found: list[Finding] = []
+    for run in objects(document["runs"]):
+        driver = inner(run, "tool", "driver") or {}
+        rules = objects(inner(driver, "rules"))
+        by_id = {each["id"]: each for each in rules if isinstance(each.get("id"), str)}
+        tool = short(inner(driver, "name"), 100)
+        for result in objects(run.get("results")):
+            kind = result.get("kind", "fail")
+            if not (isinstance(kind, str) and kind in NO_FINDING) and not objects(result.get("suppressions")):
+                found.append(_finding(result, rules, by_id, tool))
+    counts = {each: sum(one.severity == each for one in found) for each in SEVERITIES}
+    found.sort(key=lambda each: (SEVERITIES.index(each.severity), each.path, each.line))
+    facts = {"findings": {**counts, "total": len(found)}}
+    return ReadReport(KIND, facts, findings=found[:MOST_ROWS], cut=len(found) > MOST_ROWS)
+
+
+def _finding(
+    result: dict[str, Any], rules: list[dict[str, Any]], by_id: dict[str, Any], tool: str
+) -> Finding:
+    rule_id = result.get("ruleId") or inner(result, "rule", "id")
+    index = result.get("ruleIndex")
+    known = type(index) is int and 0 <= index < len(rules)
+    rule = rules[index] if known else by_id.get(rule_id) if isinstance(rule_id, str) else None
+    place = inner(next(iter(objects(result.get("locations"))), {}), "physicalLocation")
+    line = inner(place, "region", "startLine")
+    return Finding(
+        _severity(result, rule),
+        short(inner(result, "message", "text") or inner(rule, "shortDescription", "text")),
+        short(rule_id or inner(rule, "id"), 100),
+        path_of(inner(place, "artifactLocation", "uri")),
+        line if type(line) is int and 0 < line < 10**9 else 0,
+        tool,
+    )
+
+
+def _severity(result: dict[str, Any], rule: Any) -> str:
+    """By the score that security tools give (GitHub's reading of it), else by the level."""
+    score = inner(result, "properties", "security-severity") or inner(rule, "properties", "security-severity")
+    try:
+        number = float(score) if isinstance(score, str | int | float) else -1.0
+    except ValueError:
+        number = -1.0
+    if 0 < number <= 10:
+        return "critical" if number >= 9 else "high" if number >= 7 else "medium" if number >= 4 else "low"
+    level = result.get("level") or inner(rule, "defaultConfiguration", "level") or "warning"
+    return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
+
+
+def path_of(uri: Any) -> str:
+    """A path below the tree, of a relative or a file: address; anything else as it is, never followed."""
+    text = short(uri, 1000)
+    split = urlsplit(text) if text.startswith("file:") else None
+    return unquote(split.path if split else text).removeprefix("./")

@@ -1,0 +1,56 @@
+"""Every evidence reader by the kind that an artifact declares (`artifacts[].kind`): one file and one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from pipelines.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
+from pipelines.evidence.readers.report import ReadReport
+
+Reader = Callable[[bytes], ReadReport]
+READERS: Final[Mapping[str, Reader]] = {
+    junit.KIND: junit.read,
+    sarif.KIND: sarif.read,
+    cobertura.KIND: cobertura.read,
+    lcov.KIND: lcov.read,
+    markdown.KIND: markdown.read,
+    image.KIND: image.read,
+    tables.KIND: tables.read,
+}
+"""`file` has no reader: it is a download."""
+ENDINGS: Final = (
+    (".sarif", "sarif"),
+    (".sarif.json", "sarif"),
+    ("junit.xml", "junit"),
+    ("lcov.info", "lcov"),
+    ("cobertura.xml", "cobertura"),
+    (".md", "markdown"),
+    (".csv", "table"),
+    (".tsv", "table"),
+    (".png", "image"),
+    (".jpg", "image"),
+    (".jpeg", "image"),
+    (".gif", "image"),
+    (".webp", "image"),
+)
+
+
+def kind_by_name(name: str) -> str:
+    """What an artifact without a declared kind is shown as; "" for a download. Never a source of facts."""
+    lower = name.lower()
+    return next((kind for ending, kind in ENDINGS if lower.endswith(ending)), "")
+
+
+def together(reports: Iterable[ReadReport]) -> dict[str, dict[str, float]]:
+    """The facts of several reports: counts are summed; of coverage the smallest share counts."""
+    found: dict[str, dict[str, float]] = {}
+    for report in reports:
+        for group, members in report.facts.items():
+            held = found.setdefault(group, {})
+            for key, value in members.items():
+                if group == "coverage":
+                    held[key] = min(held.get(key, value), value)
+                else:
+                    held[key] = held.get(key, 0) + value
+    return found

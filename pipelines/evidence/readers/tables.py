@@ -1,0 +1,69 @@
+"""CSV, TSV and JSON lists as tables. No facts: what a column means only its station knows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from pipelines.evidence.readers.json_text import parsed
+from pipelines.evidence.readers.report import MOST_BYTES, MOST_ROWS, ReadReport, UnreadableReport, short
+
+KIND = "table"
+MOST_COLUMNS = 40
+CELL = 300
+
+
+def read(data: bytes) -> ReadReport:
+    """Raises UnreadableReport."""
+    if len(data) > MOST_BYTES or b"\0" in data:
+        raise UnreadableReport("no table")
+    lead = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    return _of_json(parsed(data)) if lead in (b"[", b"{") else _of_csv(data)
+
+
+def _of_json(value: Any) -> ReadReport:
+    if isinstance(value, dict):
+        lists = [
+            each for each in value.values() if isinstance(each, list) and each and isinstance(each[0], dict)
+        ]
+        value = lists[0] if lists else [{"key": key, "value": each} for key, each in value.items()]
+    if not isinstance(value, list):
+        raise UnreadableReport("no table")
+    listed = value[:MOST_ROWS]
+    header = list(dict.fromkeys(key for row in listed if isinstance(row, dict) for key in row))[:MOST_COLUMNS]
+    if not header:
+        rows = [(_cell(row),) for row in listed]
+        return ReadReport(KIND, header=("value",), rows=rows, cut=len(value) > MOST_ROWS)
+    rows_of = [
+        tuple(_cell(row.get(key)) if isinstance(row, dict) else "" for key in header) for row in listed
+    ]
+    return ReadReport(
+        KIND, header=[short(key, 100) for key in header], rows=rows_of, cut=len(value) > MOST_ROWS
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return short(json.dumps(value, ensure_ascii=False), CELL)
+    return "" if value is None else short(value, CELL)
+
+
+def _of_csv(data: bytes) -> ReadReport:
+    text = data.decode("utf-8-sig", "replace")
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t|", key=first.count)
+    rows: list[tuple[str, ...]] = []
+    cut = False
+    try:
+        for row in csv.reader(io.StringIO(text), delimiter=delimiter):
+            if len(rows) > MOST_ROWS:
+                cut = True
+                break
+            rows.append(tuple(short(cell, CELL) for cell in row[:MOST_COLUMNS]))
+    except csv.Error as error:
+        raise UnreadableReport("no table") from error
+    if not rows:
+        raise UnreadableReport("an empty table")
+    return ReadReport(KIND, header=rows[0], rows=rows[1:], cut=cut)
