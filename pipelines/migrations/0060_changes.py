@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0038_second_factor"),
+        ("pipelines", "0040_repositories"),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pipelines.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
-from pipelines.evidence.readers.report import CaseProblem, Finding, UnreadableReport
+from pipelines.evidence.readers.report import CaseProblem, ToolFinding, UnreadableReport
 from pipelines.evidence.readers.table import READERS, kind_by_name, together
 
 JUNIT = b"""<?xml version="1.0"?>
@@ -70,7 +70,8 @@ def test_sarif_counts_what_was_found_and_not_suppressed() -> None:
     found = sarif.read(json.dumps({"version": "2.1.0", "runs": [RUN]}).encode())
     assert found.facts == {"findings": {"critical": 1, "high": 2, "medium": 0, "low": 1, "total": 4}}
     assert (
-        Finding("high", "Client IP from a header", "CWE-348", "/app/a b.py", 31, "semgrep") in found.findings
+        ToolFinding("high", "Client IP from a header", "CWE-348", "/app/a b.py", 31, "semgrep")
+        in found.findings
     )
     assert found.findings[0].severity == "critical"
 

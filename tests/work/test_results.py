@@ -437,7 +437,7 @@ def test_a_program_that_changed_nothing_has_done_nothing_whatever_it_says(world:
 
 def test_declared_files_are_kept_and_a_missing_one_fails_the_station(world: World, bench: Bench) -> None:
     files = [{"path": "out/t.xml", "kind": "junit"}, {"path": "notes.md", "required": False}]
-    makes = "import os; os.mkdir('out'); open('out/t.xml', 'w').write('<x/>')"
+    makes = "import os; os.mkdir('out'); open('out/t.xml', 'w').write('<testsuite/>')"
     line = world.line(
         stations=[expecting(world, "pass", artifacts=files), command("mend", makes, artifacts=files)]
     )
@@ -451,3 +451,26 @@ def test_declared_files_are_kept_and_a_missing_one_fails_the_station(world: Worl
     assert list(Artifact.objects.filter(job=done(task, "mend")).values_list("name", flat=True)) == [
         "out/t.xml"
     ]
+
+
+def test_what_declared_reports_count_is_a_fact_and_an_unreadable_one_is_missing(
+    world: World, bench: Bench
+) -> None:
+    files = [{"path": "t.xml", "kind": "junit"}, {"path": "f.sarif", "kind": "sarif", "required": False}]
+    writes = "open('t.xml', 'w').write({!r})"
+    report = '<testsuite tests="9"><testcase name="a"/><testcase name="b"><failure/></testcase></testsuite>'
+    broken = command("broken", writes.format("<testsuite>"), artifacts=files)
+    off = {"id": "off", "when": {"result": "failure"}, "to": "good"}
+    good = command("good", writes.format(report), artifacts=files)
+    task = world.start(world.line(stations=[{**broken, "rules": [off]}, good]))
+    drive(bench, task)
+    assert "tests" not in outcome_of(task, "broken").get("facts", {})
+    assert "Not readable as junit" in outcome_of(task, "broken")["artifacts"][0]["error"]
+    assert done(task, "broken").result == "failure"
+    counted = outcome_of(task, "good")["facts"]["tests"]
+    assert {key: counted[key] for key in ("passed", "failed", "suites")} == {
+        "passed": 1,
+        "failed": 1,
+        "suites": 1,
+    }
+    assert counted["source"]["station"] == "good"

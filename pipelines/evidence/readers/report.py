@@ -17,7 +17,7 @@ class UnreadableReport(Exception):
 
 
 @dataclass(frozen=True)
-class Finding:
+class ToolFinding:
     """`severity`: critical, high, medium or low. `line` counts from 1, 0 where only the file is known."""
 
     severity: str
@@ -61,7 +61,7 @@ class ReadReport:
     facts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     suites: Sequence[SuiteCount] = ()
     tests: Sequence[CaseProblem] = ()
-    findings: Sequence[Finding] = ()
+    findings: Sequence[ToolFinding] = ()
     header: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     text: str = ""

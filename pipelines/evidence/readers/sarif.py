@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipelines.evidence.readers.json_text import inner, objects, parsed
-from pipelines.evidence.readers.report import MOST_ROWS, Finding, ReadReport, UnreadableReport, short
+from pipelines.evidence.readers.report import MOST_ROWS, ReadReport, ToolFinding, UnreadableReport, short
 
 KIND = "sarif"
 SEVERITIES = ("critical", "high", "medium", "low")
@@ -19,7 +19,7 @@ def read(data: bytes) -> ReadReport:
     document = parsed(data)
     if not isinstance(document, dict) or not isinstance(document.get("runs"), list):
         raise UnreadableReport("no SARIF report")
-    found: list[Finding] = []
+    found: list[ToolFinding] = []
     for run in objects(document["runs"]):
         driver = inner(run, "tool", "driver") or {}
         rules = objects(inner(driver, "rules"))
@@ -37,14 +37,14 @@ def read(data: bytes) -> ReadReport:
 
 def _finding(
     result: dict[str, Any], rules: list[dict[str, Any]], by_id: dict[str, Any], tool: str
-) -> Finding:
+) -> ToolFinding:
     rule_id = result.get("ruleId") or inner(result, "rule", "id")
     index = result.get("ruleIndex")
-    known = type(index) is int and 0 <= index < len(rules)
-    rule = rules[index] if known else by_id.get(rule_id) if isinstance(rule_id, str) else None
+    known = isinstance(index, int) and 0 <= index < len(rules)
+    rule = rules[index or 0] if known else by_id.get(rule_id) if isinstance(rule_id, str) else None
     place = inner(next(iter(objects(result.get("locations"))), {}), "physicalLocation")
     line = inner(place, "region", "startLine")
-    return Finding(
+    return ToolFinding(
         _severity(result, rule),
         short(inner(result, "message", "text") or inner(rule, "shortDescription", "text")),
         short(rule_id or inner(rule, "id"), 100),

@@ -61,7 +61,7 @@ class StationOrder:
     idle_timeout: float | None = None
     max_timeout: float | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
-    # What it is expected to leave (law §13), and the files that it declares: {path, required}.
+    # What it is expected to leave (law §13), and the files that it declares: {path, kind, required}.
     expects: str = ""
     artifacts: tuple[Mapping[str, Any], ...] = ()
     labels: tuple[str, ...] = ()

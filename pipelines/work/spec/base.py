@@ -91,7 +91,7 @@ class Spec:
     result_document: str = "none"
     document_style: str = "native"
     output_keys: tuple[str, ...] = ()
-    # What the station is expected to leave (law §13), and the files that it declares: {path, required}.
+    # What the station is expected to leave (law §13), and the files that it declares: {path, kind, required}.
     expects: str = ""
     artifacts: tuple[Mapping[str, Any], ...] = ()
     isolation: Isolation = NOTHING

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pipelines.evidence.readers.report import MOST_BYTES as MOST_REPORT
+from pipelines.evidence.readers.report import UnreadableReport
+from pipelines.evidence.readers.table import READERS, together
 from pipelines.routing.basics.facts import witnessed
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
@@ -31,6 +34,7 @@ from pipelines.work.workspaces import KeptFolder, Picture, WorkspaceTooLarge, di
 MOST_ARTIFACTS = 200
 MOST_BYTES = 1024**3
 DOCUMENT = "result-document.json"
+AGENT = "agent"
 GIT = "git"
 NOTHING_THERE = digest_of(())
 """The workspace with which the first station begins."""
@@ -122,6 +126,29 @@ def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, .
     return tuple(found.values()), wanted
 
 
+def with_facts(
+    spec: Spec, artifacts: tuple[HandedOver, ...]
+) -> tuple[tuple[HandedOver, ...], dict[str, dict[str, float]]]:
+    """What the declared reports of a station count (law §13). A report that cannot be read was not handed over. What an
+    agent's station leaves counts nothing: its own program wrote it."""
+    errors: dict[str, str] = {}
+    reports = []
+    for each in spec.artifacts if spec.kind != AGENT else ():
+        path, reader = each["path"], READERS.get(each.get("kind", ""))
+        if reader is None:
+            continue
+        try:
+            with opened(spec.attempt.workspace, path) as file:
+                reports.append(reader(file.read(MOST_REPORT + 1)))
+        except FileRefused:
+            continue  # It is not there, which its own entry says.
+        except UnreadableReport as error:
+            why = f"Not readable as {each['kind']}: {escaped(str(error))}"
+            errors |= dict.fromkeys((path, PurePosixPath(path).name), why)
+    kept = (HandedOver(one.name, error=errors[one.name]) if one.name in errors else one for one in artifacts)
+    return tuple(kept), together(reports)
+
+
 def whole_document(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], Wanted]:
     """The result document itself, if it says more than an outcome has room for."""
     if not read_document(attempt, limit).more:
@@ -189,6 +216,9 @@ def pack(
     if DOCUMENT not in {one.name for one in artifacts}:
         document, its = whole_document(attempt, spec.limits.document_bytes)
         artifacts, wanted = (*artifacts, *document), {**wanted, **its}
+    artifacts, facts = with_facts(spec, artifacts)
+    if facts:
+        outcome = {**outcome, "facts": {**outcome.get("facts", {}), **facts}}
     if artifacts:
         outcome = {**outcome, "artifacts": [one.to_dict() for one in artifacts]}
     try:

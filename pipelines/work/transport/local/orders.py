@@ -57,7 +57,10 @@ def orders_of(job: Job) -> Orders:
             max_timeout=station.limits.max_timeout,
             resources=station.resources,
             expects=expects(station),
-            artifacts=tuple({"path": each.path, "required": each.required} for each in station.artifacts),
+            artifacts=tuple(
+                {"path": each.path, "kind": each.kind, "required": each.required}
+                for each in station.artifacts
+            ),
             labels=labels(station),
             cost_usd=None if station.limits.cost_usd is None else float(station.limits.cost_usd),
         ),
