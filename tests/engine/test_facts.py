@@ -10,6 +10,7 @@ import pytest
 from pipelines import engine
 from pipelines.models import Decision, Job
 from pipelines.queries import usage
+from pipelines.work.transport.local.orders import orders_of
 from tests.factories import World, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
@@ -105,3 +106,14 @@ def test_usage_is_summed_by_whom_one_asks_and_what_has_no_price_says_so(world: W
     assert list(usage.by_month(world.project.pk).values()) == [whole]
     assert usage.Spending(Decimal("0.001"), 1, 1).price == "under $0.01"
     assert usage.NOTHING.price == ""
+
+
+def test_a_run_is_told_what_is_left_of_its_limit_and_of_the_tasks(world: World) -> None:
+    costs = {"limits": {"cost_usd": 0.5}}
+    again = {"id": "again", "when": {"result": "success"}, "to": "code", "max_retries": 9}
+    task = world.start(world.line(stations=[station("code", again, **costs), "ship"], limits={"cost_usd": 1}))
+    left = []
+    for _visit in range(3):
+        left.append(orders_of(world.job(task)).station.cost_usd)
+        world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
+    assert left == [0.5, 0.5, 0.2]

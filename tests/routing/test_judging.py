@@ -68,6 +68,12 @@ DECIDED = [
     ({"limits": {"cost_usd": 0.5}}, {**PROUD, "facts": {**COSTS, "agent": {"final_event": False}}}, "budget_exceeded"),
     ({"limits": {"cost_usd": 0.6}}, {**PROUD, "facts": COSTS}, ""),
     ({"limits": {"cost_usd": 0.5}}, {**PROUD, "facts": {"usage": {"price": "none"}}}, ""),
+    # A program that ended by itself when it reached its limit, as its worker saw.
+    (
+        {"limits": {"cost_usd": 0.6}, "expects": "change"},
+        {"result": "failure", "failure_type": "budget_exceeded", "facts": {**COSTS, **UNCHANGED}},
+        "budget_exceeded",
+    ),
     # What was no work of the station is not judged: it was cancelled, or Gateline could not do it.
     ({"expects": "output"}, {"result": "cancelled", "reason": "lease_lost"}, ""),
     ({"expects": "output"}, {"result": "failure", "failure_type": "command_not_started"}, ""),

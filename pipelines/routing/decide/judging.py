@@ -171,6 +171,9 @@ def _over_budget(about: Observed) -> tuple[Seen, ...]:
     if cost is None:
         return ()
     of_run, of_task = about.station.limits.cost_usd, about.line.limits.cost_usd
+    stopped = about.outcome.result == "failure" and about.outcome.failure_type == OVER_BUDGET
+    if stopped and (of_run is not None or of_task is not None):  # by its worker, or by itself on its limit
+        return (_saw("usage.cost_usd", cost),)
     if of_run is not None and exactly(cost) > exactly(of_run):
         return (_saw("usage.cost_usd", cost),)
     if of_task is not None and exactly(cost) + exactly(about.spent) > exactly(of_task):

@@ -40,7 +40,7 @@ def with_facts(seed: int, document: dict[str, Any], situations: list[dict[str, A
         if random.random() < 0.1:
             situation["outcome"] |= {
                 "result": "failure",
-                "failure_type": random.choice(["no_space", "license"]),
+                "failure_type": random.choice(["no_space", "license", "budget_exceeded"]),
             }
     for station in document["stations"]:
         for rule in station.get("rules") or ():

@@ -57,6 +57,10 @@ def decides(
     of_run = (station.get("limits") or {}).get("cost_usd")
     of_task = (document.get("limits") or {}).get("cost_usd")
     if cost is not None:
+        # "a cap was passed": its worker stopped it for that, and so it said
+        stopped = outcome.get("result") == "failure" and outcome.get("failure_type") == "budget_exceeded"
+        if stopped and (of_run is not None or of_task is not None):
+            return "budget_exceeded"
         if of_run is not None and money(cost) > money(of_run):
             return "budget_exceeded"
         if of_task is not None and money(cost) + money(spent or 0) > money(of_task):

@@ -62,6 +62,18 @@ def test_lines_without_a_price_are_told_nothing() -> None:
     assert found("cost-of-a-task", line({}, {}, limits={"cost_usd": 5})) == []
 
 
+def agent(**more: Any) -> dict[str, Any]:
+    return {"work": {"kind": "agent", "agent": "claude", "prompt": "Do it.", "network": "open"}, **more}
+
+
+def test_an_agent_without_a_limit_is_named_and_one_that_costs_nothing_is_not() -> None:
+    [told] = found("cost-of-a-task", line({}, {"name": "Implement", **agent()}))
+    assert (told.severity, told.station) == ("warning", "b")
+    assert told.message == "nothing limits what Implement, and so a task, may cost"
+    assert bound(line(agent(), {}, limits={"cost_usd": 2})).amount == Decimal(2)
+    assert found("cost-of-a-task", line({"work": {"kind": "agent", "agent": "codemod"}})) == []
+
+
 def made(seed: int) -> Line:
     """Stations in a row with ways back, some with caps, some without a limit of the task."""
     random = Random(seed)

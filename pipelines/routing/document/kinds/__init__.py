@@ -69,7 +69,7 @@ def expects(station: Station) -> str:
 def may_cost(station: Station) -> bool:
     """Whether it may report a price: an agent's, or one whose cost is limited."""
     kind = KINDS.get(station.kind)
-    return station.limits.cost_usd is not None or (kind is not None and bool(kind.expects))
+    return station.limits.cost_usd is not None or (kind is not None and kind.costs(station.work))
 
 
 def by_people(station: Station) -> bool:

@@ -132,6 +132,7 @@ KIND = Kind(
     executes=True,
     result_document=True,
     expects="change",
+    costs=lambda work: not _fixed(work),
     actor="agent",
     signed=_name,
     says=_told,

@@ -85,6 +85,8 @@ class Kind:
     """What a person fills in who does it."""
     expects: str = ""
     """What its stations are expected to leave, where they do not say (law §13); "" where nothing is."""
+    costs: Callable[[Work], bool] = never
+    """Whether this work may report a price."""
     chooses: bool = False
     """What a person fills in is the eval, and the output of the station before passes through (dialects B12)."""
     executes: bool = False

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.queries import versions
-from pipelines.routing.document.kinds import agent, expects, tools
+from pipelines.queries.usage import cost_of_task
+from pipelines.routing.decide.judging import exactly
+from pipelines.routing.document.kinds import agent, expects, may_cost, tools
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
@@ -62,7 +65,7 @@ def orders_of(job: Job) -> Orders:
                 for each in station.artifacts
             ),
             labels=labels(station),
-            cost_usd=None if station.limits.cost_usd is None else float(station.limits.cost_usd),
+            cost_usd=cost_left(job, line, station),
         ),
         declared=runs,
         scope=scope,
@@ -72,6 +75,15 @@ def orders_of(job: Job) -> Orders:
         question=None if job.purpose == Purpose.STATION else question_of(job),
         git=git_order(task, line, station) if job.purpose == Purpose.STATION else None,
     )
+
+
+def cost_left(job: Job, line: Line, station: LineStation) -> float | None:
+    """What this run may cost: its own limit, or what is left of the task's if that is less."""
+    of_run, of_task = station.limits.cost_usd, line.limits.cost_usd
+    found = [] if of_run is None else [exactly(of_run)]
+    if of_task is not None and may_cost(station):
+        found.append(max(exactly(of_task) - exactly(cost_of_task(job.task_id, but=job.pk)), Decimal()))
+    return float(min(found)) if found else None
 
 
 def session_of(job: Job, station: LineStation) -> str:
