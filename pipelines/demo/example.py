@@ -10,6 +10,8 @@ from pipelines.demo.stations.source import folder
 
 LINES = Path(__file__).with_name("lines")
 KEYS = ("repository-check", "agent-line")
+# Works in a repository that is made for it.
+FIX = "fix-lint-findings"
 # One for each dialect; a person or a script plays what an agent would do (docs/demo.md).
 REHEARSED = (
     "alp-code-review",

@@ -52,7 +52,9 @@ def check_line() -> Line:
 
 def test_it_publishes_both_lines(demo: User) -> None:
     lines = Line.objects.filter(project__owner__key="demo", project__key="app")
-    assert sorted(lines.values_list("key", flat=True)) == sorted((*example.KEYS, *example.REHEARSED))
+    assert sorted(lines.values_list("key", flat=True)) == sorted(
+        (*example.KEYS, example.FIX, *example.REHEARSED)
+    )
     assert all(line.live for line in lines)
     assert check_line().draft_text.startswith("# Any git repository")
 

@@ -16,14 +16,17 @@ import pytest
 from django.core.management import call_command
 
 from pipelines import engine
+from pipelines.demo import lint_example
 from pipelines.lines import publishing
 from pipelines.models import ENDED, Artifact, GateVisit, Job, Line, Status, Task, Token, User
+from pipelines.models import Repository as ConnectedRepository
 from pipelines.work import logs
 from pipelines.work.storage import artifacts
 from tests import waiting
 from tests.demo.repositories import GOOD, Repository
 from tests.factories import make_user
 from tests.fixtures.site import environment, manage, stop
+from tests.work.remotes import RemoteRepository
 
 RESTS = (*ENDED, Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
 SHELL = "import subprocess\n\n\ndef f(x):\n    subprocess.call(x, shell=True)\n"
@@ -121,6 +124,35 @@ def test_a_repository_is_checked_approved_and_delivered(
     assert set(found) == {archive, "MANIFEST.sha256", "summary.md", "summary.json"}
     with artifacts().open(found[archive].blob.name) as stored, tarfile.open(fileobj=stored) as packed:
         assert {name.partition("/")[2] for name in packed.getnames()} == {*GOOD, "MANIFEST.sha256"}
+
+
+def test_lint_findings_are_fixed_approved_and_merged(
+    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+) -> None:
+    """What lands on the repository is exactly the tree that was approved."""
+    origin = RemoteRepository(Path(lint_example.ready(root / "basket.git")))
+    base = origin.head()
+    ConnectedRepository.objects.filter(name="basket").update(address=str(origin.path))
+    start_worker()
+    task = submit(admin, "fix-lint-findings", repository=str(origin.path))
+    at_rest(task, tmp_path / "worker.log")
+    fixed = Job.objects.get(task=task, station="fix")
+    assert task.status == Status.AWAITING_REVIEW, [fixed.outcome, "".join(logs.whole(fixed, 1))]
+    assert fixed.outcome["facts"]["git"]["paths"] == [
+        "basket/prices.py",
+        "basket/receipt.py",
+        "tests/test_basket.py",
+    ]
+    assert fixed.outcome["facts"]["git"]["sensitive"] == ["tests/test_basket.py"]
+    approve(task, admin)
+    until(task, lambda found: found.status in ENDED, tmp_path / "worker.log")
+    assert (task.status, task.end) == (Status.COMPLETED, "merged")
+    landed = origin.commit()
+    assert landed.tree.decode() == fixed.outcome["facts"]["git"]["tree"]
+    assert landed.parents[0].decode() == base and f"Task: {task.name}" in landed.message.decode()
+    again = submit(admin, "fix-lint-findings", repository=str(origin.path))
+    until(again, lambda found: found.status in ENDED, tmp_path / "worker.log")
+    assert again.end == "nothing-to-fix"
 
 
 @pytest.mark.wide

@@ -12,7 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines.demo import example
+from pipelines.demo import example, lint_example
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
@@ -26,6 +26,7 @@ from pipelines.models import (
     Membership,
     Owner,
     Project,
+    Repository,
     Role,
     User,
 )
@@ -50,7 +51,11 @@ class Command(printing.Command):
             with transaction.atomic():
                 project = _project(user)
                 keys = (*example.KEYS, *example.REHEARSED)
+                fixed = _connect(
+                    project, lint_example.ready(settings.DATA_DIR / "repositories" / "basket.git")
+                )
                 done = [load(project, key, example.text(key, repository), user) for key in keys]
+                done.append(load(project, example.FIX, example.text(example.FIX, fixed), user))
                 _hire(project, user)
         except Refused as refused:
             raise CommandError(_("The demo could not be loaded: %s") % refused) from refused
@@ -93,6 +98,18 @@ def untouched(line: Line) -> bool:
     if line.live is None or line.live.name != SHIPPED:
         return False
     return line.draft_at is not None and line.draft_at <= line.live.published_at
+
+
+def _connect(project: Project, folder: str) -> str:
+    """The repository of the demo, unless somebody connected it otherwise; its address where the workers may read it,
+    else nothing: then the start form asks for one."""
+    real = Path(folder).resolve()
+    if not any(real.is_relative_to(Path(root).resolve()) for root in settings.REPOSITORY_ROOTS):
+        return ""
+    Repository.objects.get_or_create(
+        project=project, name="basket", defaults={"address": folder, "connected_at": timezone.now()}
+    )
+    return folder
 
 
 def _hire(project: Project, user: User) -> None:
