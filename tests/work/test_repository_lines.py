@@ -13,6 +13,7 @@ import pytest
 from pipelines.models import Delivery, GateVisit, Job, Task, VisitCommit
 from pipelines.work.transport.local.transport import LocalTransport
 from tests.factories import World, station
+from tests.pages.conftest import client_of
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
 from tests.work.remotes import RemoteRepository, connect, remote
 
@@ -102,6 +103,8 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     assert outcome_of(task, "merge")["output"]["branch"] == "main"
     delivery = Delivery.objects.get(task=task)
     assert (delivery.commit, delivery.tree, delivery.visit) == (origin.head(), facts["tree"], visit)
+    page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
+    assert "Exactly what was approved" in page and origin.head() in page and "gateline/" in page
     assert VisitCommit.objects.filter(task=task).first().branch == f"gateline/{task.name}-fix-the-answer"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -22,6 +22,7 @@ from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Ta
 from pipelines.queries.actors import actor_of
 from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.task import TaskView
+from pipelines.queries.task_branch import DeliveryReceipt, branch_of, receipts_of
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
@@ -141,9 +142,17 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "triggers": triggers(line),
         "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
         "failure": failure_of(task),
+        "branch": branch_of(task) if line.workspace else None,
+        "receipts": _receipts(task, line) if line.workspace else [],
         "retry_from": stations_to_retry(task, view),
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
+
+
+def _receipts(task: Task, line: Line) -> list[DeliveryReceipt]:
+    """With the names of their gates."""
+    names = {gate.key: gate.name for gate in line.gates}
+    return [replace(each, gate=names.get(each.gate, each.gate)) for each in receipts_of(task)]
 
 
 def _endings(view: TaskView) -> list[DrawnEnding]:

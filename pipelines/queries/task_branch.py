@@ -1,0 +1,96 @@
+"""The branch that a task works on, and what of it was delivered: as the rows say that its worker's commits left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipelines.models import Delivery, Job, Task, VisitCommit
+
+
+@dataclass(frozen=True)
+class TaskBranch:
+    """`files`, `added` and `removed` are against the base; None where nobody counted."""
+
+    repository: str
+    name: str
+    base_branch: str
+    base: str
+    head: str
+    files: int | None
+    added: int | None
+    removed: int | None
+
+    @property
+    def changed(self) -> bool:
+        return self.base != self.head
+
+
+@dataclass(frozen=True)
+class DeliveryReceipt:
+    """What landed. `approved`: the tree that the gate approved, "" where the delivery named no gate."""
+
+    repository: str
+    to: str
+    branch: str
+    commit: str
+    tree: str
+    approved: str
+    gate: str
+    by: str
+    at: datetime
+
+    @property
+    def exact(self) -> bool:
+        return self.approved == self.tree
+
+
+def branch_of(task: Task) -> TaskBranch | None:
+    """Where it stands after the last visit that was reported."""
+    last = (
+        VisitCommit.objects.filter(task=task, job__state=Job.State.DONE)
+        .select_related("job")
+        .order_by("-job_id")
+        .first()
+    )
+    if last is None:
+        return None
+    facts: dict[str, Any] = ((last.job.outcome or {}).get("facts") or {}).get("git", {})
+    return TaskBranch(
+        last.repository_name,
+        last.branch,
+        last.base_branch,
+        last.base,
+        last.head,
+        facts.get("files_changed"),
+        facts.get("insertions"),
+        facts.get("deletions"),
+    )
+
+
+def receipts_of(task: Task) -> list[DeliveryReceipt]:
+    """Of what landed, the latest first."""
+    landed = Delivery.objects.filter(task=task, landed_at__isnull=False).order_by("-landed_at")
+    return [_receipt(each) for each in landed.select_related("visit__decided_by")]
+
+
+def _receipt(each: Delivery) -> DeliveryReceipt:
+    visit = each.visit
+    approved = (
+        VisitCommit.objects.filter(task=each.task_id, job__lte=visit.job_id).order_by("-job_id").first()
+        if visit
+        else None
+    )
+    assert each.landed_at is not None
+    return DeliveryReceipt(
+        repository=each.repository_name,
+        to=each.to,
+        branch=each.branch,
+        commit=each.commit,
+        tree=each.tree,
+        approved=approved.tree if approved else "",
+        gate=visit.gate if visit else "",
+        by=str(visit.decided_by) if visit and visit.decided_by else "",
+        at=each.landed_at,
+    )
