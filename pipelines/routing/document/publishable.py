@@ -11,11 +11,13 @@ from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Answered, leaves
 from pipelines.routing.document.kinds import KINDS, templates
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import expected, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.templates import TemplateError, asked, edges
+from pipelines.routing.document.workspace import NONE as NO_COMMITS
 
 
 def publishing_problems(line: Line) -> tuple[Problem, ...]:
@@ -26,6 +28,7 @@ def publishing_problems(line: Line) -> tuple[Problem, ...]:
 def _workspace(line: Line) -> Iterator[Problem]:
     """A repository needs its templates, its input, and one way through the line."""
     workspace = line.workspace
+    yield from _nothing_to_deliver(line)
     if workspace is None:
         return
     path = "workspace.git"
@@ -46,6 +49,24 @@ def _workspace(line: Line) -> Iterator[Problem]:
                     _("branches that run side by side cannot work in one repository yet"),
                     _("put the stations one after another, or take the repository out of the line"),
                 )
+
+
+def _nothing_to_deliver(line: Line) -> Iterator[Problem]:
+    """A station that delivers needs commits."""
+    workspace = line.workspace
+    delivers = next((station for station in line.stations if station.kind == DELIVER.key), None)
+    if delivers is None or (workspace is not None and workspace.commit != NO_COMMITS):
+        return
+    name = _name(delivers)
+    if workspace is None:
+        message = _("%(station)s delivers, and the line works in no repository", station=name)
+        yield Problem(
+            "workspace.git.repository", message, _("choose a repository in the settings of the line")
+        )
+    else:
+        message = _("%(station)s delivers, and the line makes no commits", station=name)
+        hint = _("make a commit for each visit, or one for the whole task")
+        yield Problem("workspace.git.commit", message, hint)
 
 
 def _stations(line: Line) -> Iterator[Problem]:

@@ -192,7 +192,8 @@ def check_row(said: dict[str, Any]) -> CheckRow:
     labels = {"reach": _("Reachable"), "branch": _("Default branch"), "push": _("Pushing allowed")}
     looks = {True: ("ok", "end-completed"), False: ("danger", "end-failed"), None: ("neutral", "minus")}
     tone, icon = looks[said["ok"]]
-    seconds = "" if said["ok"] is None else _("%s s") % said["seconds"]
+    took = said["seconds"]
+    seconds = "" if said["ok"] is None else _("under 0.1 s") if took < 0.1 else _("%s s") % took
     return CheckRow(
         labels.get(said["check"], said["check"]), _fact(said), said["commit"][:7], seconds, tone, icon
     )

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
-from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import ChoiceKey, GateOf
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.workspace import NONE
 
 MERGE, PUSH = "merge", "push"
 TO = {MERGE: _("Merge into the branch that the task started from"), PUSH: _("Push the branch of the task")}
-
-
-def _lacks(line: Line, station: Station, path: str) -> Iterator[Problem]:
-    if line.workspace is None:
-        hint = _("choose a repository in the settings of the line")
-        yield Problem(f"{path}.to", _("there is nothing to deliver: the line has no repository"), hint)
-    elif line.workspace.commit == NONE:
-        hint = _("let the line commit its visits, or the whole task at once")
-        yield Problem(f"{path}.to", _("there is nothing to deliver: the line makes no commits"), hint)
 
 
 KIND = Kind(
@@ -48,7 +33,6 @@ KIND = Kind(
         ),
     },
     fields=("to", "gate", "rebase"),
-    lacks=_lacks,
     calls=True,
     evals=("delivered", "base_moved", "not_approved", "push_refused"),
     tells=True,
