@@ -72,6 +72,9 @@ class LineForm:
             whole["stations"][0]["rules"] = [
                 {"id": rule, "to": "completed"} for rule in dict.fromkeys(setting.names.rules)
             ]
+        # Of inputs the form knows the keys alone: whether one is a repository the readers of the whole line say.
+        for each in whole["inputs"]:
+            each["type"] = "repository"
         beside = {key: value for key, value in whole.items() if key not in ("preset", "policy")}
         return Placed({**beside, **fragment, **beside}, beside=frozenset(beside))
 
