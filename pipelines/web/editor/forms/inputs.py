@@ -130,7 +130,7 @@ class InputsForm:
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         document = skeleton(setting.names, inputs=fragment.get("inputs", []))
-        return Placed(document, beside=frozenset(document) - {"inputs"})
+        return Placed(document, beside=frozenset({*document, "workspace"}) - {"inputs"})
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         return wrong_defaults(fragment, ("inputs",))
