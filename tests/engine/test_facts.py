@@ -117,3 +117,43 @@ def test_a_run_is_told_what_is_left_of_its_limit_and_of_the_tasks(world: World) 
         left.append(orders_of(world.job(task)).station.cost_usd)
         world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
     assert left == [0.5, 0.5, 0.2]
+
+
+def test_a_join_reads_what_its_branches_observed_on_the_same_tree(world: World) -> None:
+    clean = {
+        "all": [
+            {"fact": {"path": f"$.stations.{key}.{path}", "op": "equals", "value": 0}}
+            for key, path in (("tests", "tests.failed"), ("security", "findings.high"))
+        ]
+    }
+    stations = [
+        station("code", {"id": "fork", "to": ["tests", "security"]}),
+        station("tests", {"id": "t", "to": "look"}),
+        station("security", {"id": "s", "to": "look"}),
+        station("look", {"id": "clean", "when": clean, "to": "ship"}, {"id": "back", "to": "code"},
+                join={"wait_for": ["tests", "security"]}),
+        "ship",
+    ]  # fmt: skip
+    task = world.start(world.line(stations=stations))
+    changed, same = {"git": {"tree": "t1"}}, {"git": {"tree": "t1"}}
+    world.report(task, outcome(changed))
+    world.report(task, outcome({**same, "tests": {"failed": 0}}), station="tests")
+    world.report(task, outcome({**same, "findings": {"high": 0}}), station="security")
+    world.report(task, {"exit_code": 0})
+    assert world.at(task) == ["ship"]
+    observed = Decision.objects.filter(task=task, station="look").get().situation["facts"]["observed"]
+    assert observed["tests"]["tests"]["failed"] == 0 and "git" in observed["code"]
+
+
+def test_what_was_observed_before_a_change_is_missing_after_it(world: World) -> None:
+    clean = {"fact": {"path": "$.stations.check.tests.failed", "op": "equals", "value": 0}}
+    again = station("code", {"id": "clean", "when": clean, "to": "ship"}, {"id": "on", "to": "check"})
+    check = station("check", {"id": "back", "to": "code"})
+    task = world.start(world.line(stations=[again, check, "ship"], policy={"visit_cap": 9}))
+    world.report(task, outcome({"git": {"tree": "t1"}}))
+    world.report(task, outcome({"git": {"tree": "t1"}, "tests": {"failed": 0}}))
+    world.report(task, outcome({"git": {"tree": "t2"}}))
+    assert world.at(task) == ["check"]
+    world.report(task, outcome({"git": {"tree": "t2"}, "tests": {"failed": 0}}))
+    world.report(task, outcome({"git": {"tree": "t2"}}))
+    assert world.at(task) == ["ship"]

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.routing.analysis.regions.stations import DEAD, LIVE, SHADOWED, Analysis
 from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.decide.across import across
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.conditions import describe
 from tests.routing.support import document, goes, ruled, traced
@@ -128,3 +129,52 @@ def test_a_witness_says_what_was_observed() -> None:
     shown = Analysis(of, of.stations[0]).standings[0].witness
     assert shown is not None
     assert shown.situation["outcome"]["facts"] == {"tests": {"failed": 4}, "git": {"paths": ["a.py"]}}
+
+
+# Of other stations
+
+
+def seen(tree: str, failed: int) -> dict[str, Any]:
+    return {"tests": {"failed": failed, "source": {"tree": tree}}}
+
+
+ACROSS = [
+    # The latest passed visit on the tree of the outcome.
+    ({"git": {"tree": "t2"}}, [("check", seen("t1", 3)), ("check", seen("t2", 0))], {"check": seen("t2", 0)}),
+    ({"git": {"tree": "t2"}}, [("check", seen("t2", 1)), ("check", seen("t1", 0))], {"check": seen("t2", 1)}),
+    ({"git": {"tree": "t3"}}, [("check", seen("t2", 0))], {}),
+    # Where the outcome has none, the last tree that was seen.
+    ({}, [("check", seen("t1", 3)), ("code", seen("t2", 0))], {"code": seen("t2", 0)}),
+    ({}, [], {}),
+    # Group by group.
+    (
+        {},
+        [("check", {**seen("t1", 0), "ci": {"passed": 1}})],
+        {"check": seen("t1", 0)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("own", "past", "expected"), ACROSS)
+def test_another_station_is_read_on_the_tree_of_this_moment(own: Any, past: Any, expected: Any) -> None:
+    assert across(own, past) == expected
+
+
+def test_rules_and_checks_read_other_stations() -> None:
+    clean = fact("$.stations.check.tests.failed", "equals", 0)
+    of = ruled({"when": clean}, {"to": "c"})
+    assert of.reads_stations and not ruled({"when": fact("tests.failed", "exists")}).reads_stations
+    assert goes(of, {"exit_code": 0}, observed={"check": seen("t", 0)}) == "move b by rule r1"
+    assert goes(of, {"exit_code": 0}, observed={"check": seen("t", 1)}) == "move c by rule r2"
+    assert goes(of, {"exit_code": 0}) == "move c by rule r2"
+    check = {
+        "field": "facts.stations.check.tests.failed",
+        "operator": "equals",
+        "value": 0,
+        "action": "abort",
+    }
+    gated = ruled({"gates": ["g"]}, gates=[{"key": "g", "mode": "auto", "checks": {"all": [check]}}])
+    assert gated.reads_stations
+    assert goes(gated, {"exit_code": 0}, observed={"check": seen("t", 0)}) == "move b by rule r1"
+    assert standings(clean, fact("stations.check.tests.failed", "gt", 0), ALWAYS) == [LIVE, LIVE, SHADOWED]
+    assert standings(fact("stations.check.tests.broken", "exists"), ALWAYS) == [DEAD, LIVE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
 from pipelines.engine.core.values import Actor
-from pipelines.models import Decision, GateVisit, Job, Task, Token
+from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.basics.outcome import Outcome, read_outcome
+from pipelines.routing.decide.across import across
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import DecisionSubject
@@ -105,6 +107,7 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
             "signal_reworks": token.signal_reworks,
             "origin": token.origin or None,
             **_spent(turn.judged_by, turn.job),
+            **_across(turn),
         },
     }
 
@@ -115,6 +118,37 @@ def _spent(line: Line, job: Job) -> dict[str, Any]:
         return {}
     spent = cost_of_task(job.task_id, but=job.pk)
     return {"spent": spent} if spent else {}
+
+
+def _across(turn: DecisionContext) -> dict[str, Any]:
+    """What was observed of other stations in the token's own past, where the line reads that (law §13)."""
+    if not turn.judged_by.reads_stations or turn.job.outcome is None:
+        return {}
+    tokens = list(turn.task.tokens.values_list("pk", "parent_id", "joined_id"))
+    part = past_of(turn.token.pk, tokens)
+    visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
+    rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
+    past = rows.order_by("ended_at", "pk").values_list("station", "outcome__facts")
+    seen = across(turn.job.outcome.get("facts") or {}, past)
+    return {"observed": seen} if seen else {}
+
+
+def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:
+    """The token, those that it was forked from, and those that were joined into one of them. `tokens`: each with the
+    one that it was forked from and the one that it was joined into."""
+    known = list(tokens)
+    up = {pk: parent for pk, parent, _joined in known}
+    found: set[int] = set()
+    todo = [token]
+    while todo:
+        pk = todo.pop()
+        if pk in found:
+            continue
+        found.add(pk)
+        parent = up.get(pk)
+        todo += [parent] if parent is not None else []
+        todo += [other for other, _parent, joined in known if joined == pk]
+    return found
 
 
 def judgement(job: Job, outcome: Outcome) -> Outcome:

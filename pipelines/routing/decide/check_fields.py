@@ -10,6 +10,7 @@ from typing import Any
 
 from pipelines.routing.basics.outcome import Derived
 from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.across import STATIONS
 from pipelines.routing.decide.situation import Situation
 from pipelines.routing.document.checks import UnknownField
 from pipelines.routing.document.paths import look_up
@@ -47,6 +48,12 @@ def read_field(name: str, situation: Situation, derived: Derived) -> Any:
     if not rest or family not in FAMILIES:
         raise UnknownField(name)
     return FAMILIES[family](situation, rest)
+
+
+def facts_of(situation: Situation) -> dict[str, Any]:
+    """What conditions and checks read of facts: those of the outcome, and of other stations under `stations`."""
+    own, others = dict(situation.outcome.facts), situation.facts.observed
+    return {**own, STATIONS: {key: dict(facts) for key, facts in others.items()}} if others else own
 
 
 def _signal(situation: Situation, derived: Derived) -> Any:
@@ -87,7 +94,7 @@ FAMILIES: dict[str, Callable[[Situation, str], Any]] = {
     "gates": _gate,
     "git": lambda situation, rest: look_up(dict(situation.outcome.git), rest),
     "meta": _output,
-    "facts": lambda situation, rest: look_up(dict(situation.outcome.facts), rest),
+    "facts": lambda situation, rest: look_up(facts_of(situation), rest),
 }
 """`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md), and
 `facts` what Gateline observed (law §13). `input` and `variables` are flat; output, git, facts, task and context are

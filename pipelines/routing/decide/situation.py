@@ -64,7 +64,7 @@ class Facts:
     `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
     which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
     outcomes of that type; `agents` those of the line's agents that are registered. `spent`: what the task cost before
-    this outcome, in dollars.
+    this outcome, in dollars. `observed` {station: facts}: of other stations, on the tree of this outcome.
 
     `now`: since a gate asked or an evaluation was answered, those of `OF_NOW` that are otherwise by this moment. Only
     step 7 reads them; rules and checks stand as they were (law §12, Gates and words).
@@ -92,6 +92,7 @@ class Facts:
     agents: Mapping[str, AgentFact] = field(default_factory=dict)
     now: Mapping[str, Any] = field(default_factory=dict)
     spent: Any = 0
+    observed: Mapping[str, observed.Facts] = field(default_factory=dict)
 
     @property
     def of_now(self) -> Facts:
@@ -270,6 +271,13 @@ def _word(value: Any, path: str) -> GateWord:
     )
 
 
+def _observed(value: Any, path: str) -> dict[str, Any]:
+    found = shapes.mapping(value, path)
+    return {
+        key: observed.read(member, join(path, key)) for key, member in found.items() if member is not None
+    }
+
+
 def _agents(value: Any, path: str) -> dict[str, AgentFact]:
     found = shapes.mapping(value, path)
     return {key: _agent(member, join(path, key)) for key, member in found.items() if member is not None}
@@ -306,5 +314,6 @@ _FACTS: dict[str, Any] = {
     "agents": _agents,
     "now": _now,
     "spent": observed.amount,
+    "observed": _observed,
 }
 """How each fact is read; the keys are all that there are."""

@@ -12,6 +12,7 @@ from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.shapes import whole
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.algebra import FactTest, leaves
 from pipelines.routing.document.budgets import BUDGET, Budget, standard
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
 from pipelines.routing.document.escalations import ESCALATION, EscalationRule, rule_for
@@ -281,6 +282,18 @@ class Line:
         """Whether some check reads the last word at a gate: `gates.<key>`."""
         checks = (check for gate in self.gates if gate.checks for check in gate.checks.checks())
         return any(check.field.startswith("gates.") for check in checks)
+
+    @cached_property
+    def reads_stations(self) -> bool:
+        """Whether a rule or a check reads what was observed of other stations (law §13)."""
+        rules = (rule for station in self.stations for rule in station.rules)
+        tests = (leaf for rule in rules for leaf in leaves(rule.when) if isinstance(leaf, FactTest))
+        checks = (check for gate in self.gates if gate.checks for check in gate.checks.checks())
+        paths = (
+            *(test.path.text for test in tests),
+            *(check.field.removeprefix("facts.") for check in checks),
+        )
+        return any(path.lstrip("$.['\"").startswith("stations") or path.startswith("$..") for path in paths)
 
     @cached_property
     def asks_a_person(self) -> bool:

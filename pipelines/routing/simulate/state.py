@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.statuses import ENDS, status_of
+from pipelines.routing.decide.across import Visit, across
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
 from pipelines.routing.decide.joining.joining import Merge
@@ -104,7 +105,8 @@ class SimulatedPosition:
 class SimulatedTask:
     """A task. Several positions while it is forked, in the order of the branches. `last_words`: of each gate the last
     word and what it was said about. `clock`: how many decisions were made; `tokens` and `escalated`: how many there
-    were so far; `forked`: the token of each fork. `spent`: dollars. `escalations`: the open ones, the oldest first."""
+    were so far; `forked`: the token of each fork. `spent`: dollars. `past`: what was
+    observed of passed visits. `escalations`: the open ones, the oldest first."""
 
     positions: tuple[SimulatedPosition, ...]
     visits: Counts
@@ -124,6 +126,7 @@ class SimulatedTask:
     escalated: int = 0
     forked: Mapping[int, int] = field(default_factory=dict)
     spent: Any = 0
+    past: tuple[Visit, ...] = ()
 
     @property
     def status(self) -> str:
@@ -180,9 +183,11 @@ class SimulatedTask:
     def situation(self, line: Line, index: int, outcome: Data) -> dict[str, Any]:
         """Of a fresh outcome."""
         position = self.positions[index]
-        own = {"signal_reworks": position.signal_reworks, "origin": position.origin}
+        own: dict[str, Any] = {"signal_reworks": position.signal_reworks, "origin": position.origin}
         if line.limits.cost_usd is not None and self.spent:
             own["spent"] = self.spent
+        if line.reads_stations and (seen := across(outcome.get("facts") or {}, self.past)):
+            own["observed"] = seen
         return {
             "station": position.station,
             "outcome": dict(outcome),

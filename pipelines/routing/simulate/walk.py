@@ -6,12 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from pipelines.routing.basics.facts import witnessed
+from pipelines.routing.basics.outcome import derive
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide import effects
+from pipelines.routing.decide.across import tree_of
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import added_up
-from pipelines.routing.decide.judging import cost_of, exactly
+from pipelines.routing.decide.judging import cost_of, exactly, judged
+from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import Line
@@ -73,7 +78,23 @@ def _outcome(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) ->
         walk = replace(walk, spent=float(exactly(walk.spent) + cost))
     if step.answers:
         situation["facts"]["answers"] = list(step.answers)
-    return decided(line, walk, index, situation)
+    taken = decided(line, walk, index, situation)
+    return replace(taken, walk=_observed(line, taken.walk, position, situation))
+
+
+def _observed(
+    line: Line, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any]
+) -> SimulatedTask:
+    """With what was observed of a visit that passed. A script that says no tree means one that nobody changes."""
+    if not line.reads_stations or not situation["outcome"].get("facts"):
+        return walk
+    read = read_situation(situation)
+    told = judged(line, line.station(position.station), read.outcome, read.facts.spent).outcome
+    if derive(told).standing != "passed":
+        return walk
+    tree = next((found for _, facts in reversed(walk.past) if (found := tree_of(facts))), "workspace")
+    seen = witnessed(told.facts, {"station": position.station, "tree": tree_of(told.facts) or tree})
+    return replace(walk, past=(*walk.past, (position.station, seen)))
 
 
 def _gates(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:

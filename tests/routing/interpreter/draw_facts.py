@@ -8,6 +8,8 @@ from .values import Json
 PATHS = (
     *("tests.failed", "tests.passed", "git.files_changed", "git.paths", "findings.high", "usage.cost_usd"),
     *("claims.contradicted", "agent.final_event", "tests", "tests.nothing", "weather", "git.paths.0"),
+    *("stations.plan.tests.failed", "stations.build.git.files_changed", "stations.moon.tests"),
+    *("$.stations.build.findings.high", "$.stations[*].tests.failed"),
     *("$.tests.failed", "$.git.paths[*]", "$.git.paths[0]", "$.findings.*", "$..failed", "$", "$.coverage"),
     *("$.git.paths[?@ == 'a.py']", "tests.source.station", "$.tests.source.visit", "coverage.lines"),
 )
@@ -35,6 +37,8 @@ def with_facts(seed: int, document: dict[str, Any], situations: list[dict[str, A
         situation["outcome"]["facts"] = drawn(random)
         if random.random() < 0.5:
             situation["facts"]["spent"] = random.choice([0, 0.5, 2.1])
+        if random.random() < 0.4:
+            situation["facts"]["observed"] = {key: drawn(random) for key in ("plan", "build")}
         if random.random() < 0.3:
             situation["outcome"]["artifacts"] = random.sample(ARTIFACTS, random.randint(0, 3))
         if random.random() < 0.1:
@@ -127,7 +131,7 @@ def _operand(random: Random) -> dict[str, Json]:
 
 
 def _check(random: Random) -> dict[str, Json]:
-    check: dict[str, Json] = {"field": f"facts.{random.choice(PATHS[:11])}"}
+    check: dict[str, Json] = {"field": f"facts.{random.choice(PATHS[:15])}"}
     check["operator"] = random.choice(["equals", "not_equals", "less_than", "greater_than", "exists"])
     check["value"] = random.choice([0, 1, 2, True])
     check["action"] = random.choice(["proceed", "hold", "rework", "abort"])

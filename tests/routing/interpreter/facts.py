@@ -112,7 +112,8 @@ def check_fields(
     if "output" in outcome:
         fields["output"] = fields["meta"] = outcome["output"]  # "and the dialects' own names for them"
     fields["git"] = outcome.get("git") or {}
-    fields["facts"] = outcome.get("facts") or {}  # §13: "Gate checks read `facts.<dotted>`"
+    others = {"stations": facts["observed"]} if facts.get("observed") else {}
+    fields["facts"] = {**(outcome.get("facts") or {}), **others}  # §13: "Gate checks read `facts.<dotted>`"
     fields["task"] = facts.get("task") or {}
     fields["input"] = facts.get("inputs") or {}
     fields["context"] = facts.get("context") or {}

@@ -143,6 +143,11 @@ class Law(Gates):
         context = dict(self.facts.get("context") or {})
         return [context | dict(output[0])] if output and isinstance(output[0], Mapping) else [context]
 
+    def observed(self) -> dict[str, Json]:
+        """§13: "a root of its own"; "`$.stations.<key>.<group>…`", as "the situation freezes what was read"."""
+        others = self.facts.get("observed")
+        return {**(self.outcome.get("facts") or {}), **({"stations": others} if others else {})}
+
     def view(self, route: Route) -> View:
         """What the conditions see on this route."""
         return View(
@@ -154,7 +159,7 @@ class Law(Gates):
             failure_type=self.outcome.get("failure_type"),
             edges=self.facts.get("edges") or {},
             answers=self.facts.get("answers") or [],
-            facts=self.outcome.get("facts") or {},
+            facts=self.observed(),
             lost=self.lost_before(self.facts) if self.knobs["condition_scope"] == "merged" else frozenset(),
         )
 

@@ -8,7 +8,8 @@ import pytest
 
 from pipelines.routing.decide.decisions import Finish, Stuck
 from pipelines.routing.simulate.coverage import shown_by
-from pipelines.routing.simulate.run import ScenarioResult
+from pipelines.routing.simulate.run import ScenarioResult, run
+from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, messages, walked
 from tests.routing.support import line, ruled
 
@@ -347,3 +348,14 @@ def test_but_step_7_reads_what_the_sibling_spent() -> None:
     decision = overtaken("approve", budgets=[budget]).steps[-1].decision
     assert isinstance(decision, Stuck)
     assert decision.error == "RetryLimitExceeded"
+
+
+def test_a_walk_reads_what_was_observed_at_another_station_until_the_files_change() -> None:
+    clean = {"fact": {"path": "$.stations.a.tests.failed", "op": "equals", "value": 0}}
+    of = line({}, {"rules": [{"id": "clean", "when": clean, "to": "completed"}, {"id": "back", "to": "a"}]})
+    counted = {"outcome": {"exit_code": 0, "facts": {"tests": {"failed": 0}}}}
+    changed = {"outcome": {"exit_code": 0, "facts": {"git": {"tree": "t2"}}}}
+    same = {"outcome": {"exit_code": 0}}
+    for last, taken in ((same, ("clean",)), (changed, ("back",))):
+        found = run(of, read_scenario({"key": "walk", "steps": [counted, last]}))
+        assert found.taken == taken

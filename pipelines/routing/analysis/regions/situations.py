@@ -86,10 +86,13 @@ def witness(
     free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
     found = []
     for seen in _observed(box, [each for each in free if isinstance(each[0], FactTest)]):
-        said = {**outcome, "facts": seen} if seen else outcome
+        others = {"observed": seen["stations"]} if seen.get("stations") else {}
+        own = {group: members for group, members in seen.items() if group != "stations"}
+        said = {**outcome, "facts": own} if own else outcome
         for value in guesses(output, [each for each in free if not isinstance(each[0], FactTest)]):
             whole = as_expected(station, said if value is MISSING else {**said, "output": value})
-            found.append({"station": station.key, "outcome": whole, **({"facts": facts} if facts else {})})
+            known = {**facts, **others}
+            found.append({"station": station.key, "outcome": whole, **({"facts": known} if known else {})})
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.outcome import FORCED, Derived, derive
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.check_fields import read_field
+from pipelines.routing.decide.check_fields import facts_of, read_field
 from pipelines.routing.decide.decisions import TraceEntry
 from pipelines.routing.decide.judging import Judged, judged
 from pipelines.routing.decide.situation import Facts, Situation
@@ -132,7 +132,7 @@ class Case:
             answers=self.answers,
             steps=self.steps,
             unreadable_keys=self._unreadable_in_document,
-            facts=outcome.facts,
+            facts=facts_of(self.situation),
         )
 
     @cached_property

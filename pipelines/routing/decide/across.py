@@ -1,0 +1,41 @@
+"""Facts of other stations (law §13, Across stations): those of their latest passed visit that was observed on the tree
+of this moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from pipelines.routing.basics.facts import SOURCE, Facts
+
+STATIONS: Final = "stations"
+"""The root under which conditions and checks read them."""
+
+Visit = tuple[str, Facts]
+"""A passed visit: its station, and what was observed of it."""
+
+
+def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
+    """By station. `own`: of the outcome that is decided about; `past`: the oldest visit first. Where the outcome has no
+    tree of its own, the tree is the last one that was seen on the way."""
+    visits = list(past)
+    tree = next(
+        (found for facts in (own, *(each for _, each in reversed(visits))) if (found := tree_of(facts))), None
+    )
+    seen: dict[str, dict[str, Any]] = {}
+    for station, facts in visits if tree is not None else ():
+        there = {group: members for group, members in facts.items() if _tree(members) == tree}
+        if there:
+            seen[station] = {**seen.get(station, {}), **there}
+    return seen
+
+
+def tree_of(facts: Facts) -> str | None:
+    """The tree that a visit left: of git, or of any group."""
+    git: str | None = facts.get("git", {}).get("tree")
+    return git or next((tree for members in facts.values() if (tree := _tree(members))), None)
+
+
+def _tree(members: Any) -> str | None:
+    found: str | None = members.get(SOURCE, {}).get("tree")
+    return found
