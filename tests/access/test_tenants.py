@@ -4,12 +4,16 @@ the path, in the query and in bodies. Each is answered as if nothing were there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
 from typing import Any
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.test import Client
+from django.urls import resolve
 
 from pipelines.api import api
 from pipelines.lines import publishing
@@ -206,6 +210,11 @@ class Named:
         self.position = tenant.place.visit.token_id if tenant else never["token"]
         self.comment = tenant.place.comment.pk if tenant else never["comment"]
         self.session = tenant.session if tenant else never["name"]
+        self.notification = tenant.place.notification.pk if tenant else never["notification"]
+        self.agent = tenant.place.agent.pk if tenant else never["agent"]
+        self.value = tenant.place.value.pk if tenant else never["value"]
+        self.token = tenant.place.machine.pk if tenant else never["token"]
+        self.invitation = tenant.place.invitation.pk if tenant else never["invitation"]
 
 
 Row = tuple[str, Callable[[Named], dict[str, Any]]]
@@ -248,6 +257,8 @@ FORMS: list[Row] = [
     ("project-secrets", lambda x: {"name": "N", "kind": "secret", "value": "12345678", "place": x.line}),
     ("project-repositories", lambda x: {"address": HOST, "pushing": "admin", "credential": x.stored}),
     ("sessions-end", lambda x: {"session": x.session}),
+    ("notifications-read", lambda x: {"notification": x.notification}),
+    ("notifications-read", lambda x: {"notification": x.notification, "all": "1"}),
     ("line-restore", lambda x: {"source": f"aside-{x.job}", "based_on": 1}),
 ]
 DRAFTS, TASKS, PROJECT = matrix.DRAFTS, matrix.LINE, matrix.PROJECT
@@ -351,6 +362,91 @@ def test_what_a_query_or_a_body_names_of_the_other_is_as_if_it_never_was(two: Tw
                 two.faults.append(f"{what}: says what is theirs")
         if shapes[0] != shapes[1]:
             two.faults.append(f"{what}: {difference(*shapes)}")
+    assert not two.faults, "\n".join(two.faults)
+
+
+@dataclass(frozen=True)
+class NamingField:
+    """A field of a form on a page, which sends `named` of its tenant; `form` is what else the form sends."""
+
+    address: str
+    field: str
+    named: str
+    form: tuple[tuple[str, str], ...]
+
+
+class Forms(HTMLParser):
+    """The forms of a page that are sent by POST: where to, and what each field sends."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, list[tuple[str, str]]]] = []
+        self._select = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.found.append(
+                (given.get("action", ""), []) if given.get("method", "").lower() == "post" else ("", [])
+            )
+        if tag == "select":
+            self._select = given.get("name", "")
+        name = self._select if tag == "option" else given.get("name", "")
+        if self.found and name and tag in ("input", "option", "button") and "value" in given:
+            self.found[-1][1].append((name, given["value"]))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "select":
+            self._select = ""
+
+
+def naming_fields(two: Two) -> list[NamingField]:
+    """Each field of each form on the pages of a tenant that sends what names something of that tenant, once."""
+    mine = vars(Named(two.me))
+    people = two.me.place.world.project.memberships.values_list("user", flat=True)
+    names = {str(pk): "user" for pk in people}
+    names |= {str(value): name for name, value in mine.items() if isinstance(value, int | str | UUID)}
+    found: dict[tuple[str, str, str], NamingField] = {}
+    for row in PAGES:
+        if PAGES[row]["admin"] != "y" or not row.startswith("GET "):
+            continue
+        response, _ = tried(lambda row=row: ask_page(two.me, row)(arguments(two.me, row)), None)  # type: ignore[misc]
+        if response.status_code != 200 or not response.headers["Content-Type"].startswith("text/html"):
+            continue
+        for address, fields in Forms(body_of(response)).found:
+            path = address.partition("?")[0] or response.wsgi_request.path
+            for field, value in fields if path.startswith("/") else ():
+                named = names.get(value)
+                if named and field not in ("csrfmiddlewaretoken", "next"):
+                    others = tuple(
+                        (name, sent) for name, sent in fields if name not in (field, "csrfmiddlewaretoken")
+                    )
+                    key = (resolve(path).url_name or "", field, named)
+                    found.setdefault(key, NamingField(path, field, named, others))
+    return list(found.values())
+
+
+@pytest.mark.wide
+def test_every_field_of_a_form_that_names_something_finds_nothing_of_the_other(two: Two) -> None:
+    """Fields that are found on the pages, so that a new form is tried without being listed here."""
+    theirs, never = Named(two.other), Named(None)
+    fields = naming_fields(two)
+    assert len(fields) >= 10 and {"user", "group"} <= {each.named for each in fields}, fields
+    for each in fields:
+        shapes = []
+        for named in (theirs, never):
+            value = str(getattr(named, each.named))
+            sent = {**dict(each.form), each.field: value}
+            response, violations = tried(
+                lambda e=each, s=sent: two.me.client.post(e.address, s), two.untouched
+            )  # type: ignore[misc]
+            two.faults += [f"{each.address} {each.field}: {fault}" for fault in violations]
+            shapes.append(shape_of(response, *vars(named).values(), CANARY))
+            if named is theirs and CANARY in body_of(response):
+                two.faults.append(f"{each.address} {each.field}: says what is theirs")
+        if shapes[0] != shapes[1]:
+            two.faults.append(f"{each.address} {each.field}: {difference(*shapes)}")
     assert not two.faults, "\n".join(two.faults)
 
 
