@@ -21,22 +21,28 @@ from pytest_django import Settings
 
 from config.embedded import binaries
 from pipelines.people import accounts, invitations
-from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
+from reviews.tasks import invite
 from tests.access.test_matrix import PAGES, Place
 from tests.factories import World, document, station
 from tests.outgoing.servers import say, serving
+from tests.pages.conftest import PASSWORD as PASSWORD_OF_PAGES
 from tests.pages.conftest import at, client_of
+from tests.people.provider import provider
+from tests.people.test_provider import come
 from tests.vault.conftest import Put
 from tests.vault.test_canary import body
 from tests.work.conftest import artifacts_here, bench
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
+from tests.work.modelserver import model, says
 
 __all__ = ["artifacts_here", "bench"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("artifacts_here")]
 STORED = {where: f"planted-{where}-canary/of a stored?" for where in ("OWNER", "PROJECT", "LINE", "HEADER")}
 PASSWORD = "planted-password-canary of mine"
 CLIENT_SECRET = "planted-client-secret-canary"
+MODEL_KEY = "planted-model-key-canary"
 # Says them all, and in which processes but itself and what it was started by each stands.
 TELLS = """
 import base64, glob, json, os, urllib.parse
@@ -96,38 +102,56 @@ def test_no_secret_stands_anywhere_but_where_it_is_used(
     secrets = credentials(world, settings) | STORED
     put(world.project.owner, "OWNER", STORED["OWNER"], by=world.admin)
     put(world.project, "PROJECT", STORED["PROJECT"], by=world.admin)
-    with serving(lambda to, asked: say(to, 200, asked.headers["x-key"].encode())) as server:
+    with (
+        serving(lambda to, asked: say(to, 200, asked.headers["x-key"].encode())) as server,
+        model(says("Done.")) as asked_model,
+    ):
         work = {"env": {name: {"secret": name} for name in ("OWNER", "PROJECT", "LINE")}, "network": "open"}
         call = {"url": server.url, "headers": {"X-Key": {"secret": "HEADER"}}, "network": "open"}
         stations = [
             command("tell", TELLS, work=work, result_document="optional"),
             station("call", kind="http", work=call),
+            station("ask", kind="chat", work={"prompt": "{{task.title}}", "model": "small"}),
         ]
         version = world.line(document(stations, key="tells"))
         put(version.line, "LINE", STORED["LINE"], by=world.admin)
         put(version.line, "HEADER", STORED["HEADER"], by=world.admin)
         task = world.start(version, title="Deploy")
-        drive(bench, task, outgoing=Outgoing(Guard(("127.0.0.0/8",))))
+        endpoint = Endpoint(asked_model.url, "small", key=MODEL_KEY)
+        drive(bench, task, outgoing=Outgoing(Guard(("127.0.0.0/8",)), endpoint))
+    assert asked_model.server.asked[0].headers["authorization"] == f"Bearer {MODEL_KEY}", (
+        "the key of the model was used"
+    )
     assert world.status(task) == "completed", text_of(done(task, "tell"))
+    invite(place.invitation.pk)
+    secrets["invitation by mail"] = invitations.secret_of(place.invitation)
+    Client().post(reverse("account_reset_password"), {"email": world.viewer.email})
     assert [each.headers["x-key"] for each in server.asked] == [STORED["HEADER"]], "it was used"
     output = outcome_of(task, "tell")["output"]
     assert {pid for pid, _where in output["found"]} <= set(output["mine"]) - {os.getpid()}
     assert {where for _pid, where in output["found"]} <= {"environ"}
 
     client = client_of(world.admin)
-    pages = body(Client(), reverse("sign-in"))
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD_OF_PAGES})
+    read, pages = 0, body(Client(), reverse("sign-in"))
     for row in PAGES:
         method, name = row.split()
         if method == "GET" and PAGES[row]["admin"] == "y" and "task" not in name:
             answer = client.get(place.address(name))
-            pages += body(client, place.address(name)) if answer.status_code == 200 else ""
+            if answer.status_code == 200:
+                text = b"".join(answer) if answer.streaming else answer.content
+                read, pages = read + 1, pages + text.decode(errors="replace")
+    assert read > 50, "the pages were read, and not only asked for"
     for name in ("task", "task-events", "task-log"):
         query = f"?job={done(task, 'tell').pk}" if name == "task-log" else ""
         pages += body(client, at(world, name, task.name) + query)
+    assert [message.to for message in mail.outbox] == [[place.invitation.email], [world.viewer.email]], (
+        "they were sent"
+    )
     said = {
         "dump": dumped(tmp_path),
         "pages": pages,
-        "logs": "".join(text_of(done(task, key)) for key in ("tell", "call")) + caplog.text,
+        "logs": "".join(text_of(done(task, key)) for key in ("tell", "call", "ask")) + caplog.text,
         "mail": "".join(str(message.message()) for message in mail.outbox),
     }
     assert len(said["dump"]) > 10_000 and "Deploy" in said["dump"]
@@ -142,16 +166,20 @@ def test_no_secret_stands_anywhere_but_where_it_is_used(
 
 
 # The list of invitations has their links to copy, for admins; the mail of an invitation is its link.
-SHOWN = {("pages", "invitation"), ("mail", "invitation")}
+SHOWN = {("pages", "invitation"), ("pages", "invitation by mail"), ("mail", "invitation by mail")}
 
 
 def credentials(world: World, settings: Settings) -> dict[str, str]:
     """Of people and machines, each used once."""
     now, person = timezone.now(), world.viewer
     app = {"provider_id": "oidc", "name": "Company", "client_id": "gateline", "secret": CLIENT_SECRET}
-    app["settings"] = {"server_url": "https://id.example.com"}  # type: ignore[assignment]
-    settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
-    settings.OIDC_ISSUER = "https://id.example.com"
+    with provider() as company:
+        app["settings"] = {"server_url": company.address}  # type: ignore[assignment]
+        settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
+        settings.OIDC_ISSUER = company.address
+        comer = Client()
+        assert come(comer).headers["Location"] == reverse("home"), "signed in with the provider"
+        assert company.asked[0]["client_secret"] == [CLIENT_SECRET], "it was used"
     person.set_password(PASSWORD)
     person.save()
     seed = totp.generate_totp_secret()
@@ -171,6 +199,7 @@ def credentials(world: World, settings: Settings) -> dict[str, str]:
     return {
         "password": PASSWORD,
         "client secret of the provider": CLIENT_SECRET,
+        "key of the model": MODEL_KEY,
         "seed of the second factor": seed,
         "recovery code": codes[1],
         "personal token": token,
