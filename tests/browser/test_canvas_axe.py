@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.lines import publishing
 from pipelines.models import Line, User
+from tests import axe
 from tests.factories import World, document, station
 from tests.fixtures.browser import DESKTOP, PHONE
 from tests.pages.conftest import at
@@ -182,15 +182,8 @@ def grave(page: Page, part: str = EVERYTHING) -> list[str]:
         page.evaluate(
             "Promise.all(document.getAnimations().map((each) => each.finished.catch(() => undefined)))"
         )
-        found += (
-            Axe().run(page, part or None, {"resultTypes": ["violations"], **rules}).response["violations"]
-        )
-    return [
-        f"{each['id']}: {node['html'][:200]}"
-        for each in found
-        if each["impact"] in {"serious", "critical"}
-        for node in each["nodes"]
-    ]
+        found += axe.grave(page, part or None, **rules)
+    return found
 
 
 def faults(page: Page, address: str, states: dict[str, tuple[str, Open]]) -> dict[str, list[str]]:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
 from pipelines.lines import publishing
 from pipelines.models import Line, User
+from tests.axe import grave
 from tests.factories import World, document, station
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -43,11 +43,6 @@ def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[P
         return page
 
     return entered
-
-
-def grave(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [each["id"] for each in found if each["impact"] in ("serious", "critical")]
 
 
 def test_a_draft_is_looked_at_ticked_and_published_by_keyboard(

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
+from tests.axe import grave
 from tests.browser.canvas import SAVING, node, saved
 from tests.factories import World
 from tests.fixtures.site import Site
@@ -246,8 +246,4 @@ def test_the_form_of_a_rule_can_be_used_by_everybody(rules: Locator, page: Page,
     row(rules, "high").locator(".ed-rule-head").click()
     expect(row(rules, "high").locator("form")).to_be_visible()
     row(rules, "high").locator("details").evaluate_all("all => all.forEach(each => { each.open = true })")
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    grave = [
-        (each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")
-    ]
-    assert grave == []
+    assert grave(page) == []

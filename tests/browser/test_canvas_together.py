@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
 from pipelines.lines.publishing import save_draft
 from pipelines.models import Line
+from tests.axe import grave
 from tests.browser.canvas import add_station, draft, node, rename_chosen, saved
 from tests.browser.conftest import DRAWN, Open
 from tests.factories import World
@@ -22,9 +22,7 @@ def names(line: Line) -> list[str]:
 
 def is_accessible(page: Page) -> None:
     page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished.catch(() => undefined)))")
-    found = Axe().run(page).response["violations"]
-    bad = [f"{v['id']}: {v['nodes'][0]['html']}" for v in found if v["impact"] in ("serious", "critical")]
-    assert bad == []
+    assert grave(page) == []
 
 
 @pytest.mark.wide

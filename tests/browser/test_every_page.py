@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from allauth.account.internal.flows.login import record_authentication
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
@@ -21,6 +20,7 @@ from playwright.sync_api import BrowserContext, Page
 from pipelines.models import User
 from pipelines.vault import store
 from tests.access.test_matrix import PAGES, ROUTES, Place
+from tests.axe import grave
 from tests.factories import World, document, station
 from tests.fixtures.browser import DESKTOP, PHONE
 from tests.pages.conftest import at
@@ -129,11 +129,7 @@ def _confirmed(context: BrowserContext, user: User) -> None:
 def _judged(page: Page, kept: Path) -> list[str]:
     page.wait_for_function(QUIET)
     page.screenshot(path=kept, full_page=True, animations="disabled")
-    found = [
-        f"{each['id']}: {each['nodes'][0]['html'][:160]}"
-        for each in Axe().run(page).response["violations"]
-        if each["impact"] in ("serious", "critical")
-    ]
+    found = grave(page)
     sideways = page.evaluate(SIDEWAYS)
     return [*found, *([sideways] if sideways else [])]
 

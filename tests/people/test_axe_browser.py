@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
 from pipelines.models import Membership, User
+from tests.axe import grave
 from tests.factories import World
 from tests.pages.conftest import at
 
 pytestmark = [pytest.mark.browser, pytest.mark.wide, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
-
-
-def grave(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{page.url} {each['id']}: {each['nodes'][0]['html']}"
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -34,7 +25,7 @@ def test_axe_finds_nothing_grave_on_the_pages_of_people(
     context = new_context(color_scheme=theme)
     page = context.new_page()
     page.goto("/sign-in/")
-    found = grave(page)
+    found = [f"{page.url} {each}" for each in grave(page)]
     sign_in(context, world.admin)
     for address in (
         at(world, "project-settings"),
@@ -46,5 +37,5 @@ def test_axe_finds_nothing_grave_on_the_pages_of_people(
         "/notifications/",
     ):
         page.goto(address)
-        found += grave(page)
+        found += [f"{page.url} {each}" for each in grave(page)]
     assert found == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import ClassVar
@@ -14,7 +13,6 @@ from django.conf import settings as settings_of
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core import mail
 from django.core.cache import cache
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +24,7 @@ from pipelines.models import User
 from pipelines.people import accounts, invitations
 from pipelines.web.project.invitation_list import link_of
 from pipelines.web.shell import anonymous
+from tests.access.tenants import shape_of
 from tests.factories import World
 from tests.pages.conftest import PASSWORD, client_of
 from tests.people.test_second_factor import code_of
@@ -156,15 +155,6 @@ def test_a_thousand_guesses_are_slowed_and_lock_nobody_out(
 
 # Known and unknown alike: status, text, and how much work it was
 
-OWN = re.compile(r'nonce="[^"]*"|name="csrfmiddlewaretoken" value="[^"]*"|"X-CSRFToken": ?"[^"]*"')
-
-
-def shape(answer: HttpResponse, *asked: str) -> tuple[int, str, str]:
-    said = OWN.sub("", answer.content.decode())
-    for each in asked:
-        said = said.replace(each, "…")
-    return answer.status_code, answer.headers.get("Location", ""), said
-
 
 class Counting(MD5PasswordHasher):
     """Counts the passwords that are hashed."""
@@ -193,7 +183,7 @@ def test_known_and_unknown_names_sign_in_alike(world: World, hashes: list[str]) 
         cache.clear()
         hashes.clear()
         answer = Client().post(reverse("sign-in"), {"username": name, "password": "a wrong one"})
-        found.append((*shape(answer, name), len(hashes)))
+        found.append((*shape_of(answer, name), len(hashes)))
     assert found == [found[0]] * len(found)
     assert found[0][0] == 422
 
@@ -206,7 +196,7 @@ def test_known_and_unknown_addresses_are_reset_alike(world: World) -> None:
         mail.outbox.clear()
         answer = Client().post(reverse("account_reset_password"), {"email": address})
         sent = Client().get(reverse("account_reset_password_done"))
-        found.append((shape(answer, address), shape(sent, address), [each.to for each in mail.outbox]))
+        found.append((shape_of(answer, address), shape_of(sent, address), [each.to for each in mail.outbox]))
         assert found[-1][2] == [[address]]
     assert found[0][:2] == found[1][:2]
 
@@ -226,11 +216,11 @@ def test_links_and_tokens_that_open_nothing_are_answered_alike(world: World) -> 
     links = ["/join/" + link_of(each).partition("/join/")[2] for each in made]
     invitations.revoke(made[0], by=world.admin, now=now)
     invitations.accept(made[1], world.stranger, now)
-    joins = [shape(Client().get(each), each) for each in (*links, reverse("join", args=["guess"]))]
+    joins = [shape_of(Client().get(each), each) for each in (*links, reverse("join", args=["guess"]))]
     assert joins == [joins[0]] * 3
     key = reverse("account_reset_password_from_key", args=["1", "guess"])
     known = reverse("account_reset_password_from_key", args=[int_to_base36(world.viewer.pk), "guess"])
-    assert shape(Client().get(key), key) == shape(Client().get(known), known)
+    assert shape_of(Client().get(key), key) == shape_of(Client().get(known), known)
     revoked, old = world.token_of(world.viewer, "read")
     accounts.revoke(revoked, now, world.viewer)
     answers = [

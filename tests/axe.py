@@ -1,0 +1,19 @@
+"""What axe finds wrong with a page that keeps somebody from using it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+
+def grave(page: Page, part: str | dict[str, Any] | None = None, **options: Any) -> list[str]:
+    """Serious and critical violations of the page, or of a part of it: the rule, and what breaks it."""
+    found = Axe().run(page, part, {"resultTypes": ["violations"], **options}).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:200]}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
