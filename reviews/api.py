@@ -131,9 +131,12 @@ def _why_closed(task: Task, gate: str) -> Conflict:
         .first()
     )
     if last is None:
-        return Conflict(_("The task does not wait at this gate; it is %(status)s.") % {"status": task.status})
+        return Conflict(
+            _("The task does not wait at this gate; it is %(status)s.")
+            % {"status": task.get_status_display()}
+        )
     by = str(last.decided_by) if last.decided_by else ""
-    return Conflict(_("Already decided: %(word)s.") % {"word": last.word}, by=by, at=last.decided_at)
+    return Conflict(_("Already decided: %(word)s.") % {"word": last.word_display}, by=by, at=last.decided_at)
 
 
 def _uuid(text: str) -> uuid.UUID:

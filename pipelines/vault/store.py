@@ -70,7 +70,8 @@ def put(place: Place, name: str, value: str, *, kind: str, by: User, now: dateti
         )
         if stored.kind != kind:
             raise Conflict(
-                _("%(name)s is a %(kind)s here. Delete it first.") % {"name": name, "kind": stored.kind}
+                _("%(name)s is a %(kind)s here. Delete it first.")
+                % {"name": name, "kind": stored.get_kind_display()}
             )
         if not made:
             stored.content, stored.changed_at, stored.changed_by = content, now, by

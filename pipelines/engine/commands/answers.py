@@ -14,6 +14,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
 from pipelines.engine.moves.entitlement import person_of
 from pipelines.models import Deadlock, Escalation, User
+from pipelines.routing.sentences.escalations import role_words
 
 Asked = TypeVar("Asked", Escalation, Deadlock)
 
@@ -35,7 +36,7 @@ def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offer
     if found is None or person_of(found.task.project_id, answer.user) is None:
         raise NotFound()
     if not roles.may_answer(found.task.project_id, found.role, answer.user):
-        raise Forbidden(_("This is for %(role)s.") % {"role": found.role})
+        raise Forbidden(_("This is for %(role)s.") % {"role": role_words(found.role)})
     if answer.word not in offered:
         raise Invalid.at(
             "word",

@@ -155,7 +155,7 @@ def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
 def _too_late(visit: GateVisit) -> Conflict:
     by = str(visit.decided_by) if visit.decided_by else ""
     what = (
-        _("%(who)s said “%(word)s” here first.") % {"who": by or _("Somebody"), "word": visit.word}
+        _("%(who)s said “%(word)s” here first.") % {"who": by or _("Somebody"), "word": visit.word_display}
         if visit.word
         else _("This review was closed.")
     )

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.audit import KINDS
-from pipelines.models import Project, Role
+from pipelines.models import ApiToken, Project, Role
 from pipelines.queries import people
 from pipelines.queries.audit import ActFilter, acts, exported
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
@@ -72,7 +72,8 @@ def details(data: Mapping[str, Any]) -> str:
     parts = [_given(data)]
     parts += [_("added: %(who)s") % {"who": ", ".join(data["added"])}] if data.get("added") else []
     parts += [_("removed: %(who)s") % {"who": ", ".join(data["removed"])}] if data.get("removed") else []
-    parts += [", ".join(data["scopes"])] if data.get("scopes") else []
+    scopes = dict(ApiToken.Scope.choices)
+    parts += [", ".join(str(scopes.get(each, each)) for each in data["scopes"])] if data.get("scopes") else []
     parts += [_("from %s") % data["source"]] if data.get("source") else []
     parts += [_("Line: %s") % data["line"]] if data.get("line") else []
     parts += [_("All projects of %s") % data["owner"]] if data.get("owner") else []
