@@ -70,6 +70,13 @@ def bench(rest: list[str]) -> int:
     return 0
 
 
+def agents(rest: list[str]) -> int:
+    machine.check_platform()
+    _prepare(DEVELOPMENT)
+    _become("-m", "bench.agents", *rest)
+    return 0
+
+
 def _prepare(lock: str) -> None:
     with one_at_a_time():
         packages.ensure(lock)
@@ -92,4 +99,5 @@ TARGETS: dict[str, Callable[[list[str]], int]] = {
     "soak": soak,
     "check": check,
     "bench": bench,
+    "agents": agents,
 }

@@ -12,6 +12,8 @@ from pipelines.work.spec.agent_call import AgentCall
 
 SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 TOOL: Final = "tool:"
+LEAST: Final = 0.01
+"""US dollars: a program takes no cap of nothing."""
 _PLACE = re.compile(r"\{([a-z]+)\}")
 
 
@@ -25,7 +27,12 @@ def arguments(
 ) -> tuple[str, ...]:
     """The program and its arguments. `places`: what {prompt}, {file} and {folder} are."""
     preset = call.preset
-    known = {**places, "session": call.session, "model": call.model, "cost": f"{call.cost or 0:.2f}"}
+    known = {
+        **places,
+        "session": call.session,
+        "model": call.model,
+        "cost": f"{max(call.cost or 0, LEAST):.2f}",
+    }
     known["prompt"] = _no_option(places.get("prompt", ""))
     parts = [*(preset.resume if resumed else preset.argv)]
     more = [

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipelines.work.agents.call import arguments, can_resume, settings
-from pipelines.work.agents.facts import facts_of
+from pipelines.work.agents.facts import REPORTED, facts_of
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers import command
@@ -44,6 +44,9 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     """Call the program and follow it (law §13). Cancelling the call kills everything that it started."""
     assert spec.agent is not None
     call, began = spec.agent, time.monotonic()
+    if call.cost is not None and call.cost <= 0:
+        await sink.note("[gateline] Nothing is left of the limit of its task.")
+        return nothing_left(call)
     resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
     told = call.remark if resumed else spec.prompt
     made = await asyncio.to_thread(_called, spec, call, told, resumed)
@@ -58,6 +61,15 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     took = {"duration_sec": round(time.monotonic() - began, 3)}
     outcome["usage"] = {**outcome.get("usage", {}), **took}
     return outcome
+
+
+def nothing_left(call: AgentCall) -> Outcome:
+    """It was not started: others of the task have spent what there was."""
+    failed = _failure(
+        "budget_exceeded", f"{call.preset.name} was not started: the limit of its task is spent."
+    )
+    spent = {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0, "price": REPORTED}
+    return {**failed, "facts": {"usage": spent}}
 
 
 def not_started(call: AgentCall, spec: Spec, why: str) -> str:

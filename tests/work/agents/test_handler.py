@@ -155,6 +155,13 @@ async def test_a_program_that_costs_more_than_it_may_is_stopped(program: Program
     assert 1.0 < outcome["facts"]["usage"]["cost_usd"] < 40
 
 
+async def test_nothing_is_started_when_nothing_is_left_to_spend(program: Programs, sink: Collected) -> None:
+    program("claude", "open('made.txt', 'w')")
+    outcome = await ran(program.spec("claude", cost=0.0), sink)
+    assert (outcome["result"], outcome["failure_type"]) == ("failure", "budget_exceeded")
+    assert not list(program.attempt.workspace.iterdir())
+
+
 async def test_a_program_that_is_not_there_says_what_to_install(program: Programs, sink: Collected) -> None:
     spec = program.spec("codex")
     outcome = await ran(replace(spec, env={**spec.env, "PATH": str(program.folder)}), sink)

@@ -79,7 +79,8 @@ class OpenCode(Stream):
         cache = record(tokens.get("cache"))
         given = sum(count(each) for each in (tokens.get("input"), cache.get("read"), cache.get("write")))
         made = count(tokens.get("output")) + count(tokens.get("reasoning"))
-        self.spend(given, made, dollars(part.get("cost")))
+        # 0 is what it says of a model whose price it does not know.
+        self.spend(given, made, dollars(part.get("cost")) or None)
         return True
 
     def _error(self, line: dict[str, Any]) -> bool:

@@ -1,0 +1,1 @@
+"""Real coding agents from npm, in a namespace without network, against a scripted model: what Gateline derives."""

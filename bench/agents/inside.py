@@ -1,0 +1,168 @@
+"""One program and one case, in the namespace: writes what Gateline derives, as one line of JSON.
+
+python -m bench.agents.inside PRESET CASE FOLDER PROGRAMS"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.agents.stub import Model
+from pipelines.routing.basics.facts import witnessed
+from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.decide.judging import judged
+from pipelines.routing.document.agents import PRESETS
+from pipelines.routing.document.line import read_line
+from pipelines.work.handlers import agent
+from pipelines.work.processes.isolation import Access, places
+from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.spec.agent_call import AgentCall
+from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.workspaces import take_picture
+
+PORT = 9907
+HERE = f"http://127.0.0.1:{PORT}"
+MAKE = "python3 -c \"open('made.txt','w').write('x')\""
+MODELS = {"claude": "", "codex": "stub-model", "opencode": "stub/stub-model", "gemini": "gemini-2.5-flash"}
+ENVIRONMENT = {
+    "claude": {"ANTHROPIC_BASE_URL": HERE, "ANTHROPIC_API_KEY": "stub"},
+    "codex": {"CODEX_API_KEY": "stub"},
+    "opencode": {},
+    "gemini": {"GOOGLE_GEMINI_BASE_URL": HERE, "GEMINI_API_KEY": "stub"},
+}
+SETTINGS = {
+    "codex": (
+        ".codex/config.toml",
+        f'model_provider = "stub"\n[model_providers.stub]\nname = "stub"\nbase_url = "{HERE}/v1"\n'
+        'wire_api = "responses"\nenv_key = "CODEX_API_KEY"\n',
+    ),
+    "gemini": (
+        ".gemini/settings.json",
+        json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}),
+    ),
+    "opencode": (
+        ".config/opencode/opencode.json",
+        json.dumps(
+            {
+                "provider": {
+                    "stub": {
+                        "npm": "@ai-sdk/openai-compatible",
+                        "options": {"baseURL": f"{HERE}/v1", "apiKey": "stub"},
+                        "models": {"stub-model": {"name": "stub-model"}},
+                    }
+                }
+            }
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`command`: what the model asks for; `allow`: what the station lets it run; `up`: whether the model answers."""
+
+    command: str = MAKE
+    allow: tuple[str, ...] = ()
+    up: bool = True
+    expects: str = "change"
+    again: bool = False
+    seconds: float = 240.0
+
+
+CASES = {
+    "done": Case(),
+    "denied": Case(allow=("git",)),
+    "command failed": Case(command="cat no-such-file"),
+    "no tool call": Case(command=""),
+    "planner, grep finds nothing": Case(command="grep -r nothing-like-this .", expects="output"),
+    "provider down": Case(up=False),
+    "killed": Case(command="tail -f /dev/null", seconds=25.0),
+    "resumed": Case(again=True),
+}
+
+
+async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict[str, Any]:
+    attempt = Attempt(folder / "attempt")
+    for each in (attempt.workspace, attempt.temporary, attempt.result.parent, attempt.given, attempt.home):
+        each.mkdir(parents=True)
+    if preset in SETTINGS:
+        name, text = SETTINGS[preset]
+        (attempt.home / name).parent.mkdir(parents=True)
+        (attempt.home / name).write_text(text)
+    readable = [programs, Path(sys.prefix), Path(sys.base_prefix)]
+    in_force = await choose("auto", places(readable, [], Path.home()), folder, None)
+    path = (programs / "node_modules" / ".bin", *map(Path, ("/usr/local/bin", "/usr/bin", "/bin")))
+    spec = Spec(
+        kind="agent",
+        attempt=attempt,
+        prompt="Make made.txt",
+        env={
+            "PATH": os.pathsep.join(map(str, path)),
+            "TMPDIR": str(attempt.temporary),
+            "LANG": "C.UTF-8",
+            **ENVIRONMENT[preset],
+        },
+        limits=ProcessLimits(total=case.seconds, grace=2.0),
+        isolation=in_force.isolation,
+        access=Access(network=True),
+        agent=AgentCall(PRESETS[preset], model=MODELS[preset], allow=case.allow),
+    )
+    log = Log(folder / "log")
+    outcome = await agent.run(spec, log)
+    if case.again:
+        (attempt.workspace / "made.txt").unlink(missing_ok=True)
+        session = outcome["facts"]["agent"].get("session", "")
+        call = AgentCall(PRESETS[preset], MODELS[preset], session=session, remark="Mind the gap.")
+        outcome = await agent.run(replace(spec, agent=call), log)
+    return {**told(case, preset, attempt, outcome), "isolation": in_force.name, "notes": log.notes}
+
+
+def told(case: Case, preset: str, attempt: Attempt, outcome: dict[str, Any]) -> dict[str, Any]:
+    before, tree = "empty", take_picture(attempt.workspace).manifest
+    seen = {"before": before, "tree": "changed" if tree else before}
+    if case.expects == "output":
+        outcome.setdefault("output", outcome.get("summary", ""))
+    read = read_outcome({**outcome, "facts": witnessed(outcome.get("facts", {}), seen)})
+    station = {"key": "a", "work": {"kind": "agent", "agent": preset}, "expects": case.expects}
+    line = read_line({"key": "line", "stations": [station]})
+    answer = judged(line, line.stations[0], read)
+    found = derive(answer.outcome)
+    return {
+        "result": found.result,
+        "by": answer.by or (outcome.get("reason") or ""),
+        "exit_code": outcome.get("exit_code"),
+        "claim": outcome.get("summary", ""),
+        "files": [entry["path"] for entry in tree],
+        "facts": outcome.get("facts", {}),
+    }
+
+
+class Log:
+    def __init__(self, path: Path) -> None:
+        self.path, self.notes = path, list[str]()
+
+    async def write(self, stream: str, data: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(data)
+
+    async def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def main(preset: str, name: str, folder: str, programs: str) -> None:
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    case = CASES[name]
+    if case.up:
+        threading.Thread(target=Model(PORT, case.command).serve_forever, daemon=True).start()
+    print(json.dumps(asyncio.run(derived(preset, case, Path(folder), Path(programs)))), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
