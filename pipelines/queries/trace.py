@@ -13,6 +13,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import gate_name
 
 STEPS = {
+    "facts": lambda: _("What Gateline observed"),
     "signal": lambda: _("Signal"),
     "blocked": lambda: _("Blocked outcome"),
     "station_gate": lambda: _("Gate of the station"),

@@ -16,6 +16,7 @@ from pipelines.queries.trace import TraceStep, checks_of, steps_of
 from pipelines.routing.document.line import Line, Rule
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
+from pipelines.routing.sentences.judgements import judgement_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
@@ -156,8 +157,9 @@ def shown(seen: Mapping[str, Any]) -> str:
 
 
 def _notes(trace: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was tried besides the rules, in the engine's words."""
-    return [str(entry["why"]) for entry in trace if entry.get("why") and _besides(entry)]
+    """What was tried besides the rules, in the engine's words; but what a fact decided in a sentence."""
+    told = ((entry, str(entry["why"])) for entry in trace if entry.get("why") and _besides(entry))
+    return [judgement_words(why) if entry.get("step") == "facts" else why for entry, why in told]
 
 
 def _besides(entry: Mapping[str, Any]) -> bool:

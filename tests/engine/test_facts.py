@@ -10,6 +10,7 @@ import pytest
 from pipelines import engine
 from pipelines.models import Decision, Job
 from pipelines.queries import usage
+from pipelines.queries.why import why
 from pipelines.work.transport.local.orders import orders_of
 from tests.factories import World, station
 
@@ -69,6 +70,8 @@ def test_a_fact_decides_against_what_the_work_says(world: World) -> None:
     assert (job.result, job.outcome["verdict"], job.summary) == ("failure", "pass", "I made made.txt")
     task.refresh_from_db()
     assert (task.context, task.failures) == ({}, {"code:nothing_done": 1})
+    told = why(task.decisions.get()).notes
+    assert "Nothing was changed, and a change was expected. So it failed, whatever it said." in told
 
 
 def test_a_task_that_passed_its_limit_is_routed_so_in_the_third_visit(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.decide.across import across
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.conditions import describe
+from tests.routing.interpreter.draw_facts import drawn, drawn_operand
 from tests.routing.support import document, goes, ruled, traced
 
 SEEN = {
@@ -178,3 +180,28 @@ def test_rules_and_checks_read_other_stations() -> None:
     assert goes(gated, {"exit_code": 0}, observed={"check": seen("t", 0)}) == "move b by rule r1"
     assert standings(clean, fact("stations.check.tests.failed", "gt", 0), ALWAYS) == [LIVE, LIVE, SHADOWED]
     assert standings(fact("stations.check.tests.broken", "exists"), ALWAYS) == [DEAD, LIVE]
+
+
+def test_no_situation_is_taken_by_a_rule_that_is_said_to_be_dead() -> None:
+    """Drawn rules on facts against drawn facts; a witness was run when it was found."""
+    known = {LIVE: 0, SHADOWED: 0, DEAD: 0}
+    for seed in range(60):
+        random = Random(seed)
+        of = ruled(*({"when": drawn_condition(random)} for _ in range(3)))
+        found = Analysis(of, of.stations[0]).standings
+        for each in found:
+            known[each.status] = known.get(each.status, 0) + 1
+        dead = {each.rule.id for each in found if each.status == DEAD}
+        for _try in range(25 if dead else 0):
+            others = {key: drawn(random) for key in ("plan", "build")}
+            answer = traced(of, {"exit_code": 0, "facts": drawn(random)}, observed=others)
+            assert answer["rule"] not in dead, (seed, answer)
+    assert min(known[LIVE], known[DEAD]) > 10, known
+
+
+def drawn_condition(random: Random) -> dict[str, Any]:
+    own: dict[str, Any] = drawn_operand(random)
+    form = random.choice(["alone", "not", "all", "any"])
+    if form == "alone":
+        return own
+    return {"not": own} if form == "not" else {form: [own, drawn_operand(random)]}

@@ -103,7 +103,7 @@ def drawn(random: Random) -> dict[str, Json]:
 
 def _when(random: Random, given: Json) -> dict[str, Json]:
     """The condition that was drawn, with one on a fact beside it, or only that."""
-    own = _operand(random)
+    own = drawn_operand(random)
     if random.random() < 0.1:
         return {"fact": {"path": "$.tests[", "op": "exists"}}
     form = random.choice(["all", "any", "not", "alone", "alone"])
@@ -114,7 +114,8 @@ def _when(random: Random, given: Json) -> dict[str, Json]:
     return {form: [own, given] if random.random() < 0.5 else [given, own]}
 
 
-def _operand(random: Random) -> dict[str, Json]:
+def drawn_operand(random: Random) -> dict[str, Json]:
+    """A condition on a fact."""
     path, op = random.choice(PATHS), random.choice((*OPS, "in", "not_in", "type", *WORDS))
     operand: dict[str, Json] = {"path": path, "op": op}
     if path.startswith("$") and random.random() < 0.5:

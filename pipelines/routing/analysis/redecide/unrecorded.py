@@ -41,6 +41,8 @@ def unrecorded(
         _origin(new, situation, walked.last),
         _words(old, new, situation, walked),
         _fields(old, situation, walked),
+        _observed(old, new, situation, walked),
+        _spent(old, new, situation),
         _counters(old, new, situation, walked, again),
     )
     return next(found, None)
@@ -99,6 +101,29 @@ def _composed(line: Line) -> Iterator[str]:
     for station in line.stations:
         for rule in station.rules:
             yield from (each.var for each in rule.compose)
+
+
+# Facts of other stations, and cost
+
+
+def _observed(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
+    if old.reads_stations or not new.reads_stations:
+        return
+    paths = (seen.path for seen in _seen(walked, Seen) if seen.operand == "fact" and seen.path)
+    fields = (result.check.field for result in _seen(walked, CheckResult))
+    asked = next((path for path in (*paths, *fields) if "stations" in path), None)
+    if asked:
+        message = f"{asked} reads other stations, which the version of that time did not."
+        yield Unrecorded("other_stations_not_recorded", message)
+
+
+def _spent(old: Line, new: Line, situation: Situation) -> Finding:
+    cost = situation.outcome.facts.get("usage", {}).get("cost_usd")
+    if cost and old.limits.cost_usd is None and new.limits.cost_usd is not None:
+        message = (
+            "It depends on what the task had cost by then, which the version of that time did not count."
+        )
+        yield Unrecorded("cost_not_recorded", message)
 
 
 # Counters

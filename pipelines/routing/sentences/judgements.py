@@ -1,0 +1,29 @@
+"""What a fact decided about an outcome, as a sentence (law §13)."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.translation import gettext as _
+
+
+def judgement_words(why: str) -> str:
+    """`why` as the trace says it: “nothing_done counts as failure”."""
+    kind, _between, word = why.partition(" counts as ")
+    if kind not in SEEN or word not in COUNTS:
+        return why
+    return f"{SEEN[kind]()} {COUNTS[word]()}"
+
+
+SEEN = {
+    "budget_exceeded": lambda: _("It cost more than it may."),
+    "provider_unavailable": lambda: _("The provider of its model did not answer."),
+    "no_final_event": lambda: _("It ended before it was done."),
+    "denied": lambda: _("A permission was denied, and what was expected is not there."),
+    "nothing_done": lambda: _("Nothing was changed, and a change was expected."),
+    "output_missing": lambda: _("What it was expected to leave is missing."),
+}
+COUNTS = {
+    "success": lambda: _("That counts as success here, whatever it said."),
+    "failure": lambda: _("So it failed, whatever it said."),
+    "blocked": lambda: _("So it is blocked, whatever it said."),
+    "review": lambda: _("So a person is asked, whatever it said."),
+}
