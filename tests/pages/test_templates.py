@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db
 every = pytest.mark.parametrize("starter", STARTERS, ids=lambda starter: starter.key)
 
 
-def test_there_are_seven() -> None:
-    assert len({starter.key for starter in STARTERS}) == 7
+def test_there_are_eight() -> None:
+    assert len({starter.key for starter in STARTERS}) == 8
 
 
 @every
@@ -60,5 +60,5 @@ def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World
         assert starter.line.name in page
         assert str(starter.purpose) in page
         assert all(str(need) in page for need in starter.needs)
-    assert page.count('class="starter-picture" inert') == 7
+    assert page.count('class="starter-picture" inert') == 8
     assert "Build → Test → Fix → Build → Test → RELEASED" in page

@@ -108,6 +108,7 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     assert VisitCommit.objects.filter(task=task).first().branch == f"gateline/{task.name}-fix-the-answer"
 
 
+@pytest.mark.wide
 def test_one_commit_for_the_whole_task(world: World, bench: Bench, origin: RemoteRepository) -> None:
     base = origin.head()
     task = world.start(line(world, workspace={"commit": "squash"}), title="Fix the answer")
@@ -162,6 +163,7 @@ def test_a_moved_base_is_a_new_round(world: World, bench: Bench, origin: RemoteR
     assert origin.commit().parents[0].decode() == theirs
 
 
+@pytest.mark.wide
 def test_the_same_file_changed_by_both_is_a_conflict(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:
@@ -175,6 +177,7 @@ def test_the_same_file_changed_by_both_is_a_conflict(
     assert Job.objects.filter(task=task, station="check").count() == 1
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("change", ["deleted", "rewritten"])
 def test_a_base_that_is_gone_is_not_pushed_over(
     world: World, bench: Bench, origin: RemoteRepository, change: str
@@ -226,6 +229,7 @@ def test_another_worker_goes_on_without_what_the_first_one_had(
     assert world.status(task) == "completed" and origin.files()["new.txt"] == b"new\n"
 
 
+@pytest.mark.wide
 def test_the_branch_is_pushed_and_grows(world: World, bench: Bench, origin: RemoteRepository) -> None:
     stations = [
         command("fix", "open('n', 'a').write('1\\n')", to("push")),
@@ -246,6 +250,7 @@ def test_the_branch_is_pushed_and_grows(world: World, bench: Bench, origin: Remo
     assert first in [parent.decode() for parent in origin.commit(branch).parents]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("with_git", [True, False])
 def test_programs_of_a_station_can_use_git(
     world: World, bench: Bench, origin: RemoteRepository, with_git: bool
@@ -272,6 +277,7 @@ def test_programs_of_a_station_can_use_git(
     assert GateVisit.objects.count() == 1 and len(tree) == 40
 
 
+@pytest.mark.wide
 def test_what_is_ignored_is_not_committed_and_goes_on(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:
@@ -288,6 +294,7 @@ def test_what_is_ignored_is_not_committed_and_goes_on(
     assert "'a.log'" in text_of(done(task, "check")) and "'build'" in text_of(done(task, "check"))
 
 
+@pytest.mark.wide
 def test_a_repository_that_is_not_connected_is_said(world: World, bench: Bench, tmp_path: Path) -> None:
     made = connect(world.project, remote(tmp_path / "origin.git", {"a": b"1"}))
     task = world.start(line(world, policy={"on_failure": "stuck"}))

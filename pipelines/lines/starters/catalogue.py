@@ -74,7 +74,18 @@ def _said(gate: str, word: str = "approve") -> Mapping[str, Any]:
 REVIEWER = _("A member who may review, besides who asks and who does the work")
 EXECUTE = _("The permission to publish programs, and a runner")
 
+REPOSITORY = _("A repository that is connected to the project, and may be pushed to")
+
 STARTERS: tuple[Starter, ...] = (
+    Starter(
+        "fix-lint-findings",
+        _(
+            "Small mends of a repository that a program makes and a person looks at; needs no model and no key."
+        ),
+        (REPOSITORY, EXECUTE, REVIEWER),
+        (_did(), _did(), _did(), _said("code-review"), _did(eval="delivered")),
+        {"repository": "https://git.example.com/team/app.git"},
+    ),
     Starter(
         "review-before-delivery",
         _("Work that nobody should hand over alone: documents, releases, answers to customers."),
