@@ -68,6 +68,7 @@ def test_all_of_my_projects_are_shown_each_row_with_its_own(
         page = text(client.get(reverse(name), query))
         assert "Raise the limit" in page and "Translate invoices" in page, name
         assert one.project.name in page and other.project.name in page, name
+        assert text(client.get(reverse(name))).count('data-live-project="*"') == 1, "it renews itself"
     assert "Nobody else knows" not in parts(client)
     assert strange.project.name not in parts(client)
     assert text(client.get(reverse("needs-count"))).strip() == "2"
