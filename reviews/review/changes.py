@@ -50,6 +50,10 @@ class ReviewChanges:
         return [*found, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
 
     @property
+    def url(self) -> str:
+        return reverse("gate-visit", args=[self.visit.pk])
+
+    @property
     def start_files(self) -> tuple[CountedFile, ...]:
         start = next(each for each in self.ranges if each.key == "start")
         return compared(start.base, self.tree).files

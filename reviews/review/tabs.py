@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit
 from reviews.review.changes import ReviewChanges
+from reviews.review.evidence import ReviewEvidence
 
 KEPT = ("tab", "project", "word")
 """What belongs to the list beside, and what is armed."""
@@ -26,10 +27,14 @@ class ReviewTab:
     contradicted: int = 0
 
 
-def tabs(query: QueryDict, visit: GateVisit, changes: ReviewChanges) -> list[ReviewTab]:
+def tabs(
+    query: QueryDict, visit: GateVisit, changes: ReviewChanges, evidence: ReviewEvidence
+) -> list[ReviewTab]:
     files = len(changes.start_files) if changes.there else 0
     offered: list[tuple[str, str, int | None]] = [
         *([("changes", _("Changes"), files)] if changes.there else []),
+        *([("findings", _("Findings"), len(evidence.findings) or None)] if evidence.reports else []),
+        *([("claims", _("Claims"), None)] if evidence.claims else []),
         ("output", _("Output"), None),
         ("log", _("Log"), None),
         ("history", _("History"), None),
@@ -40,6 +45,13 @@ def tabs(query: QueryDict, visit: GateVisit, changes: ReviewChanges) -> list[Rev
     kept = [(key, query[key]) for key in KEPT if query.get(key)]
     address = reverse("gate-visit", args=[visit.pk])
     return [
-        ReviewTab(key, label, f"{address}?{urlencode([*kept, ('show', key)])}", key == current, count)
+        ReviewTab(
+            key,
+            label,
+            f"{address}?{urlencode([*kept, ('show', key)])}",
+            key == current,
+            count,
+            evidence.contradicted if key == "claims" else 0,
+        )
         for key, label, count in offered
     ]

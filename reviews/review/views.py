@@ -28,6 +28,7 @@ from reviews.mail import folder
 from reviews.notifications.writing import settle_for
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import dossier
+from reviews.review.evidence import ReviewEvidence
 from reviews.review.tabs import tabs
 
 
@@ -162,13 +163,15 @@ def _dossier(
     beside = review_list(request)
     shown = dossier(visit, request.user)
     changes = ReviewChanges(visit, request.user, shown.deciding)
-    offered = tabs(request.GET, visit, changes)
+    evidence = ReviewEvidence(shown, changes, request.GET)
+    offered = tabs(request.GET, visit, changes, evidence)
     trail = crumbs((_("Inbox"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
     context = {
         "review_tabs": offered,
         "review_tab": next(each.key for each in offered if each.current),
         "changes": changes.panel(request.GET) if changes.there else None,
         "remarks": changes.remarks,
+        "evidence": evidence,
         "dossier": shown,
         "visit": visit,
         "task": visit.task,

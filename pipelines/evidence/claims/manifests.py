@@ -1,0 +1,73 @@
+"""Names of the direct dependencies that a manifest declares."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any, Final
+
+_NAME: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_GROUPS: Final = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+MANIFESTS: Final = ("pyproject.toml", "package.json")
+OTHERS: Final = frozenset(
+    [
+        "go.mod",
+        "Cargo.toml",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "Gemfile",
+        "composer.json",
+        "setup.py",
+        "setup.cfg",
+        "Pipfile",
+    ]
+)
+
+
+def is_manifest(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name in MANIFESTS or (name.startswith("requirements") and name.endswith(".txt"))
+
+
+def is_other(path: str) -> bool:
+    """One that may declare dependencies, and that nobody here reads."""
+    return path.rpartition("/")[2] in OTHERS
+
+
+def names_in(path: str, data: bytes | None) -> frozenset[str] | None:
+    """None where the file cannot be read."""
+    if data is None:
+        return frozenset()
+    try:
+        text = data.decode()
+        if path.endswith(".json"):
+            found = _of_package(json.loads(text))
+        elif path.endswith(".toml"):
+            found = _of_pyproject(tomllib.loads(text))
+        else:
+            found = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "-"))]
+    except (ValueError, RecursionError):
+        return None
+    matches = (each if path.endswith(".json") else _first(each) for each in found)
+    return frozenset(each.lower() for each in matches if each)
+
+
+def _first(requirement: str) -> str:
+    match = _NAME.match(requirement)
+    return match[1] if match else ""
+
+
+def _of_package(document: Any) -> list[str]:
+    groups = [document.get(group) for group in _GROUPS] if isinstance(document, dict) else []
+    return [name for group in groups if isinstance(group, dict) for name in group]
+
+
+def _of_pyproject(document: dict[str, Any]) -> list[str]:
+    project = document.get("project")
+    project = project if isinstance(project, dict) else {}
+    lists = [project.get("dependencies")]
+    for group in (project.get("optional-dependencies"), document.get("dependency-groups")):
+        lists += list(group.values()) if isinstance(group, dict) else []
+    return [each for one in lists if isinstance(one, list) for each in one if isinstance(each, str)]
