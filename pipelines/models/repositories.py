@@ -67,6 +67,9 @@ class VisitCommit(models.Model):
     head = models.CharField(max_length=64)
     tree = models.CharField(max_length=64)
     pack = models.ForeignKey(Blob, models.PROTECT, null=True, related_name="+")
+    before = models.JSONField(
+        default=dict, help_text=_("{path: its entry at the base, or null} of what changed since the base.")
+    )
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:

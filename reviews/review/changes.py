@@ -46,7 +46,9 @@ class ReviewChanges:
         if earlier is not None:
             label = _("Since round %(n)s") % {"n": earlier.round}
             found.append(Range("round", label, self.trees.at(earlier.token_id, earlier.opened_at)))
-        found.append(Range("start", _("Since start"), self.trees.start))
+        found.append(
+            Range("start", _("Since start"), self.trees.start(self.visit.token_id, self.visit.opened_at))
+        )
         return [*found, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
 
     @property

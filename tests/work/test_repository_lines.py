@@ -303,3 +303,13 @@ def test_a_repository_that_is_not_connected_is_said(world: World, bench: Bench, 
     refused = outcome_of(task, "fix")
     assert refused["failure_type"] == "prepare_failed"
     assert refused["summary"].startswith("The repository app is not connected to this project.")
+
+
+def test_changes_of_a_branch_are_those_since_its_base(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    task = world.start(line(world), title="Fix the answer")
+    run(bench, task)
+    shown = client_of(world.reviewer).get(f"/inbox/{world.visit(task).pk}/").content.decode()
+    assert "<del>1</del>" in shown and "<ins>2</ins>" in shown
+    assert "new.txt" in shown and "a.md" not in shown and "Changes" in shown

@@ -9,6 +9,8 @@ import pytest
 
 from pipelines import engine
 from pipelines.models import Artifact, Job, Status, Task, Token
+from pipelines.work.worker.handover import with_claims
+from pipelines.work.workspaces import Picture
 from tests.factories import World
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
 
@@ -474,3 +476,12 @@ def test_what_declared_reports_count_is_a_fact_and_an_unreadable_one_is_missing(
         "suites": 1,
     }
     assert counted["source"]["station"] == "good"
+
+
+def test_what_an_agent_claims_is_held_against_the_files_of_its_visit() -> None:
+    entry = {"path": "app.py", "mode": 0o644, "digest": "0" * 64, "size": 1}
+    said = {"summary": "I made made.txt. I updated app.py. It looks nice.", "facts": {"commands": {"run": 1}}}
+    found = with_claims(said, None, Picture((entry,), {}))["facts"]["claims"]
+    assert [each["kind"] for each in found["made"]] == ["files", "files"]
+    assert found["contradicted"] == [{"kind": "files", "text": "I made made.txt.", "why": "not_there"}]
+    assert with_claims({"summary": "Done."}, None, Picture((), {})) == {"summary": "Done."}

@@ -102,7 +102,12 @@ def _in_order(
 
 
 def _files(tree: Iterable[Entry]) -> dict[str, Entry]:
-    return {str(entry["path"]): entry for entry in tree if not entry.get("folder")}
+    """What git keeps of itself is no part of what people changed."""
+    return {
+        path: entry
+        for entry in tree
+        if not entry.get("folder") and ".git" not in (path := str(entry["path"])).split("/")
+    }
 
 
 def _content(entry: Entry) -> tuple[str, str]:

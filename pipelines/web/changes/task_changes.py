@@ -20,7 +20,7 @@ def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
         return None
     token, moment = latest
     now = trees.at(token, moment)
-    ranges = [Range("start", _("Since start"), trees.start)]
+    ranges = [Range("start", _("Since start"), trees.start(token, moment))]
     ranges += since_seen(trees, reader, task, now.digest)
     seen.look(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])

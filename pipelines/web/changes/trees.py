@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cached_property
 
-from pipelines.models import Job, Snapshot
+from pipelines.models import Job, Snapshot, VisitCommit
 from pipelines.web.changes.comparing import EMPTY, StoredTree
 from pipelines.work.transport.local.lineage import Family, trees_of
+from pipelines.work.workspaces import digest_of
 
 
 class TaskTrees:
@@ -25,11 +26,20 @@ class TaskTrees:
         found = self._family.stood(token_id, moment)
         return StoredTree(*found) if found else EMPTY
 
-    @property
-    def start(self) -> StoredTree:
-        """What the task began with: nothing, or for a retry the files of the task before."""
-        base = self._family.base
-        return StoredTree(*base) if base else EMPTY
+    def start(self, token_id: int, moment: datetime) -> StoredTree:
+        """What the task began with, as seen from that moment: the base of its branch in a repository, for a retry the
+        files of the task before, else nothing."""
+        now = self.at(token_id, moment)
+        commits = VisitCommit.objects.filter(task=self.task_id, job__ended_at__lte=moment).order_by(
+            "-job__ended_at"
+        )
+        commit = commits.filter(job__token=token_id).first() or commits.first()
+        if commit is None:
+            base = self._family.base
+            return StoredTree(*base) if base else EMPTY
+        kept = [entry for entry in now.manifest if str(entry["path"]) not in commit.before]
+        before = (*kept, *(entry for entry in commit.before.values() if entry))
+        return StoredTree(digest_of(before), before)
 
     def latest(self) -> tuple[int, datetime] | None:
         """The branch that changed files last, and when; None where none has."""

@@ -8,7 +8,7 @@ from django.http import FileResponse, Http404, HttpResponse, HttpResponseRedirec
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines.models import Blob, Project, Snapshot
+from pipelines.models import Blob, Project, Snapshot, VisitCommit
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes import seen
 from pipelines.web.shell.page import SignedIn, in_project
@@ -27,6 +27,11 @@ def content(request: SignedIn, project: Project, wi: str, digest: str) -> FileRe
     if not DIGEST.fullmatch(digest):
         raise Http404
     held = Snapshot.objects.filter(task=task, manifest__contains=[{"digest": digest}]).exists()
+    held = held or any(
+        entry and entry.get("digest") == digest
+        for before in VisitCommit.objects.filter(task=task).values_list("before", flat=True)
+        for entry in before.values()
+    )
     blob = Blob.objects.filter(pk=digest).first() if held else None
     if blob is None:
         raise Http404

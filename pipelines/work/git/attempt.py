@@ -13,7 +13,7 @@ from dulwich.object_format import DEFAULT_OBJECT_FORMAT
 from dulwich.objects import Commit, ObjectID, ShaFile
 from dulwich.pack import write_pack_data
 
-from pipelines.work.git import attempt_repository, checkout, commits, facts, merging, trees
+from pipelines.work.git import attempt_repository, base, checkout, commits, facts, merging, trees
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
@@ -24,6 +24,7 @@ from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
 from pipelines.work.workspaces import Entry
 
 PACK = "objects.pack"
+BASE = "base"
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ def finish(
             head = commit.id.decode()
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
         counted = facts.git_facts(store, base_files, found)
+        before, kept = base.keep(store, base_files, found, root / BASE)
         group = {
             "base": state.base,
             "head": head,
@@ -151,8 +153,9 @@ def finish(
         head,
         tree.decode(),
         next(iter(wanted), ""),
+        before,
     )
-    return left, group, wanted
+    return left, group, {**{digest: (f"{BASE}/{digest}", size) for digest, size in kept.items()}, **wanted}
 
 
 def _kept(prepared: Prepared) -> GitState:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pipelines.work.outgoing.guard import Guard
 
@@ -44,7 +44,8 @@ class GitState:
 
 @dataclass(frozen=True)
 class GitLeft:
-    """Where it stands after a visit. `pack`: digest of the objects that the visit added; "" where it added none."""
+    """Where it stands after a visit. `pack`: digest of the objects that the visit added; "" where it added none.
+    `before`: {path: its entry at the base, or None} of what changed since the base."""
 
     repository: int
     name: str
@@ -54,6 +55,7 @@ class GitLeft:
     head: str
     tree: str
     pack: str = ""
+    before: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from pipelines.work.transport.protocol import (
 )
 from pipelines.work.worker import handover, repository
 from pipelines.work.worker.evaluations import Asking
-from pipelines.work.worker.handover import Packed, failed, pack, with_changes
+from pipelines.work.worker.handover import Packed, failed, pack, with_changes, with_claims
 from pipelines.work.worker.running import Running, RunningWork
 from pipelines.work.workspaces import Folders, KeptFolder, Picture, restore
 
@@ -237,6 +237,8 @@ class Driver:
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.keep_home, orders.task_id, _agent_of(orders), attempt)
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
+        if spec.agent is not None:
+            outcome = with_claims(outcome, before, packed.picture)
         return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
 
     async def _logged(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pipelines.evidence.claims.checking import CONTRADICTED, ObservedWork, checked
+from pipelines.evidence.claims.reading import OTHER, claims_of
 from pipelines.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.evidence.readers.report import UnreadableReport
 from pipelines.evidence.readers.table import READERS, together
+from pipelines.evidence.trees.trees import DELETED, MODIFIED, compare
 from pipelines.routing.basics.facts import witnessed
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
@@ -147,6 +150,32 @@ def with_facts(
             errors |= dict.fromkeys((path, PurePosixPath(path).name), why)
     kept = (HandedOver(one.name, error=errors[one.name]) if one.name in errors else one for one in artifacts)
     return tuple(kept), together(reports)
+
+
+def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None) -> Outcome:
+    """What the agent says it did, of the closed list, and what of it this visit contradicts (law §13). Only what one
+    visit can tell: tests that a later station counts are held against it in the review."""
+    said = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
+    made = [each for each in claims_of(said) if each.kind != OTHER]
+    if not made or picture is None:
+        return outcome
+    facts = outcome.get("facts", {})
+    present = frozenset(str(entry["path"]) for entry in picture.manifest)
+    if "git" in facts:
+        paths = facts["git"].get("paths", ())
+        changed = {path: MODIFIED if path in present else DELETED for path in paths}
+    else:
+        found = compare(before.manifest if before else (), picture.manifest)
+        changed = {each.path: each.change for each in found}
+    observed = ObservedWork(
+        changed=changed,
+        present=present,
+        commands_run=facts.get("commands", {}).get("run"),
+    )
+    lies = [each.to_dict() for each in checked(made, observed) if each.verdict == CONTRADICTED]
+    group = facts.get("claims", {})
+    told = [*group.get("made", ()), *({"kind": each.kind, "text": each.text} for each in made)]
+    return {**outcome, "facts": {**facts, "claims": {**group, "made": told, "contradicted": lies}}}
 
 
 def whole_document(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], Wanted]:

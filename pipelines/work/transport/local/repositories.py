@@ -124,6 +124,7 @@ def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None
             "head": left.head,
             "tree": left.tree,
             "pack_id": left.pack or None,
+            "before": dict(left.before),
             "created_at": now,
         },
     )

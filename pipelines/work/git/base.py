@@ -1,0 +1,47 @@
+"""What the changed files were at the base: kept by content beside the workspace, so that the difference can be shown
+without the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from dulwich.object_store import BaseObjectStore
+from dulwich.objects import Blob
+
+from pipelines.work.git.trees import LINK, PROGRAM, Leaf
+
+MOST_FILES = 5_000
+MOST_FILE = 8 * 1024 * 1024
+MOST_BYTES = 128 * 1024 * 1024
+
+
+def keep(
+    store: BaseObjectStore, base: Mapping[str, Leaf], now: Mapping[str, Leaf], folder: Path
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """{path: {mode, digest, size}, {link} or None where the base has no such file} of what differs, and {digest: size}
+    of the bytes that were written into `folder`, each under its digest. What is too much is told without its bytes."""
+    before: dict[str, Any] = {}
+    kept: dict[str, int] = {}
+    room = MOST_BYTES
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(path for path in {*base, *now} if base.get(path) != now.get(path))[:MOST_FILES]:
+        leaf = base.get(path)
+        found = store[leaf[1]] if leaf else None
+        if leaf is None or not isinstance(found, Blob):
+            before[path] = None
+            continue
+        data = found.data
+        if leaf[0] == LINK:
+            before[path] = {"path": path, "link": data.decode(errors="replace")}
+            continue
+        digest = sha256(data).hexdigest()
+        mode = 0o755 if leaf[0] == PROGRAM else 0o644
+        before[path] = {"path": path, "mode": mode, "digest": digest, "size": len(data)}
+        if digest not in kept and len(data) <= min(MOST_FILE, room):
+            (folder / digest).write_bytes(data)
+            kept[digest] = len(data)
+            room -= len(data)
+    return before, kept
