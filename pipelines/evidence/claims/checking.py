@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.evidence.claims.reading import COMMANDS, DEPENDENCIES, FILES, TESTS, Claim
+from pipelines.evidence.claims.reading import COMMANDS, DEPENDENCIES, FILES, TESTS, AgentClaim
 from pipelines.evidence.trees import kinds
 from pipelines.evidence.trees.trees import ADDED, DELETED
 
@@ -44,7 +44,7 @@ class ObservedWork:
 class CheckedClaim:
     """`reason` says by what, a key of the phrases of the page; `values` fill it."""
 
-    claim: Claim
+    claim: AgentClaim
     verdict: str
     reason: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -53,13 +53,13 @@ class CheckedClaim:
         return {"kind": self.claim.kind, "text": self.claim.text, "why": self.reason}
 
 
-def check(claim: Claim, observed: ObservedWork) -> CheckedClaim:
+def check(claim: AgentClaim, observed: ObservedWork) -> CheckedClaim:
     found = CHECKS[claim.kind](claim, observed) if claim.kind in CHECKS else None
     verdict, reason, values = found or (NOT_OBSERVED, "", {})
     return CheckedClaim(claim, verdict, reason, values)
 
 
-def checked(claims: Iterable[Claim], observed: ObservedWork) -> list[CheckedClaim]:
+def checked(claims: Iterable[AgentClaim], observed: ObservedWork) -> list[CheckedClaim]:
     """Contradictions first, then what is confirmed, then what nobody saw."""
     order = {CONTRADICTED: 0, CONFIRMED: 1, NOT_OBSERVED: 2}
     return sorted((check(each, observed) for each in claims), key=lambda each: order[each.verdict])
@@ -68,7 +68,7 @@ def checked(claims: Iterable[Claim], observed: ObservedWork) -> list[CheckedClai
 Answer = tuple[str, str, Mapping[str, Any]] | None
 
 
-def _tests(claim: Claim, observed: ObservedWork) -> Answer:
+def _tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
     counts = observed.tests
     if counts is None:
         return None
@@ -86,7 +86,7 @@ def _tests(claim: Claim, observed: ObservedWork) -> Answer:
     return (CONFIRMED, "tests", counts) if claim.number in (0, passed) else None
 
 
-def _files(claim: Claim, observed: ObservedWork) -> Answer:
+def _files(claim: AgentClaim, observed: ObservedWork) -> Answer:
     changed, path = observed.changed, claim.subject
     if changed is None:
         return None
@@ -115,7 +115,7 @@ def _files(claim: Claim, observed: ObservedWork) -> Answer:
     return (CONTRADICTED, "unchanged", {"path": path}) if there and observed.whole else None
 
 
-def _commands(claim: Claim, observed: ObservedWork) -> Answer:
+def _commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
     ran = [each for each in observed.commands if claim.subject in _forms(each.text)]
     if not ran:
         return (CONTRADICTED, "nothing_ran", {}) if observed.commands_run == 0 else None
@@ -135,7 +135,7 @@ def _forms(text: str) -> set[str]:
     return {plain, inner}
 
 
-def _dependencies(claim: Claim, observed: ObservedWork) -> Answer:
+def _dependencies(claim: AgentClaim, observed: ObservedWork) -> Answer:
     added = observed.dependencies
     if added is None:
         return None
@@ -148,7 +148,7 @@ def _dependencies(claim: Claim, observed: ObservedWork) -> Answer:
     return CONTRADICTED, "dependency_missing", {"name": claim.subject}
 
 
-CHECKS: Final[Mapping[str, Callable[[Claim, ObservedWork], Answer]]] = {
+CHECKS: Final[Mapping[str, Callable[[AgentClaim, ObservedWork], Answer]]] = {
     TESTS: _tests,
     FILES: _files,
     COMMANDS: _commands,

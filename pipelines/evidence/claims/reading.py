@@ -14,7 +14,7 @@ LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class AgentClaim:
     """`form`: what is claimed of `subject` (a path, a command, a name) or of `number` tests; "" of what nobody can
     check."""
 
@@ -101,17 +101,17 @@ TABLE: Final[tuple[tuple[str, str, bool, re.Pattern[str]], ...]] = tuple(
 counts."""
 
 
-def claims_of(text: str) -> list[Claim]:
+def claims_of(text: str) -> list[AgentClaim]:
     """Every sentence: what it claims, or that nobody can check it."""
-    found: list[Claim] = []
+    found: list[AgentClaim] = []
     for sentence in filter(None, (each.strip() for each in _SENTENCES.split(text[:20_000]))):
-        found += list(_of(sentence)) or [Claim(OTHER, "", sentence[:LONGEST])]
+        found += list(_of(sentence)) or [AgentClaim(OTHER, "", sentence[:LONGEST])]
         if len(found) >= MOST:
             break
     return found[:MOST]
 
 
-def _of(sentence: str) -> Iterator[Claim]:
+def _of(sentence: str) -> Iterator[AgentClaim]:
     unsure = _UNSURE.search(re.sub(r"`[^`]*`", "", sentence)) is not None
     kinds: set[str] = set()
     for kind, form, sure, pattern in TABLE:
@@ -124,15 +124,15 @@ def _of(sentence: str) -> Iterator[Claim]:
         if said.get("path"):
             if kind == FILES and re.match(r"\s+as an? (?:new )?dependency", sentence[match.end() :]):
                 continue
-            yield Claim(kind, form, text, _path(said["path"]))
+            yield AgentClaim(kind, form, text, _path(said["path"]))
             place = match.end()
             while more := _MORE.match(sentence, place):
-                yield Claim(kind, form, text, _path(more["path"]))
+                yield AgentClaim(kind, form, text, _path(more["path"]))
                 place = more.end()
         else:
             number = int((said.get("n") or "0").strip())
             subject = " ".join((said.get("command") or said.get("name") or "").split())
-            yield Claim(kind, form, text, subject, min(number, 10**9))
+            yield AgentClaim(kind, form, text, subject, min(number, 10**9))
 
 
 def _path(text: str) -> str:
