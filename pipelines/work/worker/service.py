@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import time
 import uuid
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 import structlog
 
 from pipelines.work.config import WorkerConfig
+from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport
 from pipelines.work.worker.drive import Driver
 from pipelines.work.worker.renewal import Renewal
@@ -22,6 +24,7 @@ from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
 HOUSEKEEPING_SECONDS = 2.0
+MIRRORS_SECONDS = 3600.0
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
 UNATTENDED_SECONDS = 3.0
 
@@ -132,13 +135,27 @@ class Service:
         removed = await asyncio.to_thread(folders.remove_those_of_the_dead)
         if removed:
             log.info("old_folders_removed", workers=removed)
+        looked_at = -MIRRORS_SECONDS
         while True:
+            if time.monotonic() - looked_at >= MIRRORS_SECONDS:
+                looked_at = time.monotonic()
+                await self._expire_mirrors()
             try:
                 await self._unattended(driver)
                 await self._look_at_space(driver)
             except ServerAway as error:
                 log.warning("housekeeping_waits", error=str(error))
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
+
+    async def _expire_mirrors(self) -> None:
+        """Copies of repositories that nobody used for long, or that are too large together."""
+        try:
+            removed = await asyncio.to_thread(Mirrors(self.config.workspaces).expire)
+        except OSError as error:
+            log.warning("mirrors_not_expired", error=str(error))
+            return
+        if removed:
+            log.info("mirrors_removed", count=len(removed))
 
     async def _unattended(self, driver: Driver) -> None:
         if driver.full:

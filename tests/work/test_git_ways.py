@@ -1,0 +1,131 @@
+"""The ways to a repository: a server over HTTP that asks for a token, and ssh with a key of its own."""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import pytest
+from dulwich.client import HTTPUnauthorized
+from dulwich.repo import Repo
+from dulwich.server import DictBackend
+from dulwich.web import make_wsgi_chain
+
+from pipelines.work.git import ssh
+from pipelines.work.git.addresses import parsed
+from pipelines.work.git.https import HttpsGitClient
+from pipelines.work.git.probe import probe
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import Remote
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
+from tests.work.remotes import RemoteRepository, remote
+
+TOKEN = "a-token-of-a-test"
+LISTED = Guard(("127.0.0.1",))
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name there
+        """No line for each request."""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[str, RemoteRepository]]:
+    """The address of a server that lets nobody in without the token."""
+    made = remote(tmp_path / "it.git", {"a": b"1"})
+    with closing(Repo(str(made.path))) as repo:
+        git = make_wsgi_chain(DictBackend({"/it.git": repo}))
+        wanted = "Basic " + base64.b64encode(f"x-access-token:{TOKEN}".encode()).decode()
+
+        def app(environ: dict[str, Any], start: Any) -> Any:
+            if environ.get("HTTP_AUTHORIZATION") != wanted:
+                start("401 Unauthorized", [("WWW-Authenticate", "Basic")])
+                return [b""]
+            return git(environ, start)
+
+        server: WSGIServer = make_server("127.0.0.1", 0, app, handler_class=Quiet)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/it.git", made
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_server_is_asked_with_the_token_and_nothing_without(served: tuple[str, RemoteRepository]) -> None:
+    address, made = served
+    with closing(HttpsGitClient(address, LISTED, 10, "x-access-token", TOKEN)) as client:
+        assert client.get_refs(b"").refs[b"refs/heads/main"] == made.head().encode()
+    with closing(HttpsGitClient(address, LISTED, 10)) as client, pytest.raises(HTTPUnauthorized):
+        client.get_refs(b"")
+
+
+def test_a_private_server_is_refused_unless_it_is_listed(served: tuple[str, RemoteRepository]) -> None:
+    address, _made = served
+    with (
+        closing(HttpsGitClient(address, Guard(), 10)) as client,
+        pytest.raises(GitRefused, match="private") as no,
+    ):
+        client.get_refs(b"")
+    assert isinstance(no.value.__cause__, RefusedAddress)
+
+
+FAKE = """#!{python}
+# What an ssh server would do with the command; the options are kept for the test.
+import os, shlex, sys
+words = sys.argv[1:]
+open({kept!r}, "a").write("\\n".join(words) + "\\n")
+key = words[words.index("-i") + 1]
+open({kept!r}, "a").write("mode %o\\n" % (os.stat(key).st_mode & 0o777) + open(key).read())
+program, path = shlex.split(words[-1])
+tool = {{"git-upload-pack": "dul-upload-pack", "git-receive-pack": "dul-receive-pack"}}[program]
+os.execv({python!r}, [{python!r}, os.path.join(os.path.dirname({python!r}), tool), path])
+"""
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a program called ssh was called with."""
+    folder, told = tmp_path / "bin", tmp_path / "told"
+    folder.mkdir()
+    (folder / "ssh").write_text(FAKE.format(python=sys.executable, kept=str(told)))
+    (folder / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return told
+
+
+def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept: Path) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["192.0.2.7"]
+
+    made = remote(tmp_path / "it.git", {"a": b"1"})
+    address = parsed(f"ssh://deploy@git.example:2222{made.path}", ())
+    guard = Guard(("git.example",), resolve)
+    far = Remote(address, guard, "THE KEY", tmp_path / "known_hosts")
+    assert far.references().branch("main") == made.head()
+    said = kept.read_text()
+    for each in ("-F\n/dev/null", "HostName=192.0.2.7", "HostKeyAlias=git.example", "IdentitiesOnly=yes"):
+        assert each in said
+    assert "deploy@git.example\n" in said and "mode 600\nTHE KEY\n" in said
+    assert [(found.check, found.ok) for found in probe(far, "", True)] == [
+        ("reach", True),
+        ("branch", True),
+        ("push", True),
+    ]
+    with pytest.raises(GitRefused, match="private address"):
+        Remote(address, Guard((), resolve), "THE KEY").references()
+    with pytest.raises(GitRefused, match="needs a deploy key"):
+        Remote(address, guard).references()
+
+
+def test_ssh_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh.shutil, "which", lambda name: None)
+    with pytest.raises(GitRefused, match="has no ssh"):
+        Remote(parsed("git@git.example:team/app.git", ()), Guard(), "KEY").references()
