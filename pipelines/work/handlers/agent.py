@@ -34,6 +34,8 @@ FINAL_SECONDS: Final = 15.0
 """That a program may take to end after its final event."""
 MOST_RETRIES: Final = 6
 """Times in a row that it may ask a model that does not answer."""
+UNANSWERED_SECONDS: Final = 120.0
+"""That it may go on asking: the pauses between its tries grow."""
 LONGEST_LINE: Final = 4 * 1024 * 1024
 KEPT_STEPS: Final = 200
 LONGEST_SUMMARY: Final = 2_000
@@ -112,6 +114,7 @@ class AgentWatch(command.Watch):
     call: AgentCall
     stopped: str = ""
     last_words: str = ""
+    asking_since: float = 0.0
     stream: Stream = field(init=False)
     _lines: LineFeed = field(init=False)
     _final: asyncio.TimerHandle | None = None
@@ -151,7 +154,7 @@ class AgentWatch(command.Watch):
             loop = asyncio.get_running_loop()
             self.stopped = "final"
             self._final = loop.call_later(FINAL_SECONDS, self.process.stop, self.spec.limits.grace)
-        elif stream.retries > MOST_RETRIES:
+        elif self._unanswered():
             self.stopped = "provider"
             self.process.stop(self.spec.limits.grace)
             return [f"[gateline] Stopped: the model did not answer {stream.retries} times in a row."]
@@ -160,6 +163,15 @@ class AgentWatch(command.Watch):
             self.process.stop(self.spec.limits.grace)
             return [f"[gateline] Stopped: it cost more than ${call.cost:.2f}."]
         return []
+
+    def _unanswered(self) -> bool:
+        """Whether the model has been asked in vain often enough, or long enough."""
+        if not self.stream.retries:
+            self.asking_since = 0.0
+            return False
+        self.asking_since = self.asking_since or time.monotonic()
+        long = time.monotonic() - self.asking_since > UNANSWERED_SECONDS
+        return long or self.stream.retries > MOST_RETRIES
 
     def _from_text(self) -> tuple[bool, Any]:
         if self.call.preset.dialect == "text":

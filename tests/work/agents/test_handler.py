@@ -123,6 +123,16 @@ async def test_a_model_that_does_not_answer_is_asked_some_times_and_no_more(
     assert any("did not answer 7 times in a row" in note for note in sink.notes)
 
 
+async def test_a_model_that_does_not_answer_is_not_waited_for_longer_than_that(
+    program: Programs, sink: Collected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "UNANSWERED_SECONDS", 0.05)
+    line = json.dumps({"type": "error", "message": "Reconnecting... waiting for network"})
+    program("codex", f"for n in range(3): print({line!r}, flush=True); time.sleep(0.2)\ntime.sleep(600)")
+    outcome = await ran(program.spec("codex"), sink)
+    assert (outcome["result"], outcome["failure_type"]) == ("failure", "provider_unavailable")
+
+
 @pytest.mark.parametrize(
     ("preset", "body", "why"),
     [

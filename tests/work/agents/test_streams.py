@@ -114,6 +114,13 @@ def test_codex_tells_of_files_and_of_what_was_declined() -> None:
     assert stream.commands.denied == 1
 
 
+def test_codex_waits_for_the_network_without_counting() -> None:
+    """As version 0.169.0 says it where nothing listens at the address of its model."""
+    waits = "Reconnecting... waiting for network (Connection failed: error sending request)"
+    stream = fed("codex", *({"type": "error", "message": waits} for _n in range(3)))
+    assert (stream.retries, stream.provider_down, len(stream.steps)) == (3, True, 1)
+
+
 @pytest.mark.parametrize(
     ("command", "shown"),
     [

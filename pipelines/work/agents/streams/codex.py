@@ -11,7 +11,9 @@ from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, V
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
 from pipelines.work.agents.values import count, exit_code, items, record, said, text
 
-RECONNECTING = re.compile(r"Reconnecting\.\.\. (\d{1,4})/(\d{1,4})(?: \((.*)\))?", re.DOTALL)
+RECONNECTING = re.compile(
+    r"Reconnecting\.\.\. (?:(\d{1,4})/(\d{1,4})|waiting for network)(?: \((.*)\))?", re.DOTALL
+)
 SHELL = re.compile(r"\S*/(?:ba|z|da)?sh -l?c ")
 STATES = {"completed": StepState.DONE, "failed": StepState.FAILED, "declined": StepState.DENIED}
 VERBS = {"add": Verb.WRITE, "delete": Verb.DELETE}
@@ -101,7 +103,8 @@ class Codex(Stream):
         message = text(line.get("message"))
         again = RECONNECTING.match(message)
         if again:
-            self.retry(int(again[1]), again[3] or "", f"{again[1]}/{again[2]}")
+            which = int(again[1] or 0)
+            self.retry(which, again[3] or "", f"{which}/{again[2]}" if which else "")
         else:
             self.tell(message)
         return True
