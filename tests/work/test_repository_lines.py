@@ -69,6 +69,13 @@ def run(bench: Bench, task: Task, **more: Any) -> None:
     drive(bench, task, repository_roots=(str(bench.base.parent),), **more)
 
 
+def test_a_line_says_which_files_are_sensitive(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    task = world.start(line(world, sensitive=["app.*"]), title="Fix the answer")
+    run(bench, task)
+    facts = outcome_of(task, "fix")["facts"]["git"]
+    assert (facts["paths"], facts["sensitive"]) == (["app.py", "new.txt"], ["app.py"])
+
+
 def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: RemoteRepository) -> None:
     base = origin.head()
     task = world.start(line(world), title="Fix the answer")

@@ -132,7 +132,7 @@ def finish(
             _add(mirror, [*blobs, *made, commit])
             head = commit.id.decode()
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
-        counted = facts.git_facts(store, base_files, found)
+        counted = facts.git_facts(store, base_files, found, access.order.sensitive or facts.SENSITIVE)
         before, kept = base.keep(store, base_files, found, root / BASE)
         group = {
             "base": state.base,

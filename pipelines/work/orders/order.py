@@ -120,7 +120,11 @@ class Orders:
         made = {name: tuple(plain[name]) for name in ("declared", "repositories")}
         whole: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
         asked = QuestionOrder(**question) if question else None
-        return cls(**{**whole, "question": asked, "git": GitOrder(**git) if git else None})
+        return cls(**{**whole, "question": asked, "git": _git_order(git)})
+
+
+def _git_order(plain: Mapping[str, Any] | None) -> GitOrder | None:
+    return GitOrder(**{**plain, "sensitive": tuple(plain["sensitive"])}) if plain else None
 
 
 def here() -> dict[str, Any]:

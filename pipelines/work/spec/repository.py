@@ -26,6 +26,8 @@ class GitOrder:
     author: str = ""
     author_key: str = ""
     problem: str = ""
+    # Patterns of paths whose change is marked; none: the usual ones.
+    sensitive: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ def git_order(task: Task, line: Line, station: Station) -> GitOrder | None:
         station=station.name,
         author=station.agent or station.name,
         author_key=station.agent or station.key,
+        sensitive=line.sensitive,
     )
 
 
