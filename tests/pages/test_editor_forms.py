@@ -65,7 +65,10 @@ EVERYTHING: dict[str, Any] = {
             "output_keys": ["a", "b, c"],
             "result_document": "required",
             "limits": {
-                **{"idle_timeout": "2m", "max_timeout": 3600, "expected": 90.5, "max_visits": 0},
+                "idle_timeout": "2m",
+                "max_timeout": 3600,
+                "expected": 90.5,
+                "max_visits": 0,
                 "cost_usd": 0.25,
             },
             "labels": ["python"],
