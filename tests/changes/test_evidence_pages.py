@@ -86,3 +86,11 @@ def test_without_claims_there_is_no_tab_of_them(world: World, line: LineVersion)
     task = start(world, line, {}, summary="Built it well")
     shown = page(world.reviewer, task, world)
     assert "show=claims" not in shown and "show=findings" not in shown
+
+
+def test_a_vote_is_about_the_facts_that_were_shown(world: World, line: LineVersion) -> None:
+    task = start(world, line, {}, summary="Built it", facts=FACTS)
+    evidence = world.visit(task).evidence
+    assert evidence["facts"]["tests"]["failed"] == 2 and {"base", "tree"} <= evidence.keys()
+    plain = start(world, line, {}, summary="Built it")
+    assert "facts" not in world.visit(plain).evidence

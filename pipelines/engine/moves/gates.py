@@ -106,7 +106,19 @@ def _evidence(turn: DecisionContext, answer: Wait, key: str) -> dict[str, Any]:
         "log": {"digest": _log_digest(turn)},
         "round": 1 + task.rounds.get(key, 0),
         "content": payload.digest(shown),
+        **_observed(job),
     }
+
+
+def _observed(job: Job) -> dict[str, Any]:
+    """What was observed of the outcome: its facts, and the base and the tree that they are about (law §15). Outcomes
+    without facts are shown as before."""
+    facts = (job.outcome or {}).get("facts")
+    if not isinstance(facts, dict) or not facts:
+        return {}
+    git = facts.get("git", {})
+    trees = (members.get("source", {}).get("tree") for members in facts.values())
+    return {"base": git.get("base", ""), "tree": next(filter(None, trees), ""), "facts": facts}
 
 
 def _shown(line: Line, station: str, job: Job, answer: Wait, key: str) -> dict[str, Any]:
