@@ -95,13 +95,13 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
     version = world.line(document([gated], gates=[{"key": "g"}]))
     page = text(client.get(reverse("home")))
-    assert page.count("step-done") == 0
+    assert page.count("first-step-done") == 0
     task = world.start(version, title="Look at this")
     world.report(task)
-    assert text(client.get(reverse("home"))).count("step-done") == 1
+    assert text(client.get(reverse("home"))).count("first-step-done") == 1
     world.vote(task)
     world.line(document())
-    assert text(client.get(reverse("home"))).count("step-done") == 3
+    assert text(client.get(reverse("home"))).count("first-step-done") == 3
     client.post(reverse("first-steps-dismiss"))
     assert "First steps" not in text(client.get(reverse("home")))
 
