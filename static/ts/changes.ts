@@ -15,7 +15,7 @@ export function startChanges(): void {
       }
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
       const lines = [...document.querySelectorAll<HTMLElement>("#changes [data-line]")];
-      const here = lines.findIndex((line) => line === event.target);
+      const here = lines.indexOf(event.target as HTMLElement);
       const letters = document.documentElement.dataset.letterKeys !== "off";
       const typing = event.target.matches("input, textarea, select, [contenteditable]");
       const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;

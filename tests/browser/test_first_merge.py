@@ -86,13 +86,13 @@ def test_from_an_address_to_a_merged_commit(
         page.get_by_label("Repository").fill(str(origin.path))
         page.get_by_role("button", name="Start the task").click()
         pill = page.locator(".task-head [data-status]")
-        expect(pill).to_have_attribute("data-status", "awaiting_review", timeout=60_000)
+        expect(pill).to_have_attribute("data-status", "awaiting_review")
         page.get_by_role("link", name="Review", exact=True).click()
         page.get_by_role("button", name=re.compile("Approve")).click()
         with page.expect_response(lambda answer: answer.request.method == "POST"):
             page.get_by_role("button", name="Confirm approval").click()
         page.goto(at(demo, "task", Task.objects.get().name))
-        expect(pill).to_have_attribute("data-status", "completed", timeout=60_000)
+        expect(pill).to_have_attribute("data-status", "completed")
     finally:
         stop(worker)
     expect(page.get_by_text("Exactly what was approved")).to_be_visible()
