@@ -3,7 +3,7 @@ attempt of its job, so that whoever comes after a crash finds it on the remote a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dulwich.objects import Commit, ObjectID
@@ -11,8 +11,8 @@ from dulwich.objects import Commit, ObjectID
 from pipelines.work.git import checkout, commits
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
-from pipelines.work.git.refusals import BASE_MOVED, NOTHING_DONE, GitRefused
-from pipelines.work.git.remote import Remote, Told, moved
+from pipelines.work.git.refusals import BASE_MOVED, NOT_APPROVED, NOTHING_DONE, GitRefused
+from pipelines.work.git.remote import Told, moved
 from pipelines.work.spec.repository import Clearance, DeliveryOrder
 
 MERGE, SQUASH = "merge", "squash"
@@ -29,30 +29,70 @@ class Landed:
     """Whether it was there already: an attempt before had pushed it."""
 
 
-def deliver(order: DeliveryOrder, cleared: Clearance, told: Told) -> Landed:
-    """In a thread. :raises GitRefused: base_moved, push_refused, nothing_done, or it cannot be reached"""
+class Stopped(Exception):
+    """Nobody waits for this delivery any more: nothing is pushed."""
+
+
+@dataclass(frozen=True)
+class Permission:
+    """`clear` asks the server, whatever that takes; `stopped`: the job was cancelled, or its worker goes."""
+
+    clear: Callable[[], Clearance]
+    stopped: Callable[[], bool]
+
+    def check(self) -> None:
+        if self.stopped():
+            raise Stopped
+
+    def cleared(self, branch: str, tree: ObjectID) -> Clearance:
+        """:raises GitRefused: not cleared, or cleared for something else"""
+        self.check()
+        cleared = self.clear()
+        if cleared.refused:
+            raise GitRefused(cleared.refused, cleared.failure_type)
+        if (cleared.branch, cleared.tree) != (branch, tree.decode()):
+            raise GitRefused(
+                "What was cleared is not what this delivery would push, so nothing was delivered. "
+                "Have the change approved as it is now.",
+                NOT_APPROVED,
+            )
+        return cleared
+
+
+def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
+    """In a thread. Whatever waits comes first, so that the server is asked directly before the push.
+
+    :raises GitRefused: not_approved, base_moved, push_refused, nothing_done, or it cannot be reached; Stopped"""
     access = order.access
+    state = access.state
+    if not state.head:
+        raise GitRefused("No station has worked in the repository yet.", NOTHING_DONE)
+    branch = state.base_branch if order.to == MERGE else state.branch
     with mirror_of(access, told) as (mirror, remote):
         store = mirror.repository.object_store
-        tree = checkout.tree_of(store, access.state.head)
-        if tree == checkout.tree_of(store, access.state.base):
+        tree = checkout.tree_of(store, state.head)
+        if tree == checkout.tree_of(store, state.base):
             raise GitRefused("Nothing was changed, so there is nothing to deliver.", NOTHING_DONE)
+        may.check()
+        now = remote.references().branch(branch)
+        if now:
+            mirror.bring(remote, [now], told)
+        cleared = may.cleared(branch, tree)
         commit = prepared(order, cleared, tree)
         number = commit.id.decode()
-        now = remote.references().branch(cleared.branch)
-        if now and _is_there(mirror, remote, now, number, cleared, told):
-            return Landed(number, tree.decode(), cleared.branch, True)
+        if found := _landed(mirror, now, cleared.onto, number):
+            return Landed(found, tree.decode(), branch, True)
         if now != cleared.onto:
-            raise GitRefused(moved(cleared.branch, cleared.onto, now), BASE_MOVED)
+            raise GitRefused(moved(branch, cleared.onto, now), BASE_MOVED)
         store.add_object(commit)
-        told(f"{number[:7]} is pushed to {cleared.branch}")
+        told(f"{number[:7]} is pushed to {branch}")
         try:
-            remote.push(mirror.repository, cleared.branch, cleared.onto, number)
+            remote.push(mirror.repository, branch, cleared.onto, number, may.check)
         except GitRefused:
             # The answer may be lost of a push that came through.
-            if remote.references().branch(cleared.branch) != number:
+            if remote.references().branch(branch) != number:
                 raise
-    return Landed(number, tree.decode(), cleared.branch, False)
+    return Landed(number, tree.decode(), branch, False)
 
 
 def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit:
@@ -76,14 +116,12 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     return commits.commit(tree, parents, text, cleared.at)
 
 
-def _is_there(mirror: Mirror, remote: Remote, now: str, number: str, cleared: Clearance, told: Told) -> bool:
-    """Whether the remote has our commit: at its end, or below what others pushed since."""
-    if now == number:
-        return True
-    if now == cleared.onto:
-        return False
-    mirror.bring(remote, [now], told)
-    return any(each.id.decode() == number and ours(each) for each in _history(mirror, now, cleared.onto))
+def _landed(mirror: Mirror, now: str, onto: str, number: str) -> str:
+    """Our commit on the remote, at its end or below what others pushed since; "" where it is not there."""
+    if not now or now == onto:
+        return ""
+    history = _history(mirror, now, onto)
+    return next((number for each in history if each.id.decode() == number and ours(each)), "")
 
 
 def ours(commit: Commit) -> bool:

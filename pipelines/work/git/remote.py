@@ -142,8 +142,11 @@ class Remote:
             raise
         commit()
 
-    def push(self, source: Repo, branch: str, old: str, new: str) -> None:
+    def push(
+        self, source: Repo, branch: str, old: str, new: str, last: Callable[[], None] = lambda: None
+    ) -> None:
         """Move a branch from one commit to the next: never force, never anything else. `old` "": the branch is new.
+        `last` is called when the server has answered and nothing was sent yet; what it raises stops the push.
 
         :raises GitRefused: base_moved where it stands elsewhere; push_refused"""
         ref = Ref((HEADS + branch).encode())
@@ -153,6 +156,7 @@ class Remote:
             now = refs.get(ref, _id(ZERO))
             if now != expected:
                 raise GitRefused(moved(branch, old, "" if _text(now) == ZERO else _text(now)), BASE_MOVED)
+            last()
             return {ref: _id(new)}
 
         def data(have: Any, want: Any, **more: Any) -> Any:

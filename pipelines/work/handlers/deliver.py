@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
-from pipelines.work.git.pushing import deliver
+from pipelines.work.git.pushing import Permission, deliver
 from pipelines.work.git.refusals import BASE_MOVED, GitRefused
 from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
+from pipelines.work.spec.repository import Clearance, DeliveryPort
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    """The server clears it first, under the lock of the task. What is cleared is pushed once, whatever happens."""
+    """Fetched and looked at first; then the server clears it under the lock of the task, and it is pushed at once."""
     order = spec.delivery
     if order is None:
         return refused("prepare_failed", "This line works in no repository.")
-    cleared = await order.port.clear()
-    if cleared.refused:
-        await sink.note(f"[gateline] {cleared.refused}")
-        return refused(cleared.failure_type, cleared.refused)
+    port, loop, stop = order.port, asyncio.get_running_loop(), threading.Event()
+
+    def clear() -> Clearance:
+        return asyncio.run_coroutine_threadsafe(_cleared(port), loop).result()
+
     notes = Notes(sink)
     try:
-        landed = await asyncio.to_thread(deliver, order, cleared, notes)
+        landed = await asyncio.to_thread(deliver, order, Permission(clear, stop.is_set), notes)
+    except asyncio.CancelledError:
+        stop.set()
+        raise
     except GitRefused as error:
         await sink.note(f"[gateline] {error}")
         if error.failure_type == BASE_MOVED:
@@ -45,6 +51,10 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         },
         "facts": {"git": {"base": state.base, "head": landed.commit, "tree": landed.tree}},
     }
+
+
+async def _cleared(port: DeliveryPort) -> Clearance:
+    return await port.clear()
 
 
 def refused(failure_type: str, summary: str) -> Outcome:

@@ -64,13 +64,14 @@ class GitLeft:
 class Clearance:
     """What the server says to a delivery, under the lock of its task. `refused`: why not, else "". `at`: seconds since
     1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for a new one.
-    `approval`: which visit of the gate approved it."""
+    `tree`: what was cleared, and nothing else may be pushed. `approval`: which visit of the gate approved it."""
 
     refused: str = ""
     failure_type: str = ""
     at: int = 0
     branch: str = ""
     onto: str = ""
+    tree: str = ""
     gate: str = ""
     approval: str = ""
 

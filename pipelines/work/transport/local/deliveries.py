@@ -56,6 +56,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         at=int(made.cleared_at.timestamp()),
         branch=made.branch,
         onto=made.base,
+        tree=made.tree,
         gate=gate.name if gate else "",
         approval=str(made.visit_id or ""),
     )

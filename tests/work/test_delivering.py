@@ -1,0 +1,138 @@
+"""A delivery asks the server last, pushes exactly what it was cleared for, and nothing once nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.work.git.mirror import Mirrors
+from pipelines.work.git.reach import mirror_of
+from pipelines.work.handlers import deliver
+from pipelines.work.spec.base import Attempt, Outcome, Spec
+from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
+from tests.work.remotes import RemoteRepository, remote
+
+TASK = "gateline/WI-1"
+
+
+@dataclass
+class Server:
+    answer: Clearance
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+    landed_as: str = ""
+
+    async def clear(self) -> Clearance:
+        self.asked.set()
+        await self.go_on.wait()
+        return self.answer
+
+    async def landed(self, commit: str) -> None:
+        self.landed_as = commit
+
+    async def moved(self) -> None: ...
+
+
+class Silent:
+    async def write(self, stream: str, data: bytes) -> None: ...
+
+    async def note(self, text: str) -> None: ...
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> RemoteRepository:
+    return remote(tmp_path / "origin.git", {"app.py": b"x = 1\n"})
+
+
+@pytest.fixture
+def access(origin: RemoteRepository, tmp_path: Path) -> RepositoryAccess:
+    """A task whose commit this machine has."""
+    base = origin.head()
+    origin.add({"app.py": b"x = 1\n"}, "Start", branch="work")
+    head = origin.add({"app.py": b"x = 2\n"}, "Fix", branch="work")
+    state = GitState(TASK, "main", base, head, origin.commit(head).tree.decode())
+    found = RepositoryAccess(
+        GitOrder(1, "app", str(origin.path)), GitState(), tmp_path / "spaces", roots=(str(tmp_path),)
+    )
+    with mirror_of(found, print) as (mirror, there):
+        mirror.bring(there, [base, head], print)
+    return replace(found, state=state)
+
+
+def cleared(access: RepositoryAccess) -> Clearance:
+    state = access.state
+    return Clearance(at=1_700_000_000, branch="main", onto=state.base, tree=state.tree)
+
+
+def delivering(access: RepositoryAccess, server: Server, title: str = "Fix it") -> asyncio.Task[Outcome]:
+    order = DeliveryOrder(access, server, 7, "WI-1", title, "merge")
+    spec = Spec("deliver", Attempt(access.mirrors), delivery=order)
+    return asyncio.create_task(deliver.run(spec, Silent()))
+
+
+async def settled(until: Callable[[], bool], tries: int = 20) -> None:
+    """A moment, for a thread that nobody waits for."""
+    for _ in range(tries):
+        if until():
+            return
+        await asyncio.sleep(0.02)
+
+
+def test_the_server_is_asked_when_the_repository_is_held(
+    access: RepositoryAccess, origin: RemoteRepository
+) -> None:
+    async def held() -> None:
+        server = Server(cleared(access))
+        server.go_on.set()
+        name = hashlib.sha256(str(origin.path).encode()).hexdigest()[:32]
+        with (Mirrors(access.mirrors).base / f"{name}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            work = delivering(access, server)
+            await settled(server.asked.is_set, 10)
+            assert not server.asked.is_set()
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+        await settled(lambda: origin.head() != access.state.base)
+        assert not server.asked.is_set() and origin.head() == access.state.base
+
+    asyncio.run(held())
+
+
+def test_a_delivery_that_is_cancelled_while_it_is_cleared_pushes_nothing(
+    access: RepositoryAccess, origin: RemoteRepository
+) -> None:
+    async def cancelled() -> None:
+        server = Server(cleared(access))
+        work = delivering(access, server)
+        await asyncio.wait_for(server.asked.wait(), 10)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        server.go_on.set()
+        await settled(lambda: origin.head() != access.state.base)
+        assert origin.head() == access.state.base
+
+    asyncio.run(cancelled())
+
+
+def test_what_was_cleared_and_nothing_else_is_pushed(
+    access: RepositoryAccess, origin: RemoteRepository
+) -> None:
+    async def outcome(answer: Clearance) -> Outcome:
+        server = Server(answer)
+        server.go_on.set()
+        return await delivering(access, server)
+
+    other = asyncio.run(outcome(replace(cleared(access), tree="1" * 40)))
+    assert other["failure_type"] == "not_approved" and origin.head() == access.state.base
+    refused = asyncio.run(outcome(Clearance("Nobody may push.", "push_refused")))
+    assert (refused["failure_type"], refused["summary"]) == ("push_refused", "Nobody may push.")
+    assert asyncio.run(outcome(cleared(access)))["output"]["commit"] == origin.head()
+    assert origin.files() == {"app.py": b"x = 2\n"}
