@@ -6,11 +6,16 @@ import asyncio
 import fcntl
 import hashlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from dulwich.objects import ObjectID
+from dulwich.refs import Ref
+from dulwich.repo import Repo
 
+from pipelines.work.git import commits
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.handlers import deliver
@@ -136,3 +141,33 @@ def test_what_was_cleared_and_nothing_else_is_pushed(
     assert (refused["failure_type"], refused["summary"]) == ("push_refused", "Nobody may push.")
     assert asyncio.run(outcome(cleared(access)))["output"]["commit"] == origin.head()
     assert origin.files() == {"app.py": b"x = 2\n"}
+
+
+@pytest.mark.parametrize(
+    ("said", "author", "found"),
+    [
+        ({"Task": "WI-1", commits.DELIVERY: "7"}, commits.COMMITTER, True),
+        ({"Task": "WI-1", commits.DELIVERY: "8"}, commits.COMMITTER, False),
+        ({commits.DELIVERY: "7"}, commits.person("Fix", "fix"), False),
+    ],
+)
+def test_what_landed_before_a_crash_is_found_by_the_job_that_it_names(
+    access: RepositoryAccess, origin: RemoteRepository, said: dict[str, str], author: bytes, found: bool
+) -> None:
+    """Whatever the attempt that pushed it said of it besides, and below what others pushed since."""
+    base, tree = access.state.base, ObjectID(access.state.tree.encode())
+    text = commits.message("An earlier title", "", said)
+    landed = commits.commit(tree, [base], text, 1_700_000_500, author)
+    with closing(Repo(str(origin.path))) as repo:
+        repo.object_store.add_object(landed)
+        repo.refs[Ref(b"refs/heads/main")] = landed.id
+    later = origin.add({"app.py": b"x = 3\n"}, "Later")
+
+    async def outcome() -> tuple[Outcome, str]:
+        server = Server(cleared(access))
+        server.go_on.set()
+        return await delivering(access, server, "A later title"), server.landed_as
+
+    outcome_now, told = asyncio.run(outcome())
+    assert origin.head() == later
+    assert (outcome_now["eval"], told) == (("delivered", landed.id.decode()) if found else ("base_moved", ""))

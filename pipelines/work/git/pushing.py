@@ -1,5 +1,5 @@
-"""Delivering: one commit, prepared from what was approved, by one fast-forward push. It is the same commit for every
-attempt of its job, so that whoever comes after a crash finds it on the remote and pushes nothing twice."""
+"""Delivering: one commit, prepared from what was approved, by one fast-forward push. It names its job, so that whoever
+comes after a crash finds it on the remote and pushes nothing twice."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.git.refusals import BASE_MOVED, NOT_APPROVED, NOTHING_DONE, GitRefused
 from pipelines.work.git.remote import Told, moved
+from pipelines.work.results.git_changes import trailers
 from pipelines.work.spec.repository import Clearance, DeliveryOrder
 
 MERGE, SQUASH = "merge", "squash"
@@ -80,7 +81,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
         cleared = may.cleared(branch, tree)
         commit = prepared(order, cleared, tree)
         number = commit.id.decode()
-        if found := _landed(mirror, now, cleared.onto, number):
+        if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
             return Landed(found, tree.decode(), branch, True)
         if now != cleared.onto:
             raise GitRefused(moved(branch, cleared.onto, now), BASE_MOVED)
@@ -105,27 +106,33 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     if access.order.commit != SQUASH:
         parents.append(state.head)
     subject = order.title if access.order.commit == SQUASH else f"Merge {state.branch}: {order.title}"
-    trailers = {
+    said = {
         "Task": order.task,
         "Station": order.station,
         "Gate": cleared.gate,
         "Decision": cleared.approval,
         commits.DELIVERY: str(order.job),
     }
-    text = commits.message(subject if to_merge else order.title, "", trailers)
+    text = commits.message(subject if to_merge else order.title, "", said)
     return commits.commit(tree, parents, text, cleared.at)
 
 
-def _landed(mirror: Mirror, now: str, onto: str, number: str) -> str:
-    """Our commit on the remote, at its end or below what others pushed since; "" where it is not there."""
-    if not now or now == onto:
+def _landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:
+    """The commit of this job on the remote, at its end or below what others pushed since; "" where there is none."""
+    if not now or now == since:
         return ""
-    history = _history(mirror, now, onto)
-    return next((number for each in history if each.id.decode() == number and ours(each)), "")
+    history = _history(mirror, now, since)
+    return next((each.id.decode() for each in history if ours(each, job, tree)), "")
 
 
-def ours(commit: Commit) -> bool:
-    return commit.committer == commits.COMMITTER and f"\n{commits.DELIVERY}: ".encode() in commit.message
+def ours(commit: Commit, job: int, tree: ObjectID) -> bool:
+    """Whether Gateline made it for this job: what else is in it may have changed since, like the title of the task."""
+    said = trailers(commit.message.decode(errors="replace"))
+    return (
+        commit.author == commit.committer == commits.COMMITTER
+        and said.get(commits.DELIVERY) == [str(job)]
+        and commit.tree == tree
+    )
 
 
 def _history(mirror: Mirror, start: str, end: str) -> Iterator[Commit]:
