@@ -174,6 +174,8 @@ def test_a_mirror_is_bounded_and_expires(tmp_path: Path) -> None:
         ("git://host/x", "git: is not taken"),
         ("http://host/x", "http: is not taken"),
         ("https://user:password@host/x", "Keep the password out"),
+        ("https://ghp_token@host/x", "Store the token as a secret"),
+        ("https://@host/x", "Store the token as a secret"),
         ("https://host", "does not lead to a repository"),
         ("ssh://-oProxyCommand=x/y", "names no host"),
         ("ssh://host/-oProxyCommand", "does not lead to a repository"),

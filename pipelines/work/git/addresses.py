@@ -64,6 +64,10 @@ def _url(url: str, text: str = "") -> RepositoryAddress:
         raise GitRefused(f"{parts.scheme}: is not taken. Use https or ssh.")
     if parts.password is not None:
         raise GitRefused("Keep the password out of the address. Store it as a secret and choose that.")
+    if parts.scheme == "https" and parts.username is not None:
+        raise GitRefused(
+            "Keep the user and the token out of an https address. Store the token as a secret and choose that."
+        )
     user, host = parts.username or "", parts.hostname or ""
     if user and not USER.fullmatch(user):
         raise GitRefused("The user in the address is not a plain name.")

@@ -79,9 +79,10 @@ class Remote:
                 with connected(address, self.guard, self.credential, self.known_hosts) as client:
                     yield client, address.path
             else:
-                user = address.user or TOKEN_USER
                 url = f"https://{address.host}:{address.port}{address.path}"
-                with closing(HttpsGitClient(url, self.guard, self.seconds, user, self.credential)) as client:
+                with closing(
+                    HttpsGitClient(url, self.guard, self.seconds, TOKEN_USER, self.credential)
+                ) as client:
                     yield client, ""
         except ERRORS as error:
             raise GitRefused(self.said(error)) from error
