@@ -4,6 +4,7 @@ taken as it is, in words."""
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from pipelines.work.git.commits import is_branch
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
+from pipelines.work.results.files import opened
 from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
 from pipelines.work.workspaces import take_picture
 from tests.work.remotes import FILE, LINK, Files, RemoteRepository, remote
@@ -108,6 +110,24 @@ def test_links_that_a_station_makes_lead_nothing_out(tmp_path: Path) -> None:
             mirror.repository.object_store[sha].as_raw_string() for sha in mirror.repository.object_store
         )
     assert b"secret" not in kept.replace(str(secret).encode(), b"")
+
+
+def test_links_beside_the_workspace_are_not_written_through(tmp_path: Path) -> None:
+    """A station may write in the whole folder of its attempt, and knows what will be kept of it."""
+    ready, workspace = attempt(tmp_path, {"a": b"evil"})
+    (workspace / "a").write_text("2")
+    mine = tmp_path / "authorized_keys"
+    mine.write_text("mine")
+    (workspace.parent / "base").mkdir()
+    for place in (f"base/{sha256(b'evil').hexdigest()}", sha256(b"evil").hexdigest(), "objects.pack"):
+        (workspace.parent / place).symlink_to(mine)
+    picture = take_picture(workspace, None, (".git",))
+    left, _group, files = finish(ready, workspace.parent, workspace, picture.manifest, SAID)
+    assert mine.read_text() == "mine" and set(files) == {sha256(b"evil").hexdigest(), left.pack}
+    for digest, (path, size) in files.items():
+        with opened(workspace.parent, path) as file:
+            data = file.read()
+        assert (sha256(data).hexdigest(), len(data)) == (digest, size)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,6 @@ from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
 from pipelines.work.workspaces import Entry
 
 PACK = "objects.pack"
-BASE = "base"
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,8 @@ def finish(
     """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
     {digest: (path below the root, size)}. In a thread. :raises GitRefused"""
     access, state = prepared.access, prepared.state
+    # The station could write beside its workspace, links too: what we write goes where it has never been.
+    own = Path(tempfile.mkdtemp(prefix="git-", dir=root))
     with mirror_of(replace(access, state=_kept(prepared)), lambda text: None) as (mirror, _remote):
         store = mirror.repository.object_store
         found, blobs = trees.read(workspace, manifest, prepared.files, store)
@@ -133,7 +135,7 @@ def finish(
             head = commit.id.decode()
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
         counted = facts.git_facts(store, base_files, found, access.order.sensitive or facts.SENSITIVE)
-        before, kept = base.keep(store, base_files, found, root / BASE)
+        before, kept = base.keep(store, base_files, found, own)
         group = {
             "base": state.base,
             "head": head,
@@ -142,7 +144,7 @@ def finish(
             **counted,
         }
         known = {prepared.earlier, state.base}
-        wanted = _pack(mirror, known, head, root / PACK) if head not in known else {}
+        wanted = _pack(mirror, known, head, own / PACK) if head not in known else {}
     order = access.order
     left = GitLeft(
         order.repository,
@@ -155,7 +157,11 @@ def finish(
         next(iter(wanted), ""),
         before,
     )
-    return left, group, {**{digest: (f"{BASE}/{digest}", size) for digest, size in kept.items()}, **wanted}
+    return (
+        left,
+        group,
+        {digest: (f"{own.name}/{name}", size) for digest, (name, size) in {**kept, **wanted}.items()},
+    )
 
 
 def _kept(prepared: Prepared) -> GitState:
@@ -189,7 +195,6 @@ def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, t
     store = mirror.repository.object_store
     have = {ObjectID(each.encode()) for each in known if each and mirror.has(each)}
     count, data = store.generate_pack_data(have, {ObjectID(head.encode())})
-    file.unlink(missing_ok=True)
     with file.open("xb") as target:
         write_pack_data(target.write, data, num_records=count, object_format=DEFAULT_OBJECT_FORMAT)
     with file.open("rb") as source:

@@ -20,13 +20,13 @@ MOST_BYTES = 128 * 1024 * 1024
 
 def keep(
     store: BaseObjectStore, base: Mapping[str, Leaf], now: Mapping[str, Leaf], folder: Path
-) -> tuple[dict[str, Any], dict[str, int]]:
-    """{path: {mode, digest, size}, {link} or None where the base has no such file} of what differs, and {digest: size}
-    of the bytes that were written into `folder`, each under its digest. What is too much is told without its bytes."""
+) -> tuple[dict[str, Any], dict[str, tuple[str, int]]]:
+    """{path: {mode, digest, size}, {link} or None where the base has no such file} of what differs, and {digest:
+    (name, size)} of the bytes that were written into `folder`, which is fresh. What is too much is told without its
+    bytes."""
     before: dict[str, Any] = {}
-    kept: dict[str, int] = {}
+    kept: dict[str, tuple[str, int]] = {}
     room = MOST_BYTES
-    folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(path for path in {*base, *now} if base.get(path) != now.get(path))[:MOST_FILES]:
         leaf = base.get(path)
         found = store[leaf[1]] if leaf else None
@@ -41,7 +41,8 @@ def keep(
         mode = 0o755 if leaf[0] == PROGRAM else 0o644
         before[path] = {"path": path, "mode": mode, "digest": digest, "size": len(data)}
         if digest not in kept and len(data) <= min(MOST_FILE, room):
-            (folder / digest).write_bytes(data)
-            kept[digest] = len(data)
+            with (folder / digest).open("xb") as file:
+                file.write(data)
+            kept[digest] = (digest, len(data))
             room -= len(data)
     return before, kept
