@@ -66,6 +66,10 @@ def digest_of(manifest: tuple[Entry, ...]) -> str:
     return hashlib.sha256(rfc8785.dumps(list(manifest))).hexdigest()
 
 
+def stamp_of(info: os.stat_result) -> Stamp:
+    return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino
+
+
 def take_picture(
     workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None = None, but: tuple[str, ...] = ()
 ) -> Picture:
@@ -86,7 +90,7 @@ def take_picture(
         elif stat.S_ISLNK(info.st_mode):
             manifest.append({"path": relative, "link": os.readlink(path)})
         elif stat.S_ISREG(info.st_mode):
-            stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+            stamp = stamp_of(info)
             before = (known or {}).get(relative)
             digest = before[1] if before and before[0] == stamp else digest_of_file(path)
             stamps[relative] = (stamp, digest)

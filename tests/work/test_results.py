@@ -478,6 +478,27 @@ def test_what_declared_reports_count_is_a_fact_and_an_unreadable_one_is_missing(
     assert counted["source"]["station"] == "good"
 
 
+def test_a_report_of_an_earlier_visit_counts_nothing(world: World, bench: Bench) -> None:
+    files = [{"path": "t.xml", "kind": "junit"}]
+    writes = """open('t.xml', 'w').write('<testsuite><testcase name="a"/></testsuite>')"""
+    check = command("check", "pass", artifacts=files)
+    off = {"id": "off", "when": {"result": "failure"}, "to": "again"}
+    line = world.line(
+        stations=[
+            command("write", writes),
+            {**check, "rules": [off]},
+            command("again", writes, artifacts=files),
+        ]
+    )
+    task = world.start(line)
+    drive(bench, task)
+    stale = outcome_of(task, "check")
+    assert "tests" not in stale.get("facts", {}) and done(task, "check").result == "failure"
+    assert stale["artifacts"][0]["error"] == "It lay there before this visit, which did not write it."
+    assert outcome_of(task, "again")["facts"]["tests"]["passed"] == 1
+    assert Artifact.objects.get().job == done(task, "again")
+
+
 def test_what_an_agent_claims_is_held_against_the_files_of_its_visit() -> None:
     entry = {"path": "app.py", "mode": 0o644, "digest": "0" * 64, "size": 1}
     said = {"summary": "I made made.txt. I updated app.py. It looks nice.", "facts": {"commands": {"run": 1}}}

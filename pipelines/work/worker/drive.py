@@ -272,9 +272,10 @@ class Driver:
     ) -> tuple[Outcome, Packed]:
         spec = folder.spec
         stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)
+        reports = await asyncio.to_thread(handover.standing, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
         outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
-        return await asyncio.to_thread(pack, spec, outcome, folder.kept, but)
+        return await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
 
     def _reached(self, started: Started, material: Material) -> RepositoryAccess:
         return repository.reached(started, material.git or GitState(), self._config(started), self.transport)

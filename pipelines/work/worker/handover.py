@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pipelines.evidence.claims.checking import CONTRADICTED, ObservedWork, checked
 from pipelines.evidence.claims.reading import OTHER, claims_of
+from pipelines.evidence.readers import cobertura, junit, lcov, sarif
 from pipelines.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.evidence.readers.report import UnreadableReport
 from pipelines.evidence.readers.table import READERS, together
@@ -32,12 +35,22 @@ from pipelines.work.transport.protocol import (
     Wanted,
     Workspace,
 )
-from pipelines.work.workspaces import KeptFolder, Picture, WorkspaceTooLarge, digest_of, take_picture
+from pipelines.work.workspaces import (
+    KeptFolder,
+    Picture,
+    Stamp,
+    WorkspaceTooLarge,
+    digest_of,
+    stamp_of,
+    take_picture,
+)
 
 MOST_ARTIFACTS = 200
 MOST_BYTES = 1024**3
 DOCUMENT = "result-document.json"
 AGENT = "agent"
+COUNTED = frozenset({junit.KIND, sarif.KIND, cobertura.KIND, lcov.KIND})
+"""The kinds of reports that are counted."""
 GIT = "git"
 NOTHING_THERE = digest_of(())
 """The workspace with which the first station begins."""
@@ -129,11 +142,27 @@ def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, .
     return tuple(found.values()), wanted
 
 
+def counted(spec: Spec) -> list[str]:
+    """The paths of the reports whose counts are facts. What an agent's station leaves counts nothing: its own program
+    wrote it."""
+    reports = spec.artifacts if spec.kind != AGENT else ()
+    return [each["path"] for each in reports if each.get("kind") in COUNTED]
+
+
+def standing(spec: Spec) -> dict[str, Stamp]:
+    """Reports that lie there before the work starts: of another visit, or of the repository."""
+    found = {}
+    for path in counted(spec):
+        with suppress(FileRefused), opened(spec.attempt.workspace, path) as file:
+            found[path] = stamp_of(os.fstat(file.fileno()))
+    return found
+
+
 def with_facts(
-    spec: Spec, artifacts: tuple[HandedOver, ...]
+    spec: Spec, artifacts: tuple[HandedOver, ...], stood: Mapping[str, Stamp]
 ) -> tuple[tuple[HandedOver, ...], dict[str, dict[str, float]]]:
-    """What the declared reports of a station count (law §13). A report that cannot be read was not handed over. What an
-    agent's station leaves counts nothing: its own program wrote it."""
+    """What the declared reports of a station count (law §13). A report that cannot be read was not handed over, nor
+    one that `stood` there before the work and was not written by it."""
     errors: dict[str, str] = {}
     reports = []
     for each in spec.artifacts if spec.kind != AGENT else ():
@@ -142,9 +171,12 @@ def with_facts(
             continue
         try:
             with opened(spec.attempt.workspace, path) as file:
+                if stood.get(path) == stamp_of(os.fstat(file.fileno())):
+                    raise FileRefused("It lay there before this visit, which did not write it.")
                 reports.append(reader(file.read(MOST_REPORT + 1)))
-        except FileRefused:
-            continue  # It is not there, which its own entry says.
+        except FileRefused as error:  # One that is not there is told of by its own entry.
+            if path in stood:
+                errors |= dict.fromkeys((path, PurePosixPath(path).name), escaped(str(error)))
         except UnreadableReport as error:
             why = f"Not readable as {each['kind']}: {escaped(str(error))}"
             errors |= dict.fromkeys((path, PurePosixPath(path).name), why)
@@ -236,16 +268,21 @@ def _ran(outcome: Outcome) -> dict[str, Any]:
 
 
 def pack(
-    spec: Spec, outcome: Outcome, kept: KeptFolder | None, but: tuple[str, ...] = ()
+    spec: Spec,
+    outcome: Outcome,
+    kept: KeptFolder | None,
+    but: tuple[str, ...] = (),
+    reports: Mapping[str, Stamp] | None = None,
 ) -> tuple[Outcome, Packed]:
-    """Look at the artifacts and at the workspace, `but` for these in its top folder. In a thread."""
+    """Look at the artifacts and at the workspace, `but` for these in its top folder. `reports`: those that stood
+    there before the work. In a thread."""
     attempt = spec.attempt
     named = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
     artifacts, wanted = collect(attempt, named)
     if DOCUMENT not in {one.name for one in artifacts}:
         document, its = whole_document(attempt, spec.limits.document_bytes)
         artifacts, wanted = (*artifacts, *document), {**wanted, **its}
-    artifacts, facts = with_facts(spec, artifacts)
+    artifacts, facts = with_facts(spec, artifacts, reports or {})
     if facts:
         outcome = {**outcome, "facts": {**outcome.get("facts", {}), **facts}}
     if artifacts:
