@@ -119,6 +119,7 @@ HOSTILE = [
     b"SF:\nDA:x,y\nBRDA:1\nend_of_record",
     b"SF:a\nDA:99999999999999999999,1\nend_of_record",
     b'"' * 70_000,
+    b"[" + b'\\"' * 200_000,
     b"a," * 100_000,
     b"x" * (17 << 20),
 ]

@@ -8,7 +8,8 @@ from typing import Any
 
 from pipelines.evidence.readers.report import DEPTH, MOST_BYTES, UnreadableReport
 
-_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# A string that nothing ends reaches to the end, so that no other is looked for inside it: one pass, whatever comes.
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
 
