@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipelines.evidence.trees.lines import StepBudget, blocks
 from pipelines.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
 from pipelines.evidence.trees.texts import ADDED, REMOVED, compare_lines, hunks, side
+from tests.effort import calls
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 
@@ -119,3 +120,16 @@ def test_a_line_that_moved_is_found_where_it_stands_once() -> None:
     twice = fate(["alpha = 1", "b", "c", "d"], ["b", "c", "d", " alpha = 1", "alpha = 1 "], 1)
     assert (twice.state, twice.matches) == (GONE, 2)
     assert fate(["a"], None, 1) == Fate(GONE, 0)
+
+
+def test_anchors_are_paid_for() -> None:
+    """One line stands once in both at each level, so that each level looks at all that is left."""
+
+    def deep(mark: str) -> list[str]:
+        return [line for n in range(300) for line in (f"{mark}{n}", f"u{n + 1}", f"u{n}")] + [mark]
+
+    old, new = deep("a"), deep("b")
+    budget = StepBudget(4_000)
+    done = calls(lambda: blocks(old, new, budget))
+    assert budget.spent
+    assert done < 3 * len(old + new)

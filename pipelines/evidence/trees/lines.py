@@ -1,8 +1,8 @@
 """The difference of two texts by line, in bounded time.
 
 What both begin and end with is cut off; lines that stand once in both tie the rest together; what lies between is
-compared exactly (Myers) as long as the budget lasts, and as one replaced block after it. So a text that was made to be
-slow costs no more than the budget."""
+compared exactly (Myers). Both last as long as the budget; after it, what lies between is one replaced block. So a text
+that was made to be slow costs no more than the budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 STEPS = 400_000
-"""Of the exact comparison, per text."""
+"""Lines that are looked at to compare one text: each costs one as often as it is."""
 DEPTH = 600
 """Inserted and deleted lines of one block that is compared exactly."""
 
@@ -84,7 +84,8 @@ def _matches(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tuple[i
             left.append((i_end, j_end, end))
         if i == i_end or j == j_end:
             continue
-        anchors = _anchors(a, b, i, i_end, j, j_end)
+        budget.steps -= i_end - i + j_end - j
+        anchors = [] if budget.spent else _anchors(a, b, i, i_end, j, j_end)
         if not anchors:
             yield from _exact(a[i:i_end], b[j:j_end], i, j, budget)
             continue
