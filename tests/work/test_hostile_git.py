@@ -8,7 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from dulwich.object_store import MemoryObjectStore
+from dulwich.objects import Blob
 
+from pipelines.evidence.trees.lines import StepBudget
 from pipelines.work.git import commits, facts
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.attempt import Prepared, Trailers, finish, prepare
@@ -16,9 +19,11 @@ from pipelines.work.git.commits import is_branch
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
+from pipelines.work.git.trees import Leaf
 from pipelines.work.results.files import opened
 from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
 from pipelines.work.workspaces import take_picture
+from tests.effort import calls
 from tests.work.remotes import FILE, LINK, Files, RemoteRepository, remote
 
 SUBMODULE = 0o160000
@@ -242,7 +247,26 @@ def test_a_title_is_no_trailer() -> None:
      (b"x\n" * 3000, b"x\n" * 2990 + b"y\n" * 20, (20, 10))],
 )  # fmt: skip
 def test_lines_are_counted(old: bytes, new: bytes, counted: tuple[int, int]) -> None:
-    assert facts.lines_changed(old, new) == counted
+    assert facts.lines_changed(old, new, StepBudget()) == counted
+
+
+def test_the_lines_of_all_files_are_counted_within_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line stands again and again, between others: no file of these is compared quickly. Beyond the budget, all but
+    the last line counts as changed."""
+    monkeypatch.setattr(facts, "MOST_STEPS", 20_000)
+    store = MemoryObjectStore()
+
+    def files(mark: str) -> dict[str, Leaf]:
+        text = "".join(f"{mark}{n}\na\n" for n in range(50)).encode()
+        store.add_object(blob := Blob.from_string(text))
+        return {f"{n}.txt": (0o100644, blob.id) for n in range(20)}
+
+    before, after = files("x"), files("y")
+    found: dict[str, int] = {}
+    done = calls(lambda: found.update(facts.git_facts(store, before, after)))
+    assert found["insertions"] == found["deletions"]
+    assert 20 * 50 < found["insertions"] < 20 * 99
+    assert done < 100_000
 
 
 @pytest.mark.parametrize(

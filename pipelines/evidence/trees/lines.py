@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 STEPS = 400_000
@@ -37,9 +37,11 @@ class StepBudget:
         return self.steps <= 0
 
 
-def blocks(old: Sequence[str], new: Sequence[str], budget: StepBudget | None = None) -> list[LineBlock]:
+def blocks(
+    old: Sequence[Hashable], new: Sequence[Hashable], budget: StepBudget | None = None
+) -> list[LineBlock]:
     """All lines of both texts, in order; blocks that are not the same follow each other never."""
-    numbers: dict[str, int] = {}
+    numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(line, len(numbers)) for line in old]
     b = [numbers.setdefault(line, len(numbers)) for line in new]
     return _joined(_matches(a, b, budget or StepBudget()), len(a), len(b))

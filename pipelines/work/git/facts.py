@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from typing import Any
 
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
+from pipelines.evidence.trees.lines import StepBudget, blocks
 from pipelines.work.git.trees import Leaf
 
 # How a change is checked: tests, how it is built, what runs in CI (law §13). `**/` is any folder, or none.
@@ -23,8 +22,8 @@ SENSITIVE = (
     "**/package-lock.json", "**/requirements*.txt", "**/.gitattributes", "**/.gitmodules",
 )  # fmt: skip
 MOST_PATHS = 2000
-# Files with more lines than this are counted by which lines they have, not in which order.
-MOST_LINES = 4000
+# Of comparing by line, all files together.
+MOST_STEPS = 4_000_000
 
 
 def git_facts(
@@ -33,11 +32,15 @@ def git_facts(
     after: Mapping[str, Leaf],
     sensitive: Sequence[str] = SENSITIVE,
 ) -> dict[str, Any]:
-    """files_changed, insertions, deletions, paths and sensitive of the way from one set of files to the other."""
+    """files_changed, insertions, deletions, paths and sensitive of the way from one set of files to the other.
+
+    Lines are compared in bounded time, all files together. What is left after it counts whole: all lines between what
+    the two texts of a file both begin and end with, as removed and as added."""
     paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
     inserted = deleted = 0
+    budget = StepBudget(MOST_STEPS)
     for path in paths:
-        more, less = lines_changed(_data(store, before.get(path)), _data(store, after.get(path)))
+        more, less = lines_changed(_data(store, before.get(path)), _data(store, after.get(path)), budget)
         inserted, deleted = inserted + more, deleted + less
     return {
         "files_changed": len(paths),
@@ -55,19 +58,12 @@ def is_sensitive(path: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def lines_changed(old: bytes, new: bytes) -> tuple[int, int]:
+def lines_changed(old: bytes, new: bytes, budget: StepBudget) -> tuple[int, int]:
     """Lines added and removed; none of what is not text."""
     if b"\x00" in old[:8000] or b"\x00" in new[:8000]:
         return 0, 0
-    was, now = old.splitlines(), new.splitlines()
-    if len(was) + len(now) > MOST_LINES:
-        more, less = Counter(now), Counter(was)
-        return (more - less).total(), (less - more).total()
-    inserted = deleted = 0
-    for kind, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
-        if kind != "equal":
-            inserted, deleted = inserted + d - c, deleted + b - a
-    return inserted, deleted
+    changed = [each for each in blocks(old.splitlines(), new.splitlines(), budget) if not each.same]
+    return sum(each.new_end - each.new for each in changed), sum(each.old_end - each.old for each in changed)
 
 
 def _data(store: BaseObjectStore, leaf: Leaf | None) -> bytes:
