@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from pipelines.models import Job, Task
-from pipelines.web.tasks.steps import dollars, short
+from pipelines.web.tasks.steps import conversation, dollars, short
+from pipelines.work.agents.steps import TextChange
 from pipelines.work.logs import Writer
+from tests.effort import calls
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -91,3 +94,22 @@ def test_a_task_without_an_agent_has_no_steps(world: World, signed_in: As) -> No
 def test_numbers_are_short() -> None:
     assert [short(n) for n in (None, 0, 999, 1200, 2_500_000)] == ["", "", "999", "1.2k", "2.5M"]
     assert [dollars(n) for n in (None, 0.0012, 0.41, 12.5)] == ["", "$0.0012", "$0.41", "$12.50"]
+
+
+def test_the_edits_of_a_screen_are_compared_within_one_budget(world: World) -> None:
+    """One line stands again and again, between others. Once the budget is spent, the old text stands before the new."""
+    _, job = working(world, said("One."), said("Two."))
+    found = conversation(job, 1)
+    assert found
+    budget = found.rows[0].budget
+    assert all(row.budget is budget for row in found.rows)
+
+    budget.steps = 20_000
+    before, after = ("".join(f"{mark}{n}\na\n" for n in range(50)) for mark in "xy")
+    edit = replace(found.rows[0].step, changes=(TextChange("a.py", before, after),))
+    rows = [replace(found.rows[0], step=edit) for _ in range(20)]
+    shown: list[list[str]] = []
+    done = calls(lambda: shown.extend([line.kind for line in row.diff] for row in rows))
+    assert shown[0][:6] == ["removed", "added", "same"] * 2
+    assert shown[-1] == ["removed"] * 24 + ["gap"]
+    assert done < 100_000

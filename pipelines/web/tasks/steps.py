@@ -3,16 +3,17 @@ report, read from the log of its job."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from pipelines.evidence.trees.lines import StepBudget, blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
 from pipelines.routing.document.agents import Preset
@@ -85,12 +86,13 @@ class DiffLine(NamedTuple):
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step as it is shown. `index` counts from 0 within the attempt."""
+    """One step as it is shown. `index` counts from 0 within the attempt. `budget` is that of the whole screen."""
 
     index: int
     step: Step
     at: datetime | None
     allowed: str
+    budget: StepBudget
 
     @property
     def mark(self) -> str:
@@ -184,9 +186,9 @@ class StepRow:
     def beginning(self) -> str:
         return self.step.what.strip().splitlines()[0][:160] if self.step.what.strip() else ""
 
-    @property
+    @cached_property
     def diff(self) -> list[DiffLine]:
-        return diff_of(self.step.changes)
+        return diff_of(self.step.changes, self.budget)
 
     @property
     def tokens(self) -> str:
@@ -296,8 +298,9 @@ def conversation(
     line = versions.by_id(job.pinned_id)
     allowed = _allowed(station_name(line, job.station), allow)
     began = job.started_at if attempt == job.attempt else None
+    budget = StepBudget()
     rows = tuple(
-        StepRow(index, step, began + timedelta(seconds=step.at) if began else None, allowed)
+        StepRow(index, step, began + timedelta(seconds=step.at) if began else None, allowed, budget)
         for index, step in enumerate(stream.steps[first:last], first)
     )
     every = EVERY if piece.next < LARGE_LOG else SELDOM
@@ -311,26 +314,27 @@ def _allowed(station: str, allow: Sequence[str]) -> str:
     return _("%(station)s may run %(commands)s only.") % {"station": station, "commands": ", ".join(commands)}
 
 
-def diff_of(changes: Sequence[TextChange]) -> list[DiffLine]:
-    """A small diff of what an edit says it replaces: without the numbers of lines, which it does not say."""
+def diff_of(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]:
+    """A small diff of what an edit says it replaces: without the numbers of lines, which it does not say. Once the
+    budget is spent, the old text stands before the new one."""
     found: list[DiffLine] = []
     for change in changes:
-        lines = list(_lines_of(change))
+        lines = list(_lines_of(change, budget))
         found += lines[:DIFF_LINES]
         if more := len(lines[DIFF_LINES:]):
             found.append(DiffLine("gap", "", ngettext("%d more line", "%d more lines", more) % more))
     return found
 
 
-def _lines_of(change: TextChange) -> Iterator[DiffLine]:
+def _lines_of(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
     before, after = change.before.splitlines(), change.after.splitlines()
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for tag, first, last, begin, end in matcher.get_opcodes():
-        if tag == "equal":
-            yield from (DiffLine("same", "  ", text) for text in before[first:last])
+    for block in blocks(before, after, budget):
+        old, new = before[block.old : block.old_end], after[block.new : block.new_end]
+        if block.same:
+            yield from (DiffLine("same", "  ", text) for text in old)
             continue
-        yield from (DiffLine("removed", "− ", text) for text in before[first:last])
-        yield from (DiffLine("added", "+ ", text) for text in after[begin:end])
+        yield from (DiffLine("removed", "− ", text) for text in old)
+        yield from (DiffLine("added", "+ ", text) for text in new)
 
 
 def short(number: int | None) -> str:
