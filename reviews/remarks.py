@@ -17,6 +17,7 @@ from pipelines.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides
+from pipelines.work.transport.local.station_values import masker_of
 from reviews.models import Remark
 
 LONGEST = 4_000
@@ -211,7 +212,7 @@ def write(
         side=side,
         line=line,
         content=str(entry["digest"]),
-        quoted=lines[line - 1][:500],
+        quoted=masker_of(visit.task).all(lines[line - 1])[:500],
         text=text,
         at=timezone.now(),
     )

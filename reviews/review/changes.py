@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -14,6 +15,8 @@ from pipelines.web.changes.comparing import CountedFile, StoredTree, compared
 from pipelines.web.changes.panel import ChangesPanel, Range
 from pipelines.web.changes.task_changes import since_seen
 from pipelines.web.changes.trees import TaskTrees
+from pipelines.work.results.text import Masker
+from pipelines.work.transport.local.station_values import masker_of
 from reviews.remarks import Remarks
 
 BACK = (Word.SEND_BACK, Word.REJECT, Word.REWORK)
@@ -33,6 +36,10 @@ class ReviewChanges:
         self.remarks = Remarks(
             visit, reader, self.tree, {each.change.was: each.path for each in files if each.change.was}
         )
+
+    @cached_property
+    def masker(self) -> Masker:
+        return masker_of(self.visit.task)
 
     @property
     def there(self) -> bool:
@@ -73,6 +80,7 @@ class ReviewChanges:
                 self.ranges,
                 reverse("gate-visit", args=[self.visit.pk]),
                 query,
+                self.masker,
                 viewed=seen.viewed(self.reader, self.visit.task),
                 remarks=self.remarks.by_path,
                 below=self.remarks.below,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -27,6 +27,7 @@ from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Bytes, Comparison, compared
+from pipelines.work.results.text import Masker
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import Dossier
 
@@ -163,6 +164,38 @@ def _read(name: str, kind: str) -> ReadReport | str:
         return str(error)
 
 
+def masked_report(report: ReadReport, masker: Masker) -> ReadReport:
+    """The texts of a tool's report without the secrets of the task."""
+    hide = masker.all
+    return replace(
+        report,
+        suites=[replace(each, name=hide(each.name)) for each in report.suites],
+        tests=[
+            replace(
+                each,
+                suite=hide(each.suite),
+                name=hide(each.name),
+                message=hide(each.message),
+                path=hide(each.path),
+            )
+            for each in report.tests
+        ],
+        findings=[
+            replace(
+                each,
+                message=hide(each.message),
+                rule=hide(each.rule),
+                path=hide(each.path),
+                tool=hide(each.tool),
+            )
+            for each in report.findings
+        ],
+        header=[*map(hide, report.header)],
+        rows=[[*map(hide, row)] for row in report.rows],
+        text=hide(report.text),
+    )
+
+
 class ReviewEvidence:
     """Of the last run of each station on the way here."""
 
@@ -190,7 +223,7 @@ class ReviewEvidence:
                     station.name if station else artifact.job.station,
                     kind,
                     counted=artifact.name in declared and not self._is_agent(artifact.job),
-                    report=read if isinstance(read, ReadReport) else None,
+                    report=masked_report(read, self.changes.masker) if isinstance(read, ReadReport) else None,
                     why=read if isinstance(read, str) else "",
                 )
             )

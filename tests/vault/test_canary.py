@@ -15,12 +15,15 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from pipelines.evidence.readers.report import CaseProblem, ReadReport, ToolFinding
 from pipelines.models import Job, StoredValue
 from pipelines.queries import unoffered
+from pipelines.work.results.text import Masker
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.protocol import NO_VALUES
 from reviews.models import Mail
+from reviews.review.evidence import masked_report
 from reviews.tasks import send
 from tests.factories import World, document, station
 from tests.pages.conftest import at, client_of
@@ -94,6 +97,7 @@ def test_a_station_gets_it_and_nothing_shows_it(
     project = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}"
     addresses = [
         at(world, "task", task.name),
+        f"{at(world, 'task', task.name)}?tab=changes",
         f"{at(world, 'task-log', task.name)}?job={done(task, 'tell').pk}",
         at(world, "task-events", task.name),
         at(world, "project-secrets"),
@@ -125,10 +129,21 @@ def test_the_mail_and_the_page_of_a_review_show_the_mask(world: World, put: Put,
     send(Mail.objects.get(address="lead@example.com").pk)
     (sent,) = mail.outbox
     visit = task.gate_visits.get()
-    page = body(client_of(world.reviewer), reverse("gate-visit", args=[visit.pk]))
-    for shown in (str(sent.message()), page):
+    address, client = reverse("gate-visit", args=[visit.pk]), client_of(world.reviewer)
+    changes, output = (body(client, f"{address}?show={tab}") for tab in ("changes", "output"))
+    for shown in (str(sent.message()), changes, output):
         assert "planted-canary" not in shown
-    assert "with •••" in page
+    assert "with •••" in output
+    assert "<td>•••</td>" in changes, "the file that the station left"
+
+
+def test_a_report_of_a_tool_shows_the_mask() -> None:
+    finding = ToolFinding("high", f"found {CANARY}", path="a.py", line=3)
+    problem = CaseProblem("failed", "suite", f"test[{CANARY}]", CANARY)
+    report = ReadReport("sarif", tests=[problem], findings=[finding], rows=[[CANARY]], text=f"# {CANARY}")
+    masked = masked_report(report, Masker([CANARY]))
+    assert "planted-canary" not in repr(masked)
+    assert (masked.findings[0].severity, masked.findings[0].message) == ("high", "found •••")
 
 
 def body(client: Client, address: str) -> str:

@@ -18,6 +18,7 @@ from pipelines.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
 from pipelines.web.changes.shown import ShownFile, shown
+from pipelines.work.results.text import Masker
 
 LISTED = 400
 """Files whose names a page shows at first."""
@@ -93,6 +94,7 @@ class ChangesPanel:
     ranges: Sequence[Range]
     address: str
     query: QueryDict
+    masker: Masker
     viewed: Collection[tuple[str, str]] = ()
     remarks: Mapping[str, int] = field(default_factory=dict)
     below: Callable[[Comparison, CountedFile], Below] | None = None
@@ -214,6 +216,7 @@ class ChangesPanel:
             return None
         return shown(
             self.chosen,
+            self.masker,
             ignore_space=self.ignores_space,
             unfold=bool(self.query.get("unfold")) or bool(self.writing),
             whole=bool(self.query.get("whole")),

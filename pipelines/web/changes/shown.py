@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.utils.html import format_html, format_html_join
@@ -15,6 +15,7 @@ from pipelines.evidence.trees.texts import DiffRow, FileSide, Hunk, compare_line
 from pipelines.evidence.trees.trees import ADDED, DELETED
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import PICTURE_BYTES, Bytes, CountedFile, sides
+from pipelines.work.results.text import Masker
 
 FOLDED_LINES = 1500
 """Changed lines beyond which a file is folded until somebody asks for it."""
@@ -120,6 +121,7 @@ class ShownFile:
 
 def shown(
     counted: CountedFile,
+    masker: Masker,
     *,
     ignore_space: bool = False,
     unfold: bool = False,
@@ -127,7 +129,9 @@ def shown(
     below: Mapping[tuple[str, int], Sequence[Any]] | None = None,
     writing: tuple[str, int] | None = None,
 ) -> ShownFile:
-    """:param below: what stands below a line, by side and number"""
+    """Compared as it is, and shown masked, line by line: so every line keeps its number.
+
+    :param below: what stands below a line, by side and number"""
     change = counted.change
     stored = Bytes((change.old, change.new))
     old, new = sides(change, stored)
@@ -142,6 +146,7 @@ def shown(
     if not unfold and (counted.generated or changed > FOLDED_LINES):
         why = _("Written by a program.") if counted.generated else _("A large change.")
         return ShownFile(counted, why=why, folded=True)
+    lines = replace(lines, old=[*map(masker.all, lines.old)], new=[*map(masker.all, lines.new)])
     found = hunks(lines, WHOLE) if whole and len(lines.new) <= SHOWN_ROWS else hunks(lines)
     notes = []
     if change.mode_changed:

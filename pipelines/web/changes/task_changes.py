@@ -10,6 +10,7 @@ from pipelines.models import Task, User
 from pipelines.web.changes import seen
 from pipelines.web.changes.panel import ChangesPanel, Range
 from pipelines.web.changes.trees import TaskTrees
+from pipelines.work.transport.local.station_values import masker_of
 
 
 def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
@@ -24,7 +25,7 @@ def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
     ranges += since_seen(trees, reader, task, now.digest)
     seen.look(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
-    return ChangesPanel(now, ranges, address, query, viewed=seen.viewed(reader, task))
+    return ChangesPanel(now, ranges, address, query, masker_of(task), viewed=seen.viewed(reader, task))
 
 
 def since_seen(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from pipelines.models import Job, Purpose
+from pipelines.models import Job, Purpose, Task
 from pipelines.queries import versions
 from pipelines.routing.document.kinds import variables
+from pipelines.routing.document.line import Line
 from pipelines.vault import finding
 from pipelines.vault.store import SECRET, VARIABLE
+from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.repositories import repository_of
 from pipelines.work.transport.protocol import NO_VALUES, StationValues
 
@@ -23,8 +25,7 @@ def values_of(job: Job) -> StationValues:
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
     wanted = set(finding.secrets_of(own, task.inputs))
     settings = {name for station in own for name in variables(station.work)}
-    repository = repository_of(task, line) if line.workspace else None
-    credential = repository.credential if repository else ""
+    credential = _credential(task, line)
     if not every and not settings and not credential:
         return NO_VALUES
     reach = finding.Reach.of(task)
@@ -43,3 +44,19 @@ def values_of(job: Job) -> StationValues:
         masked=tuple(known.values()),
         credential=known.get(credential, ""),
     )
+
+
+def masker_of(task: Task) -> Masker:
+    """For what stations of the task left and a page shows: hides each secret that one of them could get, by the
+    versions of the line that it has run."""
+    pinned = {task.pinned_id, *Job.objects.filter(task=task).values_list("pinned_id", flat=True)}
+    lines = [versions.by_id(each) for each in pinned]
+    names = {name for line in lines for name in finding.secrets_of(line.stations, task.inputs)}
+    names |= {name for line in lines if (name := _credential(task, line))}
+    return Masker(finding.decrypted(finding.Reach.of(task).nearest(SECRET, names)).values())
+
+
+def _credential(task: Task, line: Line) -> str:
+    """The name of the secret that the repository of the line asks for."""
+    repository = repository_of(task, line) if line.workspace else None
+    return repository.credential if repository else ""
