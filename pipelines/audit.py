@@ -49,6 +49,7 @@ KINDS: dict[str, str | Promise] = {
     "line.duplicated": _("Duplicated the line"),
     "repository.connected": _("Connected the repository"),
     "repository.changed": _("Changed the repository"),
+    "repository.tested": _("Tested the connection to the repository"),
     "repository.disconnected": _("Disconnected the repository"),
     "secret.created": _("Stored the secret"),
     "secret.changed": _("Changed the secret"),

@@ -98,7 +98,8 @@ def test(request: Request, owner: str, project: str, name: str) -> list[FoundOut
     found = project_of(request, owner, project, "repositories")
     known = _known(found, name)
     with turn(request.auth):
-        return [FoundOut(**each) for each in repositories.test(known, timezone.now())]
+        by = person_of(request.auth)
+        return [FoundOut(**each) for each in repositories.test(known, by=by, now=timezone.now())]
 
 
 def _known(project: Project, name: str) -> Repository:

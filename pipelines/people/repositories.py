@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from pipelines import audit
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import Line, Project, Repository, User
+from pipelines.models import Line, Project, Repository, StoredValue, User
 from pipelines.models.repositories import repository_name
 from pipelines.vault import finding
 from pipelines.vault.store import SECRET
@@ -120,9 +120,21 @@ def _record(kind: str, repository: Repository, by: User, now: datetime, **data: 
 
 
 @sensitive_variables("credential")
-def test(repository: Repository, now: datetime) -> list[dict[str, Any]]:
-    """Try the connection, and keep what was found. It takes as long as the server does, within bounds."""
+def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, Any]]:
+    """Try the connection, and keep what was found. It takes as long as the server does, within bounds. The server gets
+    the secret: that is a use of it, and kept in the audit log."""
     credential, missing = credential_of(repository)
+    with transaction.atomic():
+        if credential:
+            finding.used(_stored(repository).values(), now)
+        _record(
+            "repository.tested",
+            repository,
+            by,
+            now,
+            address=repository.address,
+            credential=repository.credential,
+        )
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     pushes = repository.pushing != Repository.Pushing.NOBODY
     try:
@@ -143,11 +155,15 @@ def credential_of(repository: Repository) -> tuple[str, str]:
     name = repository.credential
     if not name:
         return "", ""
-    reach = finding.Reach(repository.project.owner_id, repository.project_id)
-    found = finding.decrypted(reach.nearest(SECRET, [name])).get(name, "")
+    found = finding.decrypted(_stored(repository)).get(name, "")
     return found, "" if found else _("The secret %(name)s is not stored any more. Store it again.") % {
         "name": name
     }
+
+
+def _stored(repository: Repository) -> dict[str, StoredValue]:
+    reach = finding.Reach(repository.project.owner_id, repository.project_id)
+    return reach.nearest(SECRET, [repository.credential])
 
 
 def lines_of(project: Project) -> dict[str, list[Line]]:

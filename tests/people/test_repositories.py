@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,14 @@ from django.utils import timezone
 
 from pipelines.errors import Invalid
 from pipelines.lines import publishing
-from pipelines.models import AdministrativeAct, Repository
+from pipelines.models import AdministrativeAct, Repository, StoredValue
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.vault import store
+from pipelines.web.shell import page as shell
+from pipelines.web.shell.turns import TooMuch
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import References, Remote
 from tests.factories import World, document, station
 from tests.pages.conftest import As
 from tests.work.remotes import RemoteRepository, remote
@@ -56,7 +63,12 @@ def test_it_is_connected_and_tested_on_its_page(
     client.post(f"/p/acme/{world.project.key}/settings/repositories/{made.pk}/disconnect/")
     assert not Repository.objects.exists()
     kinds = AdministrativeAct.objects.filter(kind__startswith="repository").values_list("kind", flat=True)
-    assert sorted(kinds) == ["repository.connected", "repository.disconnected"]
+    assert sorted(kinds) == [
+        "repository.connected",
+        "repository.disconnected",
+        "repository.tested",
+        "repository.tested",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +103,10 @@ def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, 
             by=world.admin,
             now=timezone.now(),
         )
-        return [(each["check"], each["ok"], each["said"]) for each in repositories.test(made, timezone.now())]
+        return [
+            (each["check"], each["ok"], each["said"])
+            for each in repositories.test(made, by=world.admin, now=timezone.now())
+        ]
 
     assert tested(name="a", default_branch="next")[1] == (
         "branch",
@@ -109,6 +124,49 @@ def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, 
     # No private address unless it is listed.
     private = tested(name="d", address="https://localhost:1/app.git")
     assert private[0][1] is False and "private address" in private[0][2]
+
+
+def test_a_test_keeps_whatever_the_remote_says(
+    world: World, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = os.fsencode(origin.path / "refs/heads/main")
+    os.rename(main, os.path.dirname(main) + b"/m\xff")
+    said = RepositorySettings(str(origin.path), default_branch="next")
+    made = repositories.connect(world.project, said, by=world.admin, now=timezone.now())
+    assert repositories.test(made, by=world.admin, now=timezone.now())[1]["said"] == (
+        "There is no branch next. The repository has: m\\udcff."
+    )
+
+    def fails(remote: Remote) -> References:
+        raise GitRefused(remote.said(OSError("no\0thing \udcff")))
+
+    monkeypatch.setattr(Remote, "references", fails)
+    assert repositories.test(made, by=world.admin, now=timezone.now())[0]["said"] == (
+        "The repository could not be reached: no\\x00thing \\udcff"
+    )
+    made.refresh_from_db()
+    assert made.tested is not None and made.tested[0]["ok"] is False
+
+
+def test_what_reaches_out_takes_its_turn(
+    signed_in: As, world: World, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(world.admin)
+    connect(client, world, address=str(origin.path))
+    made = Repository.objects.get()
+
+    @contextmanager
+    def none_left(who: object) -> Iterator[None]:
+        raise TooMuch("", 5)
+        yield
+
+    monkeypatch.setattr(shell, "turn", none_left)
+    place = f"/p/acme/{world.project.key}/settings/repositories/"
+    said = {"address": str(origin.path), "name": "other", "pushing": "execute"}
+    for path in (place, f"{place}{made.pk}/", f"{place}{made.pk}/test/"):
+        assert client.post(path, said).status_code == 429, path
+    assert client.get(place).status_code == client.get(f"{place}{made.pk}/").status_code == 200
+    assert [each.name for each in Repository.objects.all()] == ["app"]
 
 
 def test_the_api_connects_changes_tests_and_disconnects(
@@ -135,6 +193,9 @@ def test_the_api_connects_changes_tests_and_disconnects(
     changed = call("PUT", f"{place}/app", {"address": str(origin.path), "credential": "DEPLOY"})
     assert changed.json()["credential"] == "DEPLOY"
     assert [each["ok"] for each in call("POST", f"{place}/app/test").json()] == [True, True, True]
+    assert StoredValue.objects.get().last_used_at is not None
+    act = AdministrativeAct.objects.get(kind="repository.tested")
+    assert act.data["credential"] == "DEPLOY" and "a-long-secret" not in json.dumps(act.data)
     assert client.get(place, headers=bearer).json()[0]["tested"][1]["said"] == "main"
     refused = call("PUT", f"{place}/other", {"address": "http://host/x"})
     assert refused.status_code == 400 and "Use https or ssh" in refused.content.decode()

@@ -22,7 +22,7 @@ from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.vault import finding
 from pipelines.vault.store import SECRET
-from pipelines.web.shell.page import SignedIn, costly, in_project, require, show, tab_trail
+from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 
 
 class RepositoryForm(forms.Form):
@@ -65,6 +65,7 @@ class RepositoryRow:
 
 
 @in_project("design")
+@costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: SignedIn, project: Project) -> HttpResponse:
     """Designers see what is connected; only admins change it."""
@@ -88,6 +89,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 
 
 @in_project("repositories")
+@costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
     found = _found(project, repository)
@@ -167,7 +169,7 @@ def _changed(request: SignedIn, found: Repository, form: RepositoryForm) -> bool
 
 def _told(request: SignedIn, repository: Repository) -> None:
     """Test it; what failed stands with the repository."""
-    found = repositories.test(repository, timezone.now())
+    found = repositories.test(repository, by=request.user, now=timezone.now())
     if all(each["ok"] for each in found):
         messages.success(request, _("%(name)s is connected") % {"name": repository.name})
 

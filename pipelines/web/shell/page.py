@@ -114,6 +114,17 @@ def costly(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return in_turn
 
 
+def costly_to_post(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A form that costs nothing to show and much to send."""
+    sent = costly(view)
+
+    @wraps(view)
+    def shown_or_sent(request: SignedIn, *args: Any, **rest: Any) -> HttpResponse:
+        return (sent if request.method == "POST" else view)(request, *args, **rest)
+
+    return shown_or_sent
+
+
 REFUSALS = {
     "submit": _("Starting a task needs the role Operator."),
     "operate": _("Working on tasks needs the role Operator."),

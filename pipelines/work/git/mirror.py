@@ -15,6 +15,7 @@ from pathlib import Path
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
+from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import HEADS, FetchTooLarge, References, Remote, Told, _id
 
@@ -94,7 +95,7 @@ class Mirror:
         if not refs.refs:
             raise GitRefused("The repository is empty. Push a first commit to it.")
         branch = name or refs.head
-        commit = refs.commit(branch) if branch else ""
+        commit = refs.commit(branch) if is_branch(branch) else ""
         if not commit:
             raise GitRefused(_no_branch(branch, refs))
         self.bring(remote, [commit], told)

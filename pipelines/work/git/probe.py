@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import References, Remote
+from pipelines.work.results.text import escaped
 
 Check = Literal["reach", "branch", "push"]
 SECONDS = 10.0
@@ -75,4 +76,4 @@ def _timed(name: Check, look: Callable[[], tuple[str, str]]) -> ConnectionCheck:
         said, commit = look()
     except GitRefused as error:
         return ConnectionCheck(name, False, str(error), seconds=round(time.monotonic() - began, 1))
-    return ConnectionCheck(name, True, said, commit, round(time.monotonic() - began, 1))
+    return ConnectionCheck(name, True, escaped(said), escaped(commit), round(time.monotonic() - began, 1))

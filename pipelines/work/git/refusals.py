@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pipelines.work.results.text import escaped
+
 PREPARE_FAILED, MERGE_CONFLICT = "prepare_failed", "merge_conflict"
 BASE_MOVED, NOT_APPROVED, PUSH_REFUSED = "base_moved", "not_approved", "push_refused"
 NOTHING_DONE = "nothing_done"
 
 
 class GitRefused(Exception):
-    """`failure_type` as an outcome has it; `paths` are the files that it is about."""
+    """`failure_type` as an outcome has it; `paths` are the files that it is about. What a server or a repository says
+    in the message is written so that any store takes it."""
 
     def __init__(self, message: str, failure_type: str = PREPARE_FAILED, paths: Iterable[str] = ()) -> None:
         self.failure_type, self.paths = failure_type, tuple(paths)
-        super().__init__(message)
+        super().__init__(escaped(message))
