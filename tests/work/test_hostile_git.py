@@ -68,6 +68,21 @@ def test_names_and_links_are_taken_as_they_are(tmp_path: Path) -> None:
     assert committed(ready, workspace) == []
 
 
+def test_branches_come_and_go_whose_names_are_in_each_others_way(tmp_path: Path) -> None:
+    origin = remote(tmp_path / "origin.git", {"a": b"1"})
+    there = Remote(parsed(str(origin.path), [tmp_path]))
+    found = []
+    with Mirrors(tmp_path / "w").opened("it") as mirror:
+        for number, branch in enumerate(("rel", "rel/1", "rel")):
+            found.append(origin.add({"a": b"%d" % number}, branch=branch))
+            assert mirror.fetch(there, branch, lambda text: None)[1] == found[-1]
+            (origin.path / "refs/heads" / branch).unlink()
+            if branch == "rel/1":
+                (origin.path / "refs/heads/rel").rmdir()
+        # What it has is told to the server, which then sends no more than is new.
+        assert mirror.repository.get_graph_walker().heads == {*map(str.encode, found[1:])}
+
+
 def test_nothing_that_an_attempt_puts_in_its_git_runs_or_is_read(tmp_path: Path) -> None:
     ready, workspace = attempt(tmp_path, {"a": b"1"})
     ran = tmp_path / "ran"

@@ -100,7 +100,7 @@ class Mirror:
             raise GitRefused(_no_branch(branch, refs))
         self.bring(remote, [commit], told)
         if refs.branch(branch):
-            self.repository.refs[Ref((HEADS + branch).encode())] = _id(commit)
+            self.repository.refs[kept_as(branch)] = _id(commit)
         return branch, commit, refs
 
     def bring(self, remote: Remote, commits: list[str], told: Told) -> None:
@@ -123,6 +123,12 @@ class Mirror:
             abort()
             raise
         commit()
+
+
+def kept_as(branch: str) -> Ref:
+    """Where a mirror remembers the head of a branch, so that only what is new is fetched. Branches come and go, and a
+    file `a` cannot be beside `a/b`: none is kept under its own name."""
+    return Ref((HEADS + hashlib.sha256(branch.encode()).hexdigest()).encode())
 
 
 def _no_branch(branch: str, refs: References) -> str:
