@@ -18,8 +18,9 @@ from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 
-from pipelines.work.git import ssh
-from pipelines.work.git.addresses import parsed
+from pipelines.work.git import bounds, ssh
+from pipelines.work.git import remote as remote_module
+from pipelines.work.git.addresses import RepositoryAddress, parsed
 from pipelines.work.git.https import HttpsGitClient
 from pipelines.work.git.probe import probe
 from pipelines.work.git.refusals import GitRefused
@@ -123,6 +124,57 @@ def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept:
         Remote(address, Guard((), resolve), "THE KEY").references()
     with pytest.raises(GitRefused, match="needs a deploy key"):
         Remote(address, guard).references()
+
+
+async def there(host: str, port: int) -> list[str]:
+    return ["192.0.2.7"]
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("import time; time.sleep(60)", "did not finish within 1 s"),
+        (
+            "import sys\nwhile True: sys.stdout.write('003d' + 'a' * 40 + ' refs/heads/main\\n')",
+            "of its branches",
+        ),
+    ],
+)
+def test_a_server_that_never_ends_is_left(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch, program: str, why: str
+) -> None:
+    monkeypatch.setattr(bounds, "MOST_SAID", 100_000)
+    (tmp_path / "bin/ssh").write_text(f"#!{sys.executable}\n{program}\n")
+    address = parsed("ssh://git.example/app.git", ())
+    far = Remote(address, Guard(("git.example",), there), "KEY", seconds=0.2)
+    with pytest.raises(GitRefused, match=why):
+        far.references()
+
+
+def asking_for_thin(client: HttpsGitClient) -> HttpsGitClient:
+    """The server of these tests insists."""
+    client._fetch_capabilities.add(b"thin-pack")
+    return client
+
+
+def test_only_what_is_no_object_counts(
+    served: tuple[str, RemoteRepository], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    address, made = served
+    head = made.add({"large": os.urandom(300_000)})
+    monkeypatch.setattr(bounds, "MOST_SAID", 100_000)
+    far = Remote(RepositoryAddress(address, "https", ""), LISTED, TOKEN)
+    monkeypatch.setattr(
+        remote_module,
+        "HttpsGitClient",
+        lambda url, *more: asking_for_thin(HttpsGitClient(address, *more)),
+    )
+    with closing(Repo.init_bare(str(tmp_path / "into"), mkdir=True)) as into:
+        far.fetch(into, [head], 400_000, lambda text: None)
+        assert head.encode() in into
+    monkeypatch.setattr(bounds, "MOST_SAID", 100)
+    with pytest.raises(GitRefused, match="of its branches"):
+        far.references()
 
 
 def test_ssh_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import httpx
 from dulwich.client import AbstractHttpGitClient, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, NotGitRepository
 
+from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.outgoing.transport import blocking_client
@@ -23,17 +24,18 @@ class Answer:
 
     redirect_location = ""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, bounds: Bounds) -> None:
         self.status = response.status_code
         self.content_type = response.headers.get("content-type")
         self._response, self._chunks, self._rest = response, response.iter_bytes(), b""
+        self._bounds = bounds
 
     def read(self, size: int) -> bytes:
+        """As much as that, but at the end of the answer."""
         try:
-            while not self._rest:
-                self._rest = next(self._chunks, b"")
-                if not self._rest:
-                    return b""
+            while len(self._rest) < size and (chunk := next(self._chunks, b"")):
+                self._bounds.took(len(chunk))
+                self._rest += chunk
         except ERRORS as error:
             raise GitProtocolError(str(error)) from error
         found, self._rest = self._rest[:size], self._rest[size:]
@@ -46,8 +48,17 @@ class Answer:
 class HttpsGitClient(AbstractHttpGitClient):
     """Each request resolves, checks and connects anew. `seconds`: for which the server may be silent."""
 
-    def __init__(self, url: str, guard: Guard, seconds: float, user: str = "", password: str = "") -> None:
+    def __init__(
+        self,
+        url: str,
+        guard: Guard,
+        seconds: float,
+        user: str = "",
+        password: str = "",
+        bounds: Bounds | None = None,
+    ) -> None:
         super().__init__(url, quiet=True, thin_packs=False)
+        self._bounds = bounds or Bounds(WHOLE_SECONDS)
         self._http = blocking_client(guard, seconds)
         given = base64.b64encode(f"{user}:{password}".encode()).decode()
         self._own = {"authorization": f"Basic {given}"} if password else {}
@@ -82,7 +93,7 @@ class HttpsGitClient(AbstractHttpGitClient):
         if raise_for_status and response.status_code != 200:
             response.close()
             raise _failure(response)
-        answer = Answer(response)
+        answer = Answer(response, self._bounds)
         return answer, answer.read
 
 

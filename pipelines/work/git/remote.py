@@ -17,6 +17,7 @@ from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
 from pipelines.work.git.addresses import RepositoryAddress
+from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
 from pipelines.work.git.https import HttpsGitClient
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.ssh import connected
@@ -27,6 +28,8 @@ ZERO = "0" * 40
 # What servers take beside a token: they look at the token alone.
 TOKEN_USER = "x-access-token"  # the name of a user, not of a token
 SECONDS = 60.0
+ASKING = 3
+"""Times as long as it may be silent, a server has in all to say what it has."""
 ERRORS = (
     GitProtocolError, HangupException, HTTPUnauthorized, NotGitRepository, SendPackError, OSError, ValueError, KeyError,
 )  # fmt: skip
@@ -69,21 +72,20 @@ class Remote:
     seconds: float = SECONDS
 
     @contextmanager
-    def _client(self) -> Iterator[tuple[GitClient, str]]:
+    def _client(self, bounds: Bounds | None = None) -> Iterator[tuple[GitClient, str]]:
         """With the path that it asks for. :raises GitRefused: it cannot be reached, in words"""
-        address = self.address
+        address, bounds = self.address, bounds or Bounds(ASKING * self.seconds)
         try:
             if address.scheme == "folder":
                 yield LocalGitClient(thin_packs=False, quiet=True), address.path
             elif address.scheme == "ssh":
-                with connected(address, self.guard, self.credential, self.known_hosts) as client:
+                with connected(address, self.guard, self.credential, self.known_hosts, bounds) as client:
                     yield client, address.path
             else:
                 url = f"https://{address.host}:{address.port}{address.path}"
-                with closing(
-                    HttpsGitClient(url, self.guard, self.seconds, TOKEN_USER, self.credential)
-                ) as client:
-                    yield client, ""
+                https = HttpsGitClient(url, self.guard, self.seconds, TOKEN_USER, self.credential, bounds)
+                with closing(https):
+                    yield https, ""
         except ERRORS as error:
             raise GitRefused(self.said(error)) from error
 
@@ -121,11 +123,12 @@ class Remote:
             return
         assert isinstance(store, PackBasedObjectStore)
         file, commit, abort = store.add_pack()
-        size = 0
+        size, bounds = 0, Bounds(WHOLE_SECONDS)
 
         def write(data: bytes) -> int:
             nonlocal size
             size += len(data)
+            bounds.kept(len(data))
             if size > most:
                 raise FetchTooLarge
             return file.write(data)
@@ -134,7 +137,7 @@ class Remote:
             return wanted
 
         try:
-            with self._client() as (client, path):
+            with self._client(bounds) as (client, path):
                 client.fetch_pack(
                     path.encode(), wants, into.get_graph_walker(), write, progress=FetchProgress(told)
                 )
@@ -166,7 +169,7 @@ class Remote:
 
         self._not_checked_out(branch)
         try:
-            with self._client() as (client, path):
+            with self._client(Bounds(WHOLE_SECONDS)) as (client, path):
                 answer = client.send_pack(path.encode(), update, data)
         except GitRefused as error:
             raise (

@@ -7,24 +7,59 @@ import asyncio
 import os
 import shlex
 import shutil
+import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
-from dulwich.client import SSHGitClient
+from dulwich.client import SSHGitClient, SubprocessSSHVendor, SubprocessWrapper
 
 from pipelines.work.git.addresses import RepositoryAddress
+from pipelines.work.git.bounds import Bounds
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.outgoing.guard import Guard
 
 CONNECT_SECONDS = 15
 
 
+class BoundedSsh(SubprocessSSHVendor):
+    """Each ssh that it runs is ended when its time is over, and with this at the latest."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._running: list[tuple[subprocess.Popen[bytes], threading.Timer]] = []
+
+    def run_command(self, *arguments: Any, **more: Any) -> SubprocessWrapper:
+        found = super().run_command(*arguments, **more)
+        timer = threading.Timer(self._bounds.left + 0.01, found.proc.kill)
+        timer.daemon = True
+        timer.start()
+        self._running.append((found.proc, timer))
+        whole = found.read
+
+        def read(size: int | None = None, /) -> bytes:
+            data = whole(size)
+            self._bounds.took(len(data))
+            return data
+
+        found.read = read
+        return found
+
+    def close(self) -> None:
+        for process, timer in self._running:
+            timer.cancel()
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
 @contextmanager
 def connected(
-    address: RepositoryAddress, guard: Guard, key: str, known_hosts: Path
+    address: RepositoryAddress, guard: Guard, key: str, known_hosts: Path, bounds: Bounds
 ) -> Iterator[SSHGitClient]:
     """`key`: a private key, kept in a file for as long as this goes on."""
     if shutil.which("ssh") is None:
@@ -49,15 +84,19 @@ def connected(
             "StrictHostKeyChecking": "accept-new",
             "UserKnownHostsFile": str(known_hosts),
             "ConnectTimeout": str(CONNECT_SECONDS),
+            "ServerAliveInterval": str(CONNECT_SECONDS),
+            "ServerAliveCountMax": "3",
             "ForwardAgent": "no",
             "PermitLocalCommand": "no",
         }
         said = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
-        yield SSHGitClient(
-            address.host,
-            port=address.port,
-            username=address.user or "git",
-            ssh_command=shlex.join(["ssh", "-F", "/dev/null", *said, "-i", str(file)]),
-            thin_packs=False,
-            quiet=True,
-        )
+        with closing(BoundedSsh(bounds)) as vendor:
+            yield SSHGitClient(
+                address.host,
+                port=address.port,
+                username=address.user or "git",
+                ssh_command=shlex.join(["ssh", "-F", "/dev/null", *said, "-i", str(file)]),
+                thin_packs=False,
+                quiet=True,
+                vendor=vendor,
+            )

@@ -1,0 +1,37 @@
+"""How long one call to a server may take in all, and how much it may say besides the objects that were asked for."""
+
+from __future__ import annotations
+
+import time
+
+from dulwich.errors import GitProtocolError
+
+MOST_SAID = 64 * 1024**2
+"""Bytes: names of branches and tags, and progress."""
+WHOLE_SECONDS = 3600.0
+"""For a fetch or a push."""
+
+
+class Bounds:
+    """`took` what was read, `kept` what of it were objects: those have a limit of their own."""
+
+    def __init__(self, seconds: float, most: int | None = None) -> None:
+        self.seconds = seconds
+        self._until = time.monotonic() + seconds
+        self._most = self._room = MOST_SAID if most is None else most
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self._until - time.monotonic())
+
+    def took(self, size: int) -> None:
+        """:raises GitProtocolError: too much, or too late"""
+        self._room -= size
+        if self._room < 0:
+            most = self._most / 1024**2
+            raise GitProtocolError(f"the server tells more than {most:.0f} MB of its branches and tags.")
+        if not self.left:
+            raise GitProtocolError(f"the server did not finish within {max(1.0, self.seconds):.0f} s.")
+
+    def kept(self, size: int) -> None:
+        self._room += size
