@@ -22,7 +22,7 @@ from pipelines.work.results.text import Masker
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.protocol import NO_VALUES
-from reviews.models import Mail
+from reviews.models import Mail, Remark
 from reviews.review.evidence import masked_report
 from reviews.tasks import send
 from tests.factories import World, document, station
@@ -135,6 +135,9 @@ def test_the_mail_and_the_page_of_a_review_show_the_mask(world: World, put: Put,
         assert "planted-canary" not in shown
     assert "with •••" in output
     assert "<td>•••</td>" in changes, "the file that the station left"
+    said = {"path": "left", "side": "new", "line": "1", "text": "What is this?"}
+    client.post(reverse("gate-remark", args=[visit.pk]), said)
+    assert Remark.objects.get().quoted == "•••"
 
 
 def test_a_report_of_a_tool_shows_the_mask() -> None:
