@@ -301,6 +301,28 @@ def test_what_is_ignored_is_not_committed_and_goes_on(
     assert "'a.log'" in text_of(done(task, "check")) and "'build'" in text_of(done(task, "check"))
 
 
+def test_what_counts_runs_on_what_is_committed(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    hides = (
+        "import os; open('.gitignore', 'w').write('helper.py\\nt.xml\\n'); open('helper.py', 'w')\n"
+        "open('t.xml', 'w').write('<testsuite><testcase name=\"a\"/></testsuite>'); os.mkdir('empty')"
+    )
+    report = "print(sorted(__import__('os').listdir('.'))); open('r.xml', 'w').write('<testsuite/>')"
+    files = [{"path": "r.xml", "kind": "junit"}, {"path": "t.xml", "kind": "junit", "required": False}]
+    stations = [
+        command("fix", hides, to("check")),
+        command("check", report, to("completed"), artifacts=files),
+    ]
+    task = world.start(world.line(stations=stations, workspace={"git": {"repository": "app"}}))
+    run(bench, task)
+    text = text_of(done(task, "check"))
+    assert (
+        "['.git', '.gitignore', 'app.py', 'doc', 'tests']" in text and "only files that are committed" in text
+    )
+    assert outcome_of(task, "check")["facts"]["tests"]["passed"] == 0
+    source = outcome_of(task, "check")["facts"]["tests"]["source"]
+    assert source["before"] == outcome_of(task, "fix")["facts"]["git"]["tree"]
+
+
 @pytest.mark.wide
 def test_a_repository_that_is_not_connected_is_said(world: World, bench: Bench, tmp_path: Path) -> None:
     made = connect(world.project, remote(tmp_path / "origin.git", {"a": b"1"}))

@@ -225,7 +225,9 @@ class Driver:
         orders, attempt = started.orders, spec.attempt
         material = await self.transport.material(started)
         access = self._reached(started, material) if orders.git else None
-        before = None if access is not None and repository.moves_on(access) else material.before
+        # Counts are of what is committed (law §13): nothing that git left out comes along.
+        anew = access is not None and (repository.moves_on(access) or handover.counted(spec))
+        before = None if anew else material.before
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.take_home, orders.task_id, _agent_of(orders), attempt)
@@ -264,6 +266,8 @@ class Driver:
         except GitRefused as error:
             await sink.note(f"[gateline] {error}")
             return failed(error.failure_type, str(error)), Packed((), {}, None)
+        if folder.access.state.head and handover.counted(folder.spec):
+            await sink.note("[gateline] Its reports count, so only files that are committed are here.")
         outcome, packed = await self._worked(folder, sink, (GIT_FOLDER,))
         return await repository.committed(ready, started.orders, folder.spec, outcome, packed)
 
