@@ -4,10 +4,13 @@ taken as it is, in words."""
 from __future__ import annotations
 
 import os
+import time
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 
 import pytest
+from dulwich.ignore import IgnoreFilter
 from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob
 
@@ -16,6 +19,7 @@ from pipelines.work.git import commits, facts
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.attempt import Prepared, Trailers, finish, prepare
 from pipelines.work.git.commits import is_branch
+from pipelines.work.git.ignoring import Ignored
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
@@ -148,6 +152,54 @@ def test_links_beside_the_workspace_are_not_written_through(tmp_path: Path) -> N
         with opened(workspace.parent, path) as file:
             data = file.read()
         assert (sha256(data).hexdigest(), len(data)) == (digest, size)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "ignored"),
+    [
+        (b"*a*a*a*a*a*a*a*ab", ()),
+        (b"*a*a*?a*[a-c]*a*a*a\n", ("a" * 200,)),
+        (b"**/a/**/a/**/a/**/a/**/a/**/b\n", ()),
+        (b"[z-a]\n[\n\\\n*.[lL]og\n", ("x/b.log",)),
+        (b"*.log\n!b.log\n", ()),
+        (b"x/\n!x/b.log\n", ("x/b.log",)),
+        (b"/b.log\n", ()),
+        (b"x/*\n!*.log\n", ()),
+        (b"**/b.*\n", ("x/b.log",)),
+        (b"a/**\n", ("a/" * 150 + "c",)),
+        (b"a" * 70_000 + b"\nx\n", ()),
+    ],
+)
+def test_patterns_of_gitignore_are_matched_in_little_time(
+    tmp_path: Path, patterns: bytes, ignored: tuple[str, ...]
+) -> None:
+    paths = ("a" * 200, "a/" * 150 + "c", "x/b.log")
+    (tmp_path / ".gitignore").write_bytes(patterns)
+    began = time.process_time()
+    assert tuple(filter(Ignored(tmp_path).is_ignored, paths)) == ignored
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.wide
+def test_patterns_of_gitignore_mean_what_they_mean_elsewhere(tmp_path: Path) -> None:
+    """Whatever short pattern there is, against the reading of another program."""
+    parts = (b"*", b"**", b"?", b"a", b"a*", b"*b", b"[ab]", b"[!a]", b"ab")
+    patterns = [
+        lead + b"/".join(each) + end
+        for lead in (b"", b"/")
+        for count in (1, 2, 3)
+        for each in product(parts, repeat=count)
+        for end in (b"", b"/")
+    ]
+    paths = ["/".join(each) for count in (1, 2, 3) for each in product(("a", "b", "ab"), repeat=count)]
+    differ = []
+    for pattern in patterns:
+        (tmp_path / ".gitignore").write_bytes(pattern + b"\n")
+        ours, theirs = Ignored(tmp_path), IgnoreFilter([pattern])
+        differ += [
+            (pattern, path) for path in paths if ours.is_ignored(path) != bool(theirs.is_ignored(path))
+        ]
+    assert differ == []
 
 
 @pytest.mark.parametrize(

@@ -9,43 +9,20 @@ from hashlib import sha1
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patterns
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID, ShaFile, Tree
 
 from pipelines.work.git.checkout import GIT_LIKE, nodes
+from pipelines.work.git.ignoring import Ignored
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.measuring import PIECE
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import opened
 from pipelines.work.workspaces import Entry
 
 FILE, PROGRAM, LINK, FOLDER = 0o100644, 0o100755, 0o120000, 0o040000
 MOST_NEW = 256 * 1024**2
 """Bytes of the files that one station may add or change."""
 Leaf = tuple[int, ObjectID]
-
-
-class Ignored(IgnoreFilterManager):
-    """The `.gitignore` files of a work tree, none of them through a link."""
-
-    def __init__(self, workspace: Path) -> None:
-        super().__init__(str(workspace), [], False)
-        self._workspace = workspace
-
-    def _load_path(self, path: str) -> IgnoreFilter | None:
-        if path not in self._path_filters:
-            self._path_filters[path] = self._read(f"{path}/.gitignore" if path else ".gitignore")
-        return self._path_filters[path]
-
-    def _read(self, path: str) -> IgnoreFilter | None:
-        try:
-            with opened(self._workspace, path) as file:
-                return IgnoreFilter(read_ignore_patterns(file), False)
-        except (FileRefused, OSError, ValueError):
-            return None
-
-    def _is_dir(self, path: str) -> bool:
-        return path.endswith("/")
 
 
 def leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
