@@ -15,7 +15,7 @@ from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob
 
 from pipelines.evidence.trees.lines import StepBudget
-from pipelines.work.git import commits, facts
+from pipelines.work.git import commits, facts, packs
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.attempt import Prepared, Trailers, finish, prepare
 from pipelines.work.git.commits import is_branch
@@ -85,6 +85,24 @@ def test_branches_come_and_go_whose_names_are_in_each_others_way(tmp_path: Path)
                 (origin.path / "refs/heads/rel").rmdir()
         # What it has is told to the server, which then sends no more than is new.
         assert mirror.repository.get_graph_walker().heads == {*map(str.encode, found[1:])}
+
+
+def test_a_mirror_has_few_packs_however_many_visits_there_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packs, "MOST_PACKS", 5)
+    mirrors, made = Mirrors(tmp_path / "w"), []
+    large = Blob.from_string(os.urandom(2_000))
+    monkeypatch.setattr(packs, "SMALL", 1_500)
+    for number in range(14):
+        with mirrors.opened("it") as mirror:
+            made.append(large if number == 0 else Blob.from_string(b"%d" % number))
+            mirror.repository.object_store.add_objects([(made[-1], None)])
+    with mirrors.opened("it") as mirror:
+        store = mirror.repository.object_store
+        assert len(list(Path(store.pack_dir).glob("*.pack"))) <= 6
+        assert len(list(Path(store.pack_dir).glob("*.idx"))) <= 6
+        assert [store[each.id].data for each in made] == [each.data for each in made]
 
 
 def test_nothing_that_an_attempt_puts_in_its_git_runs_or_is_read(tmp_path: Path) -> None:

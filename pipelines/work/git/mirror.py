@@ -15,6 +15,7 @@ from pathlib import Path
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
+from pipelines.work.git import packs
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import HEADS, FetchTooLarge, References, Remote, Told, _id
@@ -45,6 +46,7 @@ class Mirrors:
             fcntl.flock(lock, fcntl.LOCK_EX)
             os.utime(lock.fileno())
             with closing(self._repository(self.base / f"{name}.git")) as repository:
+                packs.join(repository.object_store)
                 yield Mirror(repository, self.most)
 
     def _repository(self, folder: Path) -> Repo:
