@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -12,10 +13,10 @@ from pathlib import Path
 import pytest
 from dulwich.ignore import IgnoreFilter
 from dulwich.object_store import MemoryObjectStore
-from dulwich.objects import Blob
+from dulwich.objects import Blob, Tree
 
 from pipelines.evidence.trees.lines import StepBudget
-from pipelines.work.git import commits, facts, packs
+from pipelines.work.git import checkout, commits, facts, packs, trees
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.attempt import Prepared, Trailers, finish, prepare
 from pipelines.work.git.commits import is_branch
@@ -28,7 +29,7 @@ from pipelines.work.results.files import opened
 from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
 from pipelines.work.workspaces import take_picture
 from tests.effort import calls
-from tests.work.remotes import FILE, LINK, Files, RemoteRepository, remote
+from tests.work.remotes import FILE, FOLDER, LINK, Files, RemoteRepository, remote
 
 SUBMODULE = 0o160000
 SAID = Trailers("WI-app-1", "Fix\n\nGateline-Delivery: 1", 1, 1)
@@ -247,6 +248,23 @@ def test_what_is_not_taken_is_said(tmp_path: Path, entry: tuple[bytes, int, byte
     with pytest.raises(GitRefused, match=why):
         prepare(access(tmp_path, origin), workspace, False, lambda text: None)
     assert not (tmp_path / "b").exists()
+
+
+def test_a_few_trees_that_make_billions_of_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "MOST_FILES", 1000)
+    store, inner = MemoryObjectStore(), Tree()
+    for _level in range(12):
+        store.add_object(inner)
+        outer = Tree()
+        for name in b"abcdefgh":
+            outer.add(bytes([name]), FOLDER, inner.id)
+        inner = outer
+    store.add_object(inner)
+    for walk in (trees.leaves, partial(checkout.fill, folder=tmp_path)):
+        with pytest.raises(GitRefused, match="more than 1000 files and folders"):
+            walk(store, inner.id)
 
 
 def test_a_link_and_a_folder_of_one_name_write_nothing_elsewhere(tmp_path: Path) -> None:

@@ -31,10 +31,17 @@ def tree_of(store: BaseObjectStore, commit: str) -> ObjectID:
     return found.tree
 
 
-def nodes(store: BaseObjectStore, tree: ObjectID, below: str = "", depth: int = 0) -> Iterator[Node]:
+def nodes(store: BaseObjectStore, tree: ObjectID) -> Iterator[Node]:
     """Every folder, file and link of a tree: (path, mode, id), folders before what is in them.
 
-    :raises GitRefused: something in it cannot be a path here"""
+    :raises GitRefused: they are too many (a few objects can make billions), or one cannot be a path here"""
+    for count, node in enumerate(_nodes(store, tree), start=1):
+        if count > MOST_FILES:
+            raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
+        yield node
+
+
+def _nodes(store: BaseObjectStore, tree: ObjectID, below: str = "", depth: int = 0) -> Iterator[Node]:
     if depth > DEEPEST:
         raise GitRefused(f"The folders of the repository are nested more than {DEEPEST} deep.")
     found = store[tree]
@@ -52,7 +59,7 @@ def nodes(store: BaseObjectStore, tree: ObjectID, below: str = "", depth: int = 
             )
         yield path, mode, sha
         if S_ISDIR(mode):
-            yield from nodes(store, sha, f"{path}/", depth + 1)
+            yield from _nodes(store, sha, f"{path}/", depth + 1)
 
 
 def checked(name: bytes, below: str) -> str:
@@ -69,11 +76,8 @@ def checked(name: bytes, below: str) -> str:
 
 def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
     """Into an empty folder. In a thread. :raises GitRefused: too much, or something that is not taken"""
-    files = size = 0
+    size = 0
     for path, mode, sha in nodes(store, tree):
-        files += 1
-        if files > MOST_FILES:
-            raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
         place = folder / path
         try:
             if S_ISDIR(mode):
