@@ -3,12 +3,15 @@ taken as it is, in words."""
 
 from __future__ import annotations
 
+import errno
 import os
 import time
+import zlib
 from functools import partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from dulwich.ignore import IgnoreFilter
@@ -238,6 +241,7 @@ def test_patterns_of_gitignore_mean_what_they_mean_elsewhere(tmp_path: Path) -> 
         ),
         ((b"link", LINK, b"\xff"), "not in UTF-8"),
         ((b"device", 0o060000, b""), "of an unknown kind"),
+        ((b"a" * 256, FILE, b"x"), "has a name of more than 255 bytes"),
     ],
 )
 def test_what_is_not_taken_is_said(tmp_path: Path, entry: tuple[bytes, int, bytes], why: str) -> None:
@@ -248,6 +252,28 @@ def test_what_is_not_taken_is_said(tmp_path: Path, entry: tuple[bytes, int, byte
     with pytest.raises(GitRefused, match=why):
         prepare(access(tmp_path, origin), workspace, False, lambda text: None)
     assert not (tmp_path / "b").exists()
+
+
+def test_what_fails_in_the_folder_or_the_objects_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the job would be left running; only a full disk is for the worker to tell."""
+    ready, workspace = attempt(tmp_path, {"a": b"1"})
+    (workspace / "a").write_text("2")
+    picture = take_picture(workspace, None, (".git",))
+    (workspace / "a").unlink()
+    with pytest.raises(GitRefused, match="What the station left cannot be committed: "):
+        finish(ready, workspace.parent, workspace, picture.manifest, SAID)
+    for error in (PermissionError(errno.EACCES, "Permission denied"), zlib.error("-3"), KeyError(b"1")):
+        monkeypatch.setattr(checkout, "tree_of", Mock(side_effect=error))
+        with pytest.raises(
+            GitRefused, match="The files of the repository cannot be laid out here: "
+        ) as refused:
+            prepare(ready.access, workspace, True, lambda text: None)
+        assert refused.value.failure_type == "prepare_failed"
+    monkeypatch.setattr(checkout, "tree_of", Mock(side_effect=OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError, match="full"):
+        prepare(ready.access, workspace, True, lambda text: None)
 
 
 def test_a_few_trees_that_make_billions_of_files_are_refused(

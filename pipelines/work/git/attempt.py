@@ -16,6 +16,7 @@ from dulwich.pack import write_pack_data
 
 from pipelines.work.git import attempt_repository, base, checkout, commits, facts, merging, trees
 from pipelines.work.git.commits import is_branch
+from pipelines.work.git.damage import in_words
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.git.refusals import GitRefused
@@ -47,7 +48,8 @@ def moves_on(access: RepositoryAccess) -> bool:
 def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told) -> Prepared:
     """The files of the branch into the workspace, unless it is `filled` with them, and a `.git` of its own beside them.
     In a thread. :raises GitRefused"""
-    with mirror_of(access, told) as (mirror, remote):
+    what = "The files of the repository cannot be laid out here"
+    with in_words(what), mirror_of(access, told) as (mirror, remote):
         state = _begun(access, mirror, remote, told)
         earlier = state.head
         if moves_on(access):
@@ -121,6 +123,13 @@ def finish(
 ) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
     {digest: (path below the root, size)}. In a thread. :raises GitRefused"""
+    with in_words("What the station left cannot be committed"):
+        return _finished(prepared, root, workspace, manifest, said)
+
+
+def _finished(
+    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], said: Trailers
+) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     access, state = prepared.access, prepared.state
     # The station could write beside its workspace, links too: what we write goes where it has never been.
     own = Path(tempfile.mkdtemp(prefix="git-", dir=root))

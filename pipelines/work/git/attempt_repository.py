@@ -3,7 +3,6 @@ and never read by us."""
 
 from __future__ import annotations
 
-import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from dulwich.objects import Commit, ObjectID
 from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
+from pipelines.work import workspaces
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.trees import Leaf
 
@@ -23,10 +23,10 @@ HISTORY = 50
 def remove(workspace: Path) -> None:
     """Whatever an attempt before left under this name."""
     place = workspace / GIT
-    if place.is_symlink() or place.is_file():
-        place.unlink()
-    elif place.exists():
-        shutil.rmtree(place)
+    if place.is_symlink() or not place.is_dir():
+        place.unlink(missing_ok=True)
+    else:
+        workspaces.remove(place)
 
 
 def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[str, Leaf]) -> None:

@@ -16,7 +16,7 @@ from dulwich.objects import S_ISGITLINK, Blob, Commit, ObjectID, Tree
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
 
-DEEPEST = 200
+DEEPEST, LONGEST_NAME = 200, 255
 LFS = b"version https://git-lfs.github.com/spec/"
 FILTER_LFS = re.compile(rb"(?m)^[^#\n]*\bfilter=lfs\b")
 GIT_LIKE = re.compile(r"\.git|git~\d+", re.IGNORECASE)
@@ -68,6 +68,8 @@ def checked(name: bytes, below: str) -> str:
         text = name.decode()
     except UnicodeDecodeError as error:
         raise GitRefused(f"{below}{name!r} is not a name in UTF-8. Rename the file.") from error
+    if len(name) > LONGEST_NAME:
+        raise GitRefused(f"{below}{text[:40]}… has a name of more than {LONGEST_NAME} bytes. Rename it.")
     wrong = not text or "/" in text or "\x00" in text or name.lower() in INVALID_DOTNAMES
     if wrong or GIT_LIKE.fullmatch(text):
         raise GitRefused(f"The repository has an entry {below + text!r}, which no file may be called.")
