@@ -20,6 +20,7 @@ from pipelines.models import (
     Comment,
     Deadlock,
     Decision,
+    Delivery,
     Dependency,
     Due,
     Escalation,
@@ -42,7 +43,9 @@ from pipelines.models import (
     Owner,
     Project,
     RecordedAnswer,
+    Repository,
     Scenario,
+    SeenTree,
     SignInLink,
     Snapshot,
     StoredValue,
@@ -54,6 +57,8 @@ from pipelines.models import (
     VersionGate,
     VersionRule,
     VersionStation,
+    ViewedFile,
+    VisitCommit,
     Vote,
     Worker,
 )
@@ -382,5 +387,24 @@ class LogChunkAdmin(ReadOnly):
     exclude = ("data",)
 
 
-for _model in (AddressMinute, Blob, IgnoredReport, Snapshot, TaskCounter):
+@admin.register(Repository)
+class RepositoryAdmin(ReadOnly):
+    list_display = ("name", "project", "address", "default_branch", "pushing", "tested_at")
+    list_select_related = ("project__owner",)
+    search_fields = ("name", "address")
+
+
+@admin.register(VisitCommit)
+class VisitCommitAdmin(ReadOnly):
+    list_display = ("task", "repository_name", "branch", "base", "head", "tree", "created_at")
+    list_select_related = ("task__project",)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnly):
+    list_display = ("task", "repository_name", "to", "branch", "tree", "commit", "cleared_at", "landed_at")
+    list_select_related = ("task__project",)
+
+
+for _model in (AddressMinute, Blob, IgnoredReport, SeenTree, Snapshot, TaskCounter, ViewedFile):
     admin.site.register(_model, ReadOnly)

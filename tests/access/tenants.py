@@ -149,6 +149,7 @@ def ghost(mark: str) -> dict[str, Any]:
         **dict.fromkeys(numbers, number),
         "name": f"GHOST{mark.upper().replace('-', '_')}",
         **dict.fromkeys(("visit", "migration", "comment", "escalation", "deadlock"), nobody),
+        "digest": "7" * 64,
         "wi": f"WI-ghost{mark}-1",
         "task": f"WI-ghost{mark}-1",
     }

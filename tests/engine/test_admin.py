@@ -9,6 +9,7 @@ from django.test import Client, RequestFactory
 
 from pipelines.models import Decision, Event, GateVisit, LineVersion, Migration, MigrationEntry, Task, Vote
 from tests.factories import World, make_user, station
+from tests.pages.conftest import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -17,9 +18,7 @@ RECORD = (LineVersion, Vote, Event, Decision, GateVisit, Task, Migration, Migrat
 
 @pytest.fixture
 def superuser_client() -> Client:
-    client = Client()
-    client.force_login(make_user("root", is_staff=True, is_superuser=True))
-    return client
+    return client_of(make_user("root", is_staff=True, is_superuser=True))
 
 
 def test_every_model_is_registered() -> None:

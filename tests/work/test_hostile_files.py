@@ -136,8 +136,10 @@ def test_no_place_that_shows_or_serves_a_file_runs_it(
         for tab in ("log", "outputs", "artifacts", "events"):
             page = checked(client, f"{at(world, 'task', task.name)}?tab={tab}", faults).content.decode()
             assert page.count(below) == (len(files) if tab == "artifacts" else 0)
-        review = checked(client, reverse("gate-visit", args=[visit.pk]), faults).content.decode()
-        assert review.count(below) >= len(files)
+        review = reverse("gate-visit", args=[visit.pk])
+        for show in ("changes", "findings", "claims", "log", "history"):
+            checked(client, f"{review}?show={show}", faults)
+        assert checked(client, f"{review}?show=output", faults).content.decode().count(below) >= len(files)
         again = f"{at(world, 'task-new', version.line.key)}?follows={task.name}"
         checked(client, again, faults)
         for number, (_name, content) in enumerate(files):
