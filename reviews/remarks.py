@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
 from pipelines.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
@@ -226,11 +226,13 @@ def discard(visit: GateVisit, user: User, remark: int) -> None:
 def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
     """Say in this round what became of a remark of an earlier one. Only who made it can.
 
-    Raises Forbidden, Conflict."""
+    Raises NotFound, Forbidden, Conflict."""
     if visit.state != GateVisit.State.OPEN:
         raise Conflict(_("This review is closed."))
     found = sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True).first()
-    if found is None or found.user_id != user.pk:
+    if found is None:
+        raise NotFound(_("There is no such remark."))
+    if found.user_id != user.pk:
         raise Forbidden(_("Only the reviewer who made a remark can say whether it is resolved."))
     found.resolution = resolution if resolution in Remark.Resolution.values else ""
     found.checked_in = visit if found.resolution else None

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
-from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
 from pipelines.queries.line_filter import choices
 from pipelines.queries.workers import unprotected
@@ -138,6 +138,8 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
             remarks.discard(found, request.user, remark)
         else:
             remarks.resolve(found, request.user, remark, action)
+    except NotFound as problem:
+        raise Http404(str(problem)) from problem
     except Forbidden as problem:
         raise PermissionDenied(str(problem)) from problem
     except Conflict as problem:

@@ -84,7 +84,7 @@ GET  inbox                   >          y         y       y         y         y 
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >
 POST gate-remark             >          0         -       -         -         y         y      >
-POST gate-remark-act         >          0         -       -         -         -         -      >
+POST gate-remark-act         >          0         0       0         0         0         0      >
 GET  needs-me                >          y         y       y         y         y         y      >
 GET  needs-count             >          y         y       y         y         y         y      >
 POST need-act                >          0         -       y         y         y         y      >
