@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import hashlib
-from collections.abc import Callable
+import threading
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from pipelines.work.git.reach import mirror_of
 from pipelines.work.handlers import deliver
 from pipelines.work.spec.base import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
+from tests.waiting import eventually, let_others_run
 from tests.work.remotes import RemoteRepository, remote
 
 TASK = "gateline/WI-1"
@@ -81,50 +82,48 @@ def delivering(access: RepositoryAccess, server: Server, title: str = "Fix it") 
     return asyncio.create_task(deliver.run(spec, Silent()))
 
 
-async def settled(until: Callable[[], bool], tries: int = 20) -> None:
-    """A moment, for a thread that nobody waits for."""
-    for _ in range(tries):
-        if until():
-            return
-        await asyncio.sleep(0.02)
+def at_work() -> bool:
+    """A thread has begun with the repository. `asyncio.run` waits for the end of each."""
+    return any(thread.name.startswith("asyncio_") for thread in threading.enumerate())
 
 
 def test_the_server_is_asked_when_the_repository_is_held(
     access: RepositoryAccess, origin: RemoteRepository
 ) -> None:
+    server = Server(cleared(access))
+    server.go_on.set()
+    name = hashlib.sha256(str(origin.path).encode()).hexdigest()[:32]
+
     async def held() -> None:
-        server = Server(cleared(access))
-        server.go_on.set()
-        name = hashlib.sha256(str(origin.path).encode()).hexdigest()[:32]
         with (Mirrors(access.mirrors).base / f"{name}.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             work = delivering(access, server)
-            await settled(server.asked.is_set, 10)
+            await eventually(at_work)
+            await let_others_run()
             assert not server.asked.is_set()
             work.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await work
-        await settled(lambda: origin.head() != access.state.base)
-        assert not server.asked.is_set() and origin.head() == access.state.base
 
     asyncio.run(held())
+    assert not server.asked.is_set() and origin.head() == access.state.base
 
 
 def test_a_delivery_that_is_cancelled_while_it_is_cleared_pushes_nothing(
     access: RepositoryAccess, origin: RemoteRepository
 ) -> None:
+    server = Server(cleared(access))
+
     async def cancelled() -> None:
-        server = Server(cleared(access))
         work = delivering(access, server)
-        await asyncio.wait_for(server.asked.wait(), 10)
+        await eventually(server.asked.is_set)
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
         server.go_on.set()
-        await settled(lambda: origin.head() != access.state.base)
-        assert origin.head() == access.state.base
 
     asyncio.run(cancelled())
+    assert origin.head() == access.state.base
 
 
 def test_what_was_cleared_and_nothing_else_is_pushed(
