@@ -13,7 +13,7 @@ from dulwich.errors import GitProtocolError
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 
-from pipelines.demo.stations import git_dulwich, git_http, git_system, way_out
+from pipelines.demo.stations import git_dulwich, git_system, way_out
 from pipelines.demo.stations.report import StationError
 from pipelines.demo.stations.source import Address, revision, source
 from pipelines.work.outgoing.guard import Guard
@@ -245,7 +245,7 @@ def test_a_name_that_turns_private_after_the_check_is_not_followed(
 
     turning = Guard(resolve=changing)
     monkeypatch.setattr(way_out, "guard", lambda: turning)
-    monkeypatch.setattr(git_http, "guard", lambda: turning)
+    monkeypatch.setattr(git_dulwich, "guard", lambda: turning)
     assert way_out.checked(address) == "93.184.216.34"
     with pytest.raises(StationError, match="private address") as refused:
         git_dulwich.Dulwich(address, tmp_path, 60).remote(address, "HEAD")

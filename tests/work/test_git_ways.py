@@ -21,10 +21,10 @@ from dulwich.web import make_wsgi_chain
 from pipelines.work.git import bounds, ssh
 from pipelines.work.git import remote as remote_module
 from pipelines.work.git.addresses import RepositoryAddress, parsed
-from pipelines.work.git.https import HttpsGitClient
 from pipelines.work.git.probe import probe
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
+from pipelines.work.outgoing.git import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from tests.work.remotes import RemoteRepository, remote
 
@@ -72,10 +72,9 @@ def test_a_private_server_is_refused_unless_it_is_listed(served: tuple[str, Remo
     address, _made = served
     with (
         closing(HttpsGitClient(address, Guard(), 10)) as client,
-        pytest.raises(GitRefused, match="private") as no,
+        pytest.raises(RefusedAddress, match="private"),
     ):
         client.get_refs(b"")
-    assert isinstance(no.value.__cause__, RefusedAddress)
 
 
 FAKE = """#!{python}
@@ -161,8 +160,9 @@ def test_only_what_is_no_object_counts(
     served: tuple[str, RemoteRepository], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     address, made = served
-    head = made.add({"large": os.urandom(300_000)})
-    monkeypatch.setattr(bounds, "MOST_SAID", 100_000)
+    head = made.add({"large": os.urandom(1_200_000)})
+    # More than is read ahead of what is written, which depends on how the pieces come.
+    monkeypatch.setattr(bounds, "MOST_SAID", 400_000)
     far = Remote(RepositoryAddress(address, "https", ""), LISTED, TOKEN)
     monkeypatch.setattr(
         remote_module,
@@ -170,7 +170,7 @@ def test_only_what_is_no_object_counts(
         lambda url, *more: asking_for_thin(HttpsGitClient(address, *more)),
     )
     with closing(Repo.init_bare(str(tmp_path / "into"), mkdir=True)) as into:
-        far.fetch(into, [head], 400_000, lambda text: None)
+        far.fetch(into, [head], 1_400_000, lambda text: None)
         assert head.encode() in into
     monkeypatch.setattr(bounds, "MOST_SAID", 100)
     with pytest.raises(GitRefused, match="of its branches"):

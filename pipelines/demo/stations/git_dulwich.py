@@ -13,12 +13,14 @@ from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, SYMREF, Ref
 from dulwich.repo import Repo
 
-from .git_http import GuardedGitClient
+from pipelines.work.outgoing.git import HttpsGitClient
+from pipelines.work.outgoing.guard import RefusedAddress
+
 from .references import Wanted, not_there, wanted
 from .report import StationError
 from .source import Address, Folder
 from .text import clip, one_line
-from .way_out import checked
+from .way_out import checked, guard
 
 
 class Dulwich:
@@ -49,9 +51,15 @@ class Dulwich:
             raise StationError(f"{self.origin} could not be read: {why}", "unreachable") from error
 
     def remote(self, origin: Address, revision: str) -> Wanted:
+        try:
+            return self._fetched(origin, revision)
+        except RefusedAddress as error:
+            raise StationError(str(error), "refused") from error
+
+    def _fetched(self, origin: Address, revision: str) -> Wanted:
         self.store.mkdir()
         with (
-            closing(GuardedGitClient(origin.url, self.limit)) as client,
+            closing(HttpsGitClient(origin.url, guard(), self.limit, thin_packs=True)) as client,
             closing(Repo.init_bare(self.store)) as repository,
         ):
             found = client.get_refs(b"")

@@ -18,10 +18,10 @@ from dulwich.repo import Repo
 
 from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
-from pipelines.work.git.https import HttpsGitClient
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.ssh import connected
-from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.git import HttpsGitClient
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 ZERO = "0" * 40
@@ -83,9 +83,13 @@ class Remote:
                     yield client, address.path
             else:
                 url = f"https://{address.host}:{address.port}{address.path}"
-                https = HttpsGitClient(url, self.guard, self.seconds, TOKEN_USER, self.credential, bounds)
+                https = HttpsGitClient(
+                    url, self.guard, self.seconds, TOKEN_USER, self.credential, bounds.took
+                )
                 with closing(https):
                     yield https, ""
+        except RefusedAddress as error:
+            raise GitRefused(str(error)) from error
         except ERRORS as error:
             raise GitRefused(self.said(error)) from error
 

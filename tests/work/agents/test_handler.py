@@ -115,7 +115,7 @@ async def test_a_model_that_does_not_answer_is_asked_some_times_and_no_more(
     line = {"type": "system", "subtype": "api_retry", "max_retries": 1000}
     program(
         "claude",
-        f"for n in range(1000): print(json.dumps({line!r} | {{'attempt': n + 1}}), flush=True); time.sleep(0.02)",
+        f"for n in range(7): print(json.dumps({line!r} | {{'attempt': n + 1}}), flush=True)\ntime.sleep(600)",
     )
     outcome = await ran(program.spec("claude"), sink)
     assert (outcome["result"], outcome["failure_type"]) == ("failure", "provider_unavailable")
@@ -128,7 +128,7 @@ async def test_a_model_that_does_not_answer_is_not_waited_for_longer_than_that(
 ) -> None:
     monkeypatch.setattr(agent, "UNANSWERED_SECONDS", 0.05)
     line = json.dumps({"type": "error", "message": "Reconnecting... waiting for network"})
-    program("codex", f"for n in range(3): print({line!r}, flush=True); time.sleep(0.2)\ntime.sleep(600)")
+    program("codex", f"while True: print({line!r}, flush=True); time.sleep(0.1)")
     outcome = await ran(program.spec("codex"), sink)
     assert (outcome["result"], outcome["failure_type"]) == ("failure", "provider_unavailable")
 
@@ -157,12 +157,12 @@ async def test_a_program_that_costs_more_than_it_may_is_stopped(program: Program
     part = {"tokens": {"input": 10, "output": 1}, "cost": 0.4}
     program(
         "opencode",
-        f"for n in range(1000): print(json.dumps({{'type': 'step_finish', 'part': {part!r}}}), flush=True);"
-        " time.sleep(0.05)",
+        f"for n in range(3): print(json.dumps({{'type': 'step_finish', 'part': {part!r}}}), flush=True)"
+        "\ntime.sleep(600)",
     )
     outcome = await ran(program.spec("opencode", model="a/b", cost=1.0), sink)
     assert (outcome["result"], outcome["failure_type"]) == ("failure", "budget_exceeded")
-    assert 1.0 < outcome["facts"]["usage"]["cost_usd"] < 40
+    assert outcome["facts"]["usage"]["cost_usd"] == pytest.approx(1.2)
 
 
 async def test_nothing_is_started_when_nothing_is_left_to_spend(program: Programs, sink: Collected) -> None:

@@ -1,4 +1,4 @@
-"""Git over HTTPS by the guarded client: dulwich speaks the protocol, `outgoing` makes the connection."""
+"""Git over HTTPS by the guarded client: dulwich speaks the protocol, the connection is made here."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import httpx
 from dulwich.client import AbstractHttpGitClient, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, NotGitRepository
 
-from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
-from pipelines.work.git.refusals import GitRefused
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.outgoing.transport import blocking_client
 
+Took = Callable[[int], None]
+"""Told how many bytes were read; it may raise GitProtocolError."""
 ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
 
-class Answer:
+class GitAnswer:
     """An answer while it is read, as dulwich takes it. Redirects are not followed, so that a credential never goes
     anywhere else than to where it was meant for."""
 
     redirect_location = ""
 
-    def __init__(self, response: httpx.Response, bounds: Bounds) -> None:
+    def __init__(self, response: httpx.Response, took: Took) -> None:
         self.status = response.status_code
         self.content_type = response.headers.get("content-type")
         self._response, self._chunks, self._rest = response, response.iter_bytes(), b""
-        self._bounds = bounds
+        self._took = took
 
     def read(self, size: int) -> bytes:
         """As much as that, but at the end of the answer."""
         try:
             while len(self._rest) < size and (chunk := next(self._chunks, b"")):
-                self._bounds.took(len(chunk))
+                self._took(len(chunk))
                 self._rest += chunk
         except ERRORS as error:
             raise GitProtocolError(str(error)) from error
@@ -46,7 +46,9 @@ class Answer:
 
 
 class HttpsGitClient(AbstractHttpGitClient):
-    """Each request resolves, checks and connects anew. `seconds`: for which the server may be silent."""
+    """Each request resolves, checks and connects anew. `seconds`: for which the server may be silent.
+
+    :raises RefusedAddress: from each request, where the address must not be reached"""
 
     def __init__(
         self,
@@ -55,10 +57,11 @@ class HttpsGitClient(AbstractHttpGitClient):
         seconds: float,
         user: str = "",
         password: str = "",
-        bounds: Bounds | None = None,
+        took: Took = lambda size: None,
+        thin_packs: bool = False,
     ) -> None:
-        super().__init__(url, quiet=True, thin_packs=False)
-        self._bounds = bounds or Bounds(WHOLE_SECONDS)
+        super().__init__(url, quiet=True, thin_packs=thin_packs)
+        self._took = took
         self._http = blocking_client(guard, seconds)
         given = base64.b64encode(f"{user}:{password}".encode()).decode()
         self._own = {"authorization": f"Basic {given}"} if password else {}
@@ -70,13 +73,13 @@ class HttpsGitClient(AbstractHttpGitClient):
         place = path if isinstance(path, str) else path.decode()
         return urljoin(self._base_url, place).rstrip("/") + "/"
 
-    def _http_request(  # type: ignore[override]  # no more of an answer is ever read than `Answer` has
+    def _http_request(  # type: ignore[override]  # no more of an answer is ever read than `GitAnswer` has
         self,
         url: str,
         headers: dict[str, str] | None = None,
         data: bytes | Iterator[bytes] | None = None,
         raise_for_status: bool = True,
-    ) -> tuple[Answer, Callable[[int], bytes]]:
+    ) -> tuple[GitAnswer, Callable[[int], bytes]]:
         asked = {"user-agent": "git/dulwich", "accept-encoding": "identity", "pragma": "no-cache"}
         try:
             request = self._http.build_request(
@@ -86,14 +89,14 @@ class HttpsGitClient(AbstractHttpGitClient):
                 content=data,
             )
             response = self._http.send(request, stream=True)
-        except RefusedAddress as error:
-            raise GitRefused(str(error)) from error
+        except RefusedAddress:
+            raise
         except ERRORS as error:
             raise GitProtocolError(str(error) or type(error).__name__) from error
         if raise_for_status and response.status_code != 200:
             response.close()
             raise _failure(response)
-        answer = Answer(response, self._bounds)
+        answer = GitAnswer(response, self._took)
         return answer, answer.read
 
 
@@ -104,5 +107,5 @@ def _failure(response: httpx.Response) -> Exception:
         return HTTPUnauthorized(response.headers.get("www-authenticate"), str(response.url))
     if response.is_redirect:
         where = response.headers.get("location", "")
-        return GitProtocolError(f"the server answers with another address: {where}")
+        return GitProtocolError(f"the server answers {response.status_code}, with another address: {where}")
     return GitProtocolError(f"the server answers with {response.status_code}")
