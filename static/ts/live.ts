@@ -292,21 +292,24 @@ function watchRequests(): () => void {
   let news = 0;
   const asked = new WeakMap<XMLHttpRequest, { at: number; quiet: boolean }>();
   const byPeople = new Map<string, XMLHttpRequest>();
+  const byItself = new Map<string, XMLHttpRequest>();
   document.addEventListener("htmx:beforeRequest", (event) => {
     const { elt, target, xhr } = (event as CustomEvent<RequestDetail>).detail;
     const quiet = elt instanceof HTMLElement && elt.dataset.quiet !== undefined;
     asked.set(xhr, { at: performance.now(), quiet });
-    if (!quiet && target.id) byPeople.set(target.id, xhr);
+    if (target.id) (quiet ? byItself : byPeople).set(target.id, xhr);
   });
   const settling = new Map<string, number>();
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { detail } = event as CustomEvent<RequestDetail>;
     const request = asked.get(detail.xhr);
     if (!request) return;
-    if (request.quiet && isUnderWay(byPeople.get(detail.target.id))) detail.shouldSwap = false;
-    else settling.set(detail.target.id, request.at);
+    const { id } = detail.target;
+    if (request.quiet && isUnderWay(byPeople.get(id))) detail.shouldSwap = false;
+    else settling.set(id, request.at);
+    // Its place goes away now: it could still put its own address into the address bar.
+    if (!request.quiet) byItself.get(id)?.abort();
   });
-  // Not earlier: what is new hears nothing before it has settled itself, so news of that moment is missed too.
   document.addEventListener("htmx:afterSettle", ({ target }) => {
     const id = target instanceof Element ? target.id : "";
     const then = settling.get(id);

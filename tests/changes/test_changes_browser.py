@@ -44,6 +44,16 @@ case "$said" in *FEEDBACK*)
 esac
 """
 
+# At the very moment at which the panel was put in anew: its keys are heard from then on.
+PRESS_WHEN_RENEWED = """() => {
+  const panel = document.getElementById('changes');
+  new MutationObserver((_, observer) => {
+    if (panel.isConnected) return;
+    observer.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent('keydown', {key: ']', code: 'BracketRight', bubbles: true}));
+  }).observe(document.body, {childList: true, subtree: true});
+}"""
+
 
 def line() -> dict[str, Any]:
     rule = {"id": "done", "label": "Done", "to": "ship", "gates": ["review"]}
@@ -102,9 +112,9 @@ def test_a_remark_is_sent_with_the_decision_and_checked_in_the_next_round(
     picture(page, "round2")
     page.get_by_role("button", name="Resolved", exact=True).click()
     expect(page.get_by_text("1 of 1 remark checked")).to_be_visible()
+    page.evaluate(PRESS_WHEN_RENEWED)
     page.keyboard.press("v")
     expect(page.get_by_text("1 of 2 viewed")).to_be_visible()
-    page.keyboard.press("]")
     expect(page.locator("#changed-path")).to_have_text("tests/sign_in/test_sign_in.py")
     page.keyboard.press("[")
     changes.get_by_role("link", name="Side by side").click()
