@@ -14,8 +14,8 @@ import time
 from typing import Any
 
 from bench.rig import Json, keep
-from pipelines.evidence.trees.texts import compare_lines, hunks, side
-from pipelines.evidence.trees.trees import compare, with_similar
+from pipelines.formats.evidence.trees.texts import compare_lines, hunks, side
+from pipelines.formats.evidence.trees.trees import compare, with_similar
 
 STORED: dict[str, bytes] = {}
 

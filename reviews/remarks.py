@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
-from pipelines.evidence.trees.texts import side as text_side
+from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
+from pipelines.formats.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides

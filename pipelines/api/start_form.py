@@ -13,8 +13,8 @@ from pipelines.api.lookup import LINE, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.engine.commands.inputs import default_title
 from pipelines.errors import Conflict
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
-from pipelines.vault.finding import Reach
 from pipelines.web.tasks.start import StartField, fields_of
 
 router = Router(tags=["tasks"])

@@ -17,8 +17,8 @@ from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Line, Owner, Project, StoredValue
+from pipelines.ports.vault import store
 from pipelines.queries.named_values import uses
-from pipelines.vault import store
 
 router = Router(tags=["secrets and variables"])
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)

@@ -9,12 +9,13 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from pipelines import access, audit
+from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.lines.publishing import moment, replace_draft
 from pipelines.models import Line, Project, Scenario, User
+from pipelines.ports import audit
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.problems import DocumentError
 

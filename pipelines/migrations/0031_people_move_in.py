@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                 ),
                 ("at", models.DateTimeField()),
                 ("actor", models.CharField(help_text="person:7, or command for the shell", max_length=200)),
-                ("kind", models.CharField(help_text="A key of pipelines.audit.KINDS.", max_length=40)),
+                ("kind", models.CharField(help_text="A key of pipelines.ports.audit.KINDS.", max_length=40)),
                 (
                     "about",
                     models.CharField(blank=True, help_text="person:7, group:3, token:12 …", max_length=200),

@@ -13,7 +13,7 @@ class AdministrativeAct(models.Model):
 
     at = models.DateTimeField()
     actor = models.CharField(max_length=200, help_text=_("person:7, or command for the shell"))
-    kind = models.CharField(max_length=40, help_text=_("A key of pipelines.audit.KINDS."))
+    kind = models.CharField(max_length=40, help_text=_("A key of pipelines.ports.audit.KINDS."))
     project = models.ForeignKey(
         Project, models.PROTECT, null=True, related_name="acts", help_text=_("Empty: of the installation.")
     )

@@ -11,8 +11,9 @@ from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 from django.db.models import Q
 
-from pipelines import access, audit
+from pipelines import access
 from pipelines.models import ApiToken, Project, SignInLink, User
+from pipelines.ports import audit
 
 LINK_LASTS = timedelta(minutes=10)
 TOKEN_LASTS = timedelta(days=90)

@@ -8,9 +8,9 @@ from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
 from django.db import transaction
 
-from pipelines import audit
 from pipelines.errors import Forbidden
 from pipelines.models import Membership, Role, User
+from pipelines.ports import audit
 
 
 def may_manage(admin: User, user: User) -> bool:

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from pipelines import audit
 from pipelines.models import Group, Project, User
+from pipelines.ports import audit
 
 
 @transaction.atomic

@@ -11,12 +11,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
-from pipelines import audit
 from pipelines.errors import Refused
 from pipelines.models import Group, Invitation, Membership, Project, User
 from pipelines.models.invitations import new_key
 from pipelines.models.people import simplify
-from pipelines.ports import observers, queue
+from pipelines.ports import audit, observers, queue
 
 LASTS = timedelta(days=7)
 MAIL = "reviews.send_invitation"

@@ -9,10 +9,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
-from pipelines import audit, engine
+from pipelines import engine
 from pipelines.errors import Conflict
 from pipelines.models import Agent, ApiToken, Invitation, Membership, Project, Role, User
 from pipelines.people import accounts, members
+from pipelines.ports import audit
 
 
 class NeedsHeir(Conflict):

@@ -8,10 +8,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
-from pipelines import audit
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import Group, Membership, Project, Role, User
-from pipelines.ports import observers
+from pipelines.ports import audit, observers
 
 
 class LastAdmin(Conflict):

@@ -9,10 +9,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines import access, audit
+from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Membership, Owner, Project, Role, User
 from pipelines.models.people import slug
+from pipelines.ports import audit
 
 LONGEST_NAME = 200
 

@@ -8,9 +8,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from pipelines import audit
 from pipelines.models import Group, Membership, Project, Role, User
-from pipelines.ports import observers
+from pipelines.ports import audit, observers
 
 # {group of the provider: {"owner/project": roles}}
 Mapped = Mapping[str, Mapping[str, Collection[str]]]

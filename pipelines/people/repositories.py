@@ -15,12 +15,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from pipelines import audit
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Line, Project, Repository, StoredValue, User
 from pipelines.models.repositories import repository_name
-from pipelines.vault import finding
-from pipelines.vault.store import SECRET
+from pipelines.ports import audit
+from pipelines.ports.vault import finding
+from pipelines.ports.vault.store import SECRET
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.probe import SECONDS, probe

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from pipelines.audit import KINDS
 from pipelines.models import AdministrativeAct, Project, User
+from pipelines.ports.audit import KINDS
 from pipelines.queries import people
 
 

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Job, Task
 from pipelines.ports.leases import Claim, claims
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.waits import Sentence
-from pipelines.vault.finding import Reach
 
 # As many rows as there are stations at which something waits, however many jobs there are.
 WAITING = """

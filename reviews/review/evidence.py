@@ -12,17 +12,17 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.evidence.claims.checking import (
+from pipelines.formats.evidence.claims.checking import (
     CONFIRMED,
     CONTRADICTED,
     CheckedClaim,
     ObservedWork,
     checked,
 )
-from pipelines.evidence.claims.manifests import is_manifest, is_other, names_in
-from pipelines.evidence.claims.reading import OTHER, claims_of
-from pipelines.evidence.readers.report import MOST_BYTES, ReadReport, ToolFinding, UnreadableReport
-from pipelines.evidence.readers.table import READERS, kind_by_name
+from pipelines.formats.evidence.claims.manifests import is_manifest, is_other, names_in
+from pipelines.formats.evidence.claims.reading import OTHER, claims_of
+from pipelines.formats.evidence.readers.report import MOST_BYTES, ReadReport, ToolFinding, UnreadableReport
+from pipelines.formats.evidence.readers.table import READERS, kind_by_name
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.routing.basics.visible import visible

@@ -35,7 +35,7 @@ from pipelines.models import (
     Scenario,
 )
 from pipelines.people import accounts, invitations
-from pipelines.vault import store
+from pipelines.ports.vault import store
 from reviews.models import Notification
 from tests.access import matrix
 from tests.factories import World, document, station

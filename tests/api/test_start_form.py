@@ -14,8 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines.models import Task, Upload
+from pipelines.ports.vault import store
 from pipelines.routing.basics.signatures import belies, content_of
-from pipelines.vault import store
 from tests.factories import World
 from tests.pages.conftest import at, client_of, door, text
 

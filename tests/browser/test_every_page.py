@@ -18,7 +18,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page
 
 from pipelines.models import User
-from pipelines.vault import store
+from pipelines.ports.vault import store
 from tests.access.test_matrix import PAGES, ROUTES, Place
 from tests.axe import grave
 from tests.factories import World, document, station

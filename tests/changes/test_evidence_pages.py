@@ -14,8 +14,8 @@ from pipelines.models import Artifact, LineVersion, Task
 from pipelines.work import storage
 from tests.changes.leaving import leave
 from tests.changes.test_changes_pages import FIRST, page
-from tests.evidence.test_readers import JUNIT, RUN
 from tests.factories import World
+from tests.formats.evidence.test_readers import JUNIT, RUN
 from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from pipelines.errors import Conflict
 from pipelines.models import Word
-from pipelines.vault import store
+from pipelines.ports.vault import store
 from pipelines.web.project.audit import details
 from tests.factories import World
 from tests.reviews.conftest import gated

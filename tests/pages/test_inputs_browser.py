@@ -17,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Blob, Task, Upload, User
-from pipelines.vault import store
+from pipelines.ports.vault import store
 from pipelines.work import storage
 from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text

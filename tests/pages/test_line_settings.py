@@ -14,7 +14,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing, settings
 from pipelines.models import Line, Scenario
-from pipelines.vault import store
+from pipelines.ports.vault import store
 from tests.factories import World, document, make_project, station
 from tests.pages.conftest import As, at, text
 

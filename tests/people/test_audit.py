@@ -10,8 +10,8 @@ from django.http import StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines import audit
 from pipelines.models import AdministrativeAct, Group, Membership, Role
+from pipelines.ports import audit
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 

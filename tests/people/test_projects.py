@@ -14,8 +14,8 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import settings
 from pipelines.models import AdministrativeAct, Membership, Owner, Project, Role
 from pipelines.people import projects
+from pipelines.ports.vault import finding, store
 from pipelines.queries.audit import ActFilter, acts
-from pipelines.vault import finding, store
 from pipelines.web.project.audit import details
 from tests.factories import World, document, make_member, make_project, make_user
 from tests.pages.conftest import at, client_of, text

@@ -19,7 +19,7 @@ from pipelines.lines import publishing
 from pipelines.models import AdministrativeAct, Repository, StoredValue
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
-from pipelines.vault import store
+from pipelines.ports.vault import store
 from pipelines.web.shell import page as shell
 from pipelines.web.shell.turns import TooMuch
 from pipelines.work.git.refusals import GitRefused

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config import state
 from pipelines.models import Line, Owner, Project, StoredValue, User
-from pipelines.vault import store
+from pipelines.ports.vault import store
 
 Put = Callable[..., StoredValue]
 

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from pipelines.evidence.readers.report import CaseProblem, ReadReport, ToolFinding
+from pipelines.formats.evidence.readers.report import CaseProblem, ReadReport, ToolFinding
 from pipelines.models import Job, StoredValue
 from pipelines.queries import unoffered
 from pipelines.work.results.text import Masker

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from config import state
 from pipelines.models import StoredValue
-from pipelines.vault import keys
+from pipelines.ports.vault import keys
 from tests.factories import World
 from tests.vault.conftest import Put
 

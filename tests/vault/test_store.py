@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import AdministrativeAct, StoredValue
+from pipelines.ports.vault import finding, store
 from pipelines.queries.audit import ActFilter, acts
-from pipelines.vault import finding, store
 from tests.factories import World, document, make_member, make_project, station
 from tests.pages.conftest import at, client_of, text
 from tests.vault.conftest import Put

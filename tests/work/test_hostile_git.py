@@ -18,7 +18,7 @@ from dulwich.ignore import IgnoreFilter
 from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob, Tree
 
-from pipelines.evidence.trees.lines import StepBudget
+from pipelines.formats.evidence.trees.lines import StepBudget
 from pipelines.work.git import checkout, commits, facts, packs, trees
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.attempt import Prepared, Trailers, finish, prepare

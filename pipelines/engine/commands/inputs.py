@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 from pipelines.engine.commands.input_values import NO_SECRET, content_fault, fault_of, size_fault
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Upload
+from pipelines.ports.vault.finding import SECRET, Reach
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Problem, Station
-from pipelines.vault.finding import SECRET, Reach
 
 TITLE = 300
 

@@ -25,11 +25,11 @@ from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import answered, wait_no_longer
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import origin_after
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS
-from pipelines.vault.finding import Reach
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 

@@ -19,9 +19,9 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
-from pipelines.vault.finding import Reach
 
 NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1

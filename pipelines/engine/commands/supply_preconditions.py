@@ -21,11 +21,11 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects
 from pipelines.models import Handoff, Status, Task, Token, User
+from pipelines.ports.vault.finding import Reach
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.document.handoffs import faults
 from pipelines.routing.document.line import Input, Line, Problem
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
-from pipelines.vault.finding import Reach
 
 
 def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:

@@ -14,9 +14,9 @@ from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
 from pipelines.models import Job, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.document.evaluations import MACHINES
-from pipelines.vault.finding import Reach
 
 
 def open_job(

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from pipelines.management import printing
-from pipelines.vault import keys, store
+from pipelines.ports.vault import keys, store
 
 
 class Command(printing.Command):

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from pipelines.management import printing
-from pipelines.vault import keys
+from pipelines.ports.vault import keys
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard

@@ -21,8 +21,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from pipelines import audit
 from pipelines.models import ApiToken, User
+from pipelines.ports import audit
 from pipelines.web.shell.forms import NewToken, PersonalForm
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 

@@ -17,8 +17,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines import audit
 from pipelines.models import User
+from pipelines.ports import audit
 from pipelines.web.shell.anonymous import client_address
 
 PASSKEY = "mfa_reauthenticate:webauthn"

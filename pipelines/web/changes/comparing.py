@@ -12,10 +12,10 @@ from typing import Any
 
 from django.core.files.storage import storages
 
-from pipelines.evidence.trees import kinds
-from pipelines.evidence.trees.lines import StepBudget
-from pipelines.evidence.trees.texts import MOST_BYTES, FileSide, compare_lines, side
-from pipelines.evidence.trees.trees import DELETED, FileChange, compare, with_similar
+from pipelines.formats.evidence.trees import kinds
+from pipelines.formats.evidence.trees.lines import StepBudget
+from pipelines.formats.evidence.trees.texts import MOST_BYTES, FileSide, compare_lines, side
+from pipelines.formats.evidence.trees.trees import DELETED, FileChange, compare, with_similar
 from pipelines.work import storage
 
 Entry = dict[str, Any]

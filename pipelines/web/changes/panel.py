@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from pipelines.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
+from pipelines.formats.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
 from pipelines.web.changes.shown import ShownFile, shown

@@ -10,9 +10,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from pipelines.evidence.trees.kinds import PICTURES
-from pipelines.evidence.trees.texts import DiffRow, FileSide, Hunk, compare_lines, hunks
-from pipelines.evidence.trees.trees import ADDED, DELETED
+from pipelines.formats.evidence.trees.kinds import PICTURES
+from pipelines.formats.evidence.trees.texts import DiffRow, FileSide, Hunk, compare_lines, hunks
+from pipelines.formats.evidence.trees.trees import ADDED, DELETED
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import PICTURE_BYTES, Bytes, CountedFile, sides
 from pipelines.work.results.text import Masker

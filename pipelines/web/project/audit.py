@@ -12,8 +12,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from pipelines.audit import KINDS
 from pipelines.models import ApiToken, Project, Role
+from pipelines.ports.audit import KINDS
 from pipelines.queries import people
 from pipelines.queries.audit import ActFilter, acts, exported
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail

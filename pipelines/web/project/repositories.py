@@ -20,8 +20,8 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import Line, Project, Repository
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
-from pipelines.vault import finding
-from pipelines.vault.store import SECRET
+from pipelines.ports.vault import finding
+from pipelines.ports.vault.store import SECRET
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 
 

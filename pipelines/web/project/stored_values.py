@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Owner, Project, StoredValue, User
+from pipelines.ports.vault import store
 from pipelines.queries.named_values import Use, uses
-from pipelines.vault import store
 from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
 
 PROJECT, OWNER, LINE = "project", "owner", "line:"

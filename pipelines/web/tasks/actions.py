@@ -22,10 +22,10 @@ from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Project, Task
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.queries.task import TaskView
 from pipelines.routing.document.line import Input, Problem
-from pipelines.vault.finding import Reach
 from pipelines.web.shell.forms import (
     METADATA,
     AnswerForm,

@@ -22,10 +22,10 @@ from pipelines.engine.commands.inputs import default_of, default_title, known_se
 from pipelines.engine.commands.typed_values import typed_value
 from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Input, Problem
-from pipelines.vault.finding import Reach
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 from pipelines.web.shell.scope import scope_of

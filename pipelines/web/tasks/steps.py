@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from pipelines.evidence.trees.lines import StepBudget, blocks
+from pipelines.formats.evidence.trees.lines import StepBudget, blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
 from pipelines.routing.document.agents import Preset

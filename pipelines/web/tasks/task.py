@@ -19,6 +19,7 @@ from pipelines.engine.commands import linked
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries.actors import actor_of
 from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.task import TaskView
@@ -27,7 +28,6 @@ from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, question_of
-from pipelines.vault.finding import Reach
 from pipelines.web.changes.task_changes import of_task
 from pipelines.web.graph import DrawnEnding, way_of
 from pipelines.web.graph.overlay import lay_over

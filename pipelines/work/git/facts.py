@@ -9,7 +9,7 @@ from typing import Any
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
-from pipelines.evidence.trees.lines import StepBudget, blocks
+from pipelines.formats.evidence.trees.lines import StepBudget, blocks
 from pipelines.work.git.trees import Leaf
 
 # How a change is checked: tests, how it is built, what runs in CI (law §13). `**/` is any folder, or none.

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pipelines.evidence.claims.checking import CONTRADICTED, ObservedWork, checked
-from pipelines.evidence.claims.reading import OTHER, claims_of
-from pipelines.evidence.readers import cobertura, junit, lcov, sarif
-from pipelines.evidence.readers.report import MOST_BYTES as MOST_REPORT
-from pipelines.evidence.readers.report import UnreadableReport
-from pipelines.evidence.readers.table import READERS, together
-from pipelines.evidence.trees.trees import DELETED, MODIFIED, compare
+from pipelines.formats.evidence.claims.checking import CONTRADICTED, ObservedWork, checked
+from pipelines.formats.evidence.claims.reading import OTHER, claims_of
+from pipelines.formats.evidence.readers import cobertura, junit, lcov, sarif
+from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
+from pipelines.formats.evidence.readers.report import UnreadableReport
+from pipelines.formats.evidence.readers.table import READERS, together
+from pipelines.formats.evidence.trees.trees import DELETED, MODIFIED, compare
 from pipelines.routing.basics.facts import witnessed
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS

@@ -6,11 +6,11 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Job, Purpose, Task
+from pipelines.ports.vault import finding
+from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
 from pipelines.routing.document.kinds import variables
 from pipelines.routing.document.line import Line
-from pipelines.vault import finding
-from pipelines.vault.store import SECRET, VARIABLE
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.repositories import repository_of
 from pipelines.work.transport.protocol import NO_VALUES, StationValues

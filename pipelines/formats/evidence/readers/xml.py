@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from pipelines.evidence.readers.report import DEPTH, MOST_BYTES, UnreadableReport
+from pipelines.formats.evidence.readers.report import DEPTH, MOST_BYTES, UnreadableReport
 
 MOST_ELEMENTS = 500_000
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines.evidence.readers.report import MOST_ROWS, ReadReport, UnreadableReport, short
-from pipelines.evidence.readers.xml import elements, share, whole
+from pipelines.formats.evidence.readers.report import MOST_ROWS, ReadReport, UnreadableReport, short
+from pipelines.formats.evidence.readers.xml import elements, share, whole
 
 KIND = "cobertura"
 

@@ -12,11 +12,11 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from pipelines import audit
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Line, Owner, Project, StoredValue, User
 from pipelines.models.stored_values import value_name
-from pipelines.vault import keys
+from pipelines.ports import audit
+from pipelines.ports.vault import keys
 
 # A shorter secret would garble every text in which its letters happen to stand.
 SHORTEST_SECRET, LONGEST = 8, 32_768

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from pipelines.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
-from pipelines.evidence.readers.report import CaseProblem, ToolFinding, UnreadableReport
-from pipelines.evidence.readers.table import READERS, kind_by_name, together
+from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
+from pipelines.formats.evidence.readers.report import CaseProblem, ToolFinding, UnreadableReport
+from pipelines.formats.evidence.readers.table import READERS, kind_by_name, together
 
 JUNIT = b"""<?xml version="1.0"?>
 <testsuites tests="1000" failures="0">

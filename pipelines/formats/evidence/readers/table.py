@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from pipelines.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
-from pipelines.evidence.readers.report import ReadReport
+from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
+from pipelines.formats.evidence.readers.report import ReadReport
 
 Reader = Callable[[bytes], ReadReport]
 READERS: Final[Mapping[str, Reader]] = {

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from pipelines.evidence.readers.report import MOST_BYTES, MOST_ROWS, ReadReport, UnreadableReport, short
-from pipelines.evidence.readers.xml import whole
+from pipelines.formats.evidence.readers.report import (
+    MOST_BYTES,
+    MOST_ROWS,
+    ReadReport,
+    UnreadableReport,
+    short,
+)
+from pipelines.formats.evidence.readers.xml import whole
 
 KIND = "lcov"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.evidence.trees.lines import StepBudget, blocks
-from pipelines.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
-from pipelines.evidence.trees.texts import ADDED, REMOVED, compare_lines, hunks, side
+from pipelines.formats.evidence.trees.lines import StepBudget, blocks
+from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
+from pipelines.formats.evidence.trees.texts import ADDED, REMOVED, compare_lines, hunks, side
 from tests.effort import calls
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)

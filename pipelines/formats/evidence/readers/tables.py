@@ -7,8 +7,14 @@ import io
 import json
 from typing import Any
 
-from pipelines.evidence.readers.json_text import parsed
-from pipelines.evidence.readers.report import MOST_BYTES, MOST_ROWS, ReadReport, UnreadableReport, short
+from pipelines.formats.evidence.readers.json_text import parsed
+from pipelines.formats.evidence.readers.report import (
+    MOST_BYTES,
+    MOST_ROWS,
+    ReadReport,
+    UnreadableReport,
+    short,
+)
 
 KIND = "table"
 MOST_COLUMNS = 40

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.evidence.trees.kinds import is_generated, sensitivity
-from pipelines.evidence.trees.trees import FileChange, compare, with_similar
+from pipelines.formats.evidence.trees.kinds import is_generated, sensitivity
+from pipelines.formats.evidence.trees.trees import FileChange, compare, with_similar
 
 STORED: dict[str, bytes] = {}
 

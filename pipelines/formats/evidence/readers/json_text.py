@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from pipelines.evidence.readers.report import DEPTH, MOST_BYTES, UnreadableReport
+from pipelines.formats.evidence.readers.report import DEPTH, MOST_BYTES, UnreadableReport
 
 # A string that nothing ends reaches to the end, so that no other is looked for inside it: one pass, whatever comes.
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.evidence.trees.lines import LineBlock, StepBudget, blocks
+from pipelines.formats.evidence.trees.lines import LineBlock, StepBudget, blocks
 from pipelines.routing.basics.signatures import BINARY, TEXT, content_of
 
 CONTEXT = 3

@@ -12,10 +12,10 @@ from django.db.models import Q, QuerySet
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import StoredValue, Task
+from pipelines.ports.vault import keys
 from pipelines.routing.document.kinds import secrets
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.work.references import resolve
-from pipelines.vault import keys
 
 log = structlog.get_logger(__name__)
 # A value's last use is written at most this often: many jobs use the same one at once.

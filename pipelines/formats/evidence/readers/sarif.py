@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pipelines.evidence.readers.json_text import inner, objects, parsed
-from pipelines.evidence.readers.report import MOST_ROWS, ReadReport, ToolFinding, UnreadableReport, short
+from pipelines.formats.evidence.readers.json_text import inner, objects, parsed
+from pipelines.formats.evidence.readers.report import (
+    MOST_ROWS,
+    ReadReport,
+    ToolFinding,
+    UnreadableReport,
+    short,
+)
 
 KIND = "sarif"
 SEVERITIES = ("critical", "high", "medium", "low")

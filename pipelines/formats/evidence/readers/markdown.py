@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.evidence.readers.report import ReadReport, UnreadableReport
+from pipelines.formats.evidence.readers.report import ReadReport, UnreadableReport
 
 KIND = "markdown"
 MOST = 200_000

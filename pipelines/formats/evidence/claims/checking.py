@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.evidence.claims.reading import COMMANDS, DEPENDENCIES, FILES, TESTS, AgentClaim
-from pipelines.evidence.trees import kinds
-from pipelines.evidence.trees.trees import ADDED, DELETED
+from pipelines.formats.evidence.claims.reading import COMMANDS, DEPENDENCIES, FILES, TESTS, AgentClaim
+from pipelines.formats.evidence.trees import kinds
+from pipelines.formats.evidence.trees.trees import ADDED, DELETED
 
 CONFIRMED, CONTRADICTED, NOT_OBSERVED = "confirmed", "contradicted", "not_observed"
 _WRAPPED: Final = re.compile(r"""(?:/bin/)?(?:ba|z)?sh -l?c (['"]?)(?P<command>.*)\1""", re.DOTALL)

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from junitparser import Error, Failure, Skipped, TestCase
 
-from pipelines.evidence.readers.report import (
+from pipelines.formats.evidence.readers.report import (
     MOST_ROWS,
     CaseProblem,
     ReadReport,
@@ -17,7 +17,7 @@ from pipelines.evidence.readers.report import (
     UnreadableReport,
     short,
 )
-from pipelines.evidence.readers.xml import elements, whole
+from pipelines.formats.evidence.readers.xml import elements, whole
 
 KIND = "junit"
 KINDS = ((Failure, "failed"), (Error, "error"), (Skipped, "skipped"))

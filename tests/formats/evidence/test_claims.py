@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from pipelines.evidence.claims.checking import (
+from pipelines.formats.evidence.claims.checking import (
     CONFIRMED,
     CONTRADICTED,
     NOT_OBSERVED,
@@ -14,8 +14,8 @@ from pipelines.evidence.claims.checking import (
     RanCommand,
     checked,
 )
-from pipelines.evidence.claims.manifests import names_in
-from pipelines.evidence.claims.reading import claims_of
+from pipelines.formats.evidence.claims.manifests import names_in
+from pipelines.formats.evidence.claims.reading import claims_of
 
 PASSED = {"passed": 214, "failed": 0, "errors": 0, "skipped": 9, "suites": 12}
 FAILED = {"passed": 212, "failed": 2, "errors": 0, "skipped": 0, "suites": 12}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.evidence.trees.lines import blocks
+from pipelines.formats.evidence.trees.lines import blocks
 
 UNCHANGED, CHANGED, GONE, MOVED = "unchanged", "changed", "gone", "moved"
 TELLING = 4
