@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import io
 import logging
+from html import unescape
 from typing import Any
 
 import pytest
@@ -54,12 +55,12 @@ for path in glob.glob("/proc/[0-9]*/cmdline"):
         listed += token.encode() in open(path, "rb").read()
     except OSError:
         pass
-open("left", "w").write(token)
+open("left", "w").write(token[::-1])
 with open(os.environ["GATELINE_RESULT"], "w") as result:
     json.dump({"result": "success", "summary": "with " + token,
                "output": {token: [token], "listed": listed, "region": os.environ["REGION"]}}, result)
 """
-READS = "print(open('left').read())"
+READS = "print(open('left').read()[::-1])"
 
 
 def told(world: World, version: Any, bench: Bench) -> Any:
@@ -125,6 +126,8 @@ def test_the_mail_and_the_page_of_a_review_show_the_mask(world: World, put: Put,
     tell = command("tell", TELLS, work=NAMES, result_document="optional", gate="review")
     version = world.line(document([tell, "ship"], gates=gates))
     task = told(world, version, bench)
+    # What a file of before holds becomes a secret later.
+    put(world.project, "API", CANARY[::-1], by=world.admin)
     assert world.status(task) == "awaiting_review", text_of(done(task, "tell"))
     send(Mail.objects.get(address="lead@example.com").pk)
     (sent,) = mail.outbox
@@ -133,6 +136,7 @@ def test_the_mail_and_the_page_of_a_review_show_the_mask(world: World, put: Put,
     changes, output = (body(client, f"{address}?show={tab}") for tab in ("changes", "output"))
     for shown in (str(sent.message()), changes, output):
         assert "planted-canary" not in shown
+    assert CANARY[::-1] not in unescape(changes)
     assert "with •••" in output
     assert "<td>•••</td>" in changes, "the file that the station left"
     said = {"path": "left", "side": "new", "line": "1", "text": "What is this?"}

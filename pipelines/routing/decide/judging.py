@@ -42,6 +42,7 @@ SET_BY_GATELINE: Final = (
         "base_moved",
         "not_approved",
         "workspace_too_large",
+        "secret_in_file",
         "supervisor_lost",
         "unknown_work",
     ),

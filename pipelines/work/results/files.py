@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -27,6 +27,20 @@ def opened(root: Path, relative: str) -> Iterator[BinaryIO]:
         yield file
 
 
+def remove_file(root: Path, relative: str) -> None:
+    """Unlink what stands below `root` under this name, if it is no folder and no step of the way is a link."""
+    *folders, name = _parts(relative)
+    try:
+        here = _walk(root, tuple(folders), of_folder=True)
+    except FileRefused:
+        return
+    try:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=here)
+    finally:
+        os.close(here)
+
+
 def _parts(relative: str) -> tuple[str, ...]:
     path = PurePosixPath(relative)
     if not relative or "\x00" in relative or path.is_absolute() or ".." in path.parts or not path.parts:
@@ -34,12 +48,13 @@ def _parts(relative: str) -> tuple[str, ...]:
     return path.parts
 
 
-def _walk(root: Path, parts: tuple[str, ...]) -> int:
-    """A descriptor of the last part; O_NONBLOCK so that a pipe cannot hold us up."""
+def _walk(root: Path, parts: tuple[str, ...], of_folder: bool = False) -> int:
+    """A descriptor of the last part, which is a file unless it is `of_folder`; O_NONBLOCK so that a pipe cannot hold us
+    up."""
     here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for index, part in enumerate(parts):
-            last = index == len(parts) - 1
+            last = index == len(parts) - 1 and not of_folder
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_NONBLOCK if last else os.O_DIRECTORY)
             deeper = os.open(part, flags, dir_fd=here)
             os.close(here)

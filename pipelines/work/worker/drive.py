@@ -21,6 +21,8 @@ from pipelines.work.measuring import is_full
 from pipelines.work.orders.order import Orders, Unrenderable
 from pipelines.work.orders.specs import spec_of
 from pipelines.work.results import repositories
+from pipelines.work.results.files import remove_file
+from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import Masker
 from pipelines.work.spec.base import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import GitState, RepositoryAccess
@@ -32,11 +34,11 @@ from pipelines.work.transport.protocol import (
     Started,
     Transport,
 )
-from pipelines.work.worker import handover, repository
+from pipelines.work.worker import handover, repository, secret_files
 from pipelines.work.worker.evaluations import Asking
 from pipelines.work.worker.handover import Packed, failed, pack, with_changes, with_claims
 from pipelines.work.worker.running import Running, RunningWork
-from pipelines.work.workspaces import Folders, KeptFolder, Picture, restore
+from pipelines.work.workspaces import Folders, KeptFolder, restore
 
 log = structlog.get_logger(__name__)
 
@@ -238,7 +240,7 @@ class Driver:
         await self.transport.store(started, packed.left(attempt.root, before))
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.keep_home, orders.task_id, _agent_of(orders), attempt)
-        await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
+        await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
         if spec.agent is not None:
             outcome = with_claims(outcome, before, packed.picture)
         return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
@@ -260,7 +262,7 @@ class Driver:
     async def _in_repository(self, started: Started, folder: Folder, sink: JobLog) -> tuple[Outcome, Packed]:
         """Of a line without one the work alone; else what it works on comes before it, and a commit after."""
         if folder.access is None:
-            return await self._worked(folder, sink)
+            return await self._worked(started, folder, sink)
         try:
             ready = await repository.prepared(folder.access, folder.spec, folder.filled, sink)
         except GitRefused as error:
@@ -268,18 +270,27 @@ class Driver:
             return failed(error.failure_type, str(error)), Packed((), {}, None)
         if folder.access.state.head and handover.counted(folder.spec):
             await sink.note("[gateline] Its reports count, so only files that are committed are here.")
-        outcome, packed = await self._worked(folder, sink, (GIT_FOLDER,))
+        outcome, packed = await self._worked(started, folder, sink, (GIT_FOLDER,))
+        packed = handover.without_reports(folder.spec, packed, ready.files)
         return await repository.committed(ready, started.orders, folder.spec, outcome, packed)
 
     async def _worked(
-        self, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
+        self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
     ) -> tuple[Outcome, Packed]:
-        spec = folder.spec
+        spec, finder = folder.spec, self._finder(started)
+        present = await asyncio.to_thread(secret_files.present, spec.attempt.workspace) if finder else {}
         stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)
         reports = await asyncio.to_thread(handover.standing, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
         outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
-        return await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
+        outcome, packed = await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
+        if not finder:
+            return outcome, packed
+        checked = secret_files.withheld
+        outcome, packed = await asyncio.to_thread(checked, spec.attempt, outcome, packed, finder, present)
+        if outcome.get("failure_type") == secret_files.FAILURE_TYPE:
+            await sink.note(f"[gateline] {outcome['summary']}")
+        return outcome, packed
 
     def _reached(self, started: Started, material: Material) -> RepositoryAccess:
         return repository.reached(started, material.git or GitState(), self._config(started), self.transport)
@@ -297,6 +308,10 @@ class Driver:
 
     def _masker(self, started: Started) -> Masker:
         return Masker(self._config(started).secrets) if started.values.masked else self._own_masker
+
+    def _finder(self, started: Started) -> SecretFinder:
+        """Of the secrets that are registered for the line of the job, or with this worker."""
+        return SecretFinder((*started.values.masked, *self._config(started).named_secrets.values()))
 
     # In threads, with files
 
@@ -316,11 +331,14 @@ class Driver:
             )
         return kept
 
-    def _put_aside(self, task_id: int, attempt: Attempt, picture: Picture | None) -> None:
+    def _put_aside(self, task_id: int, attempt: Attempt, packed: Packed) -> None:
+        picture = packed.picture
         if picture is None:
             self.folders.remove(attempt)
-        else:
-            self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
+            return
+        for path in packed.apart:
+            remove_file(attempt.workspace, path)
+        self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
 
 
 @dataclass(frozen=True)

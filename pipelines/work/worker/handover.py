@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -51,6 +51,8 @@ DOCUMENT = "result-document.json"
 AGENT = "agent"
 COUNTED = frozenset({junit.KIND, sarif.KIND, cobertura.KIND, lcov.KIND})
 """The kinds of reports that are counted."""
+COUNTED_GROUPS = frozenset({"tests", "findings", "coverage"})
+"""The facts that they give."""
 GIT = "git"
 NOTHING_THERE = digest_of(())
 """The workspace with which the first station begins."""
@@ -145,8 +147,11 @@ def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, .
 def counted(spec: Spec) -> list[str]:
     """The paths of the reports whose counts are facts. What an agent's station leaves counts nothing: its own program
     wrote it."""
-    reports = spec.artifacts if spec.kind != AGENT else ()
-    return [each["path"] for each in reports if each.get("kind") in COUNTED]
+    return _reports(spec) if spec.kind != AGENT else []
+
+
+def _reports(spec: Spec) -> list[str]:
+    return [each["path"] for each in spec.artifacts if each.get("kind") in COUNTED]
 
 
 def standing(spec: Spec) -> dict[str, Stamp]:
@@ -237,6 +242,8 @@ class Packed:
     git: GitLeft | None = None
     stood: str = ""
     """The git tree before the work, of a line that works in a repository."""
+    apart: tuple[str, ...] = ()
+    """Files of the workspace that no station after this one finds there."""
 
     def left(self, root: Path, before: Before | None) -> Leavings:
         """What of it is to be stored: the workspace only where it changed."""
@@ -295,6 +302,21 @@ def pack(
     below = attempt.below(attempt.workspace)
     files = {digest: (f"{below}/{path}", size) for digest, (path, size) in picture.files.items()}
     return outcome, Packed(artifacts, {**files, **wanted}, picture)
+
+
+def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Packed:
+    """In a repository the reports that a station writes are handed over, and are no part of the change: counts are of
+    the tree that was checked (law §13). One that is `tracked`, committed before, is a file like others."""
+    found = packed.picture
+    if found is None:
+        return packed
+    present = {str(entry["path"]) for entry in found.manifest}
+    apart = tuple(path for path in _reports(spec) if path in present and path not in tracked)
+    if not apart:
+        return packed
+    manifest = tuple(entry for entry in found.manifest if entry["path"] not in apart)
+    stamps = {path: stamp for path, stamp in found.stamps.items() if path not in apart}
+    return replace(packed, picture=replace(found, manifest=manifest, stamps=stamps), apart=apart)
 
 
 def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:

@@ -1,0 +1,60 @@
+"""Registered secrets in the files that a station left. None of them is stored, committed or pushed (I16)."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.text import spellings
+
+SHORTEST = 8
+"""Characters, as the vault asks for: a shorter value stands in many files by chance."""
+SHORTEST_LINE = 16
+"""Of one line of a secret that has several."""
+MARK = "-----"
+"""How the first and the last line of a key begin, which every key of its kind has."""
+
+
+class SecretFinder:
+    """Looks for secrets as they are and as addresses, JSON and headers spell them. What a program compressed or
+    encrypted hides them."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        parts = {part for secret in secrets for part in _parts(secret)}
+        self._bytes = sorted({each.encode(errors="backslashreplace") for each in parts})
+
+    def __bool__(self) -> bool:
+        return bool(self._bytes)
+
+    def text_holds(self, text: str) -> bool:
+        found = text.encode(errors="backslashreplace")
+        return any(each in found for each in self._bytes)
+
+    def holds(self, root: Path, path: str) -> bool:
+        """Whether a plain file below `root` holds one; False for what is no plain file."""
+        try:
+            with opened(root, path) as file:
+                return self._in(file)
+        except FileRefused:
+            return False
+
+    def _in(self, file: BinaryIO) -> bool:
+        try:
+            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:  # an empty file
+            return False
+        with whole:
+            return any(whole.find(each) >= 0 for each in self._bytes)
+
+
+def _parts(secret: str) -> Iterator[str]:
+    plain = secret.strip()
+    if len(plain) < SHORTEST:
+        return
+    yield from spellings(plain)
+    lines = [line.strip() for line in plain.splitlines()]
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= SHORTEST_LINE and not line.startswith(MARK))

@@ -1,0 +1,82 @@
+"""What a visit wrote that holds a registered secret: nothing of it is stored, committed or pushed (house §3 I16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.work.results.secrets import SecretFinder
+from pipelines.work.spec.base import Attempt, Outcome
+from pipelines.work.transport.protocol import HandedOver
+from pipelines.work.worker.handover import COUNTED_GROUPS, DOCUMENT, Packed, failed
+from pipelines.work.workspaces import Stamp, entries, stamp_of
+
+FAILURE_TYPE = "secret_in_file"
+NAMED = 3
+"""Files that the outcome names."""
+
+
+def present(workspace: Path) -> dict[str, Stamp]:
+    """The files that lie there before the work starts. In a thread."""
+    return {str(path.relative_to(workspace)): stamp_of(info) for path, info in entries(workspace)}
+
+
+def withheld(
+    attempt: Attempt, outcome: Outcome, packed: Packed, finder: SecretFinder, stood: Mapping[str, Stamp]
+) -> tuple[Outcome, Packed]:
+    """The outcome as a failure, with nothing to keep, where the visit wrote a secret into a file, or into the name of
+    one. What `stood` there before and was not written is not looked at. In a thread."""
+    outcome, packed = _without_document(attempt, outcome, packed, finder)
+    found = list(dict.fromkeys(_holding(attempt, packed, finder, stood)))
+    if not found:
+        return outcome, packed
+    facts = {group: said for group, said in outcome.get("facts", {}).items() if group not in COUNTED_GROUPS}
+    left = {key: value for key, value in outcome.items() if key not in ("artifacts", "facts")}
+    why = failed(FAILURE_TYPE, _in_words(found))
+    return {**left, **({"facts": facts} if facts else {}), **why}, Packed((), {}, None)
+
+
+def _without_document(
+    attempt: Attempt, outcome: Outcome, packed: Packed, finder: SecretFinder
+) -> tuple[Outcome, Packed]:
+    """What a result document says is masked in the outcome; that it is kept whole beside it is our doing, and left
+    out."""
+    path = attempt.below(attempt.result)
+    wanted = {digest: entry for digest, entry in packed.wanted.items() if entry[0] != path}
+    if len(wanted) == len(packed.wanted) or not finder.holds(attempt.root, path):
+        return outcome, packed
+    artifacts = tuple(
+        HandedOver(DOCUMENT, error="It holds a secret.") if each.name == DOCUMENT else each
+        for each in packed.artifacts
+    )
+    told = {**outcome, "artifacts": [each.to_dict() for each in artifacts]}
+    return told, replace(packed, artifacts=artifacts, wanted=wanted)
+
+
+def _holding(
+    attempt: Attempt, packed: Packed, finder: SecretFinder, stood: Mapping[str, Stamp]
+) -> Iterator[str]:
+    below = f"{attempt.below(attempt.workspace)}/"
+    stamps = packed.picture.stamps if packed.picture else {}
+    manifest = packed.picture.manifest if packed.picture else ()
+    for entry in manifest:
+        path = str(entry["path"])
+        if path not in stood and finder.text_holds(f"{path}\n{entry.get('link', '')}"):
+            yield path
+    for path, (stamp, _digest) in stamps.items():
+        if stood.get(path) != stamp and finder.holds(attempt.workspace, path):
+            yield path
+    for path, _size in packed.wanted.values():  # artifacts that no picture holds
+        if path.removeprefix(below) not in stamps and finder.holds(attempt.root, path):
+            yield path.removeprefix(below)
+
+
+def _in_words(found: list[str]) -> str:
+    named, more = ", ".join(found[:NAMED]), len(found) - NAMED
+    files = f"{named} and {more} more" if more > 0 else named
+    holds = "holds" if len(found) == 1 else "hold"
+    return (
+        f"{files} {holds} a secret, so nothing that this run left was kept. "
+        "Read secrets from the environment, and write them into no file."
+    )
