@@ -25,6 +25,9 @@ version = "1.0"
 
 [tool.ruff.lint]
 select = ["E4", "E7", "E9", "F", "I", "UP"]
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
 """,
     "basket/__init__.py": "",
     "basket/prices.py": '''import sys

@@ -67,10 +67,12 @@ class ShownReport:
 
 @dataclass(frozen=True)
 class PlacedFinding:
-    """A finding of a tool, with the address of its line among the changes; "" where it did not change."""
+    """A finding of a tool, with the address of its line among the changes; "" where it did not change. `path`: of its
+    file, as the tree names it."""
 
     finding: ToolFinding
     url: str
+    path: str
 
     @property
     def message(self) -> str:
@@ -79,7 +81,7 @@ class PlacedFinding:
     @property
     def place(self) -> str:
         line = f":{self.finding.line}" if self.finding.line else ""
-        return visible(self.finding.path) + line
+        return visible(self.path) + line
 
     @property
     def severity(self) -> str:
@@ -254,7 +256,20 @@ class ReviewEvidence:
         order = ("critical", "high", "medium", "low")
         every = [one for each in self.reports if each.report for one in each.report.findings]
         every.sort(key=lambda each: order.index(each.severity))
-        return [PlacedFinding(each, self.address(each.path, each.line)) for each in every[:SHOWN]]
+        return [
+            PlacedFinding(each, self.address(each.path, each.line), self._in_tree(each.path))
+            for each in every[:SHOWN]
+        ]
+
+    def _in_tree(self, path: str) -> str:
+        """Tools name files by where they lay while they ran."""
+        parts = path.split("/")
+        ends = ("/".join(parts[index:]) for index in range(len(parts)))
+        return next((each for each in ends if each in self._paths), path)
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        return frozenset(str(entry["path"]) for entry in self.changes.tree.manifest)
 
     # Facts
 

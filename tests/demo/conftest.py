@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from pipelines.formats.evidence.readers.report import ReadReport
+from pipelines.formats.evidence.readers.table import READERS
 from tests.demo.repositories import Repository
 from tests.waiting import LONG
 
@@ -23,16 +25,25 @@ VENV = Path(sys.executable).parent
 
 @dataclass(frozen=True)
 class Done:
-    """What a station left: its exit code, its result document, its log."""
+    """What a station left: its exit code, its result document, its log; and its report, as Gateline reads it."""
 
     code: int
     document: dict[str, Any]
     log: str
+    folder: Path
 
     @property
     def output(self) -> dict[str, Any]:
         found: dict[str, Any] = self.document["output"]
         return found
+
+    @property
+    def report(self) -> ReadReport:
+        path = self.folder / self.document["artifacts"][0]["path"]
+        return READERS["sarif" if path.suffix == ".sarif" else "junit"](path.read_bytes())
+
+    def counts(self, group: str) -> dict[str, int]:
+        return {key: int(value) for key, value in self.report.facts[group].items()}
 
     @property
     def summary(self) -> str:
@@ -65,7 +76,7 @@ class Workspace:
         )
         log = done.stdout.decode("utf-8", "replace")
         assert result.is_file(), log
-        found = Done(done.returncode, json.loads(result.read_text()), log)
+        found = Done(done.returncode, json.loads(result.read_text()), log, self.folder)
         if found.document["verdict"] == "pass":
             self.context |= found.document.get("output", {})
         return found

@@ -105,6 +105,12 @@ def output_of(task: Task, station: str) -> dict[str, Any]:
     return found
 
 
+def facts_of(task: Task, station: str) -> dict[str, Any]:
+    job = Job.objects.filter(task=task, station=station).latest("pk")
+    found: dict[str, Any] = job.outcome["facts"]
+    return found
+
+
 @pytest.mark.wide
 def test_a_repository_is_checked_approved_and_delivered(
     admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
@@ -115,13 +121,14 @@ def test_a_repository_is_checked_approved_and_delivered(
     at_rest(task, tmp_path / "worker.log")
     assert task.status == Status.AWAITING_REVIEW
     assert path_of(task) == ["checkout", "lint", "tests", "security"]
-    assert output_of(task, "tests")["passed"] == 1
+    assert facts_of(task, "tests")["tests"]["passed"] == 1
     approve(task, admin)
     until(task, lambda found: found.status in ENDED, tmp_path / "worker.log")
     assert (task.status, task.end) == (Status.COMPLETED, "delivered")
     found = {artifact.name: artifact for artifact in Artifact.objects.filter(task=task)}
     archive = next(name for name in found if name.endswith(".tar.gz"))
-    assert set(found) == {archive, "MANIFEST.sha256", "summary.md", "summary.json"}
+    reports = {"lint.sarif", "tests.xml", "security.sarif"}
+    assert set(found) == {archive, "MANIFEST.sha256", "summary.md", "summary.json", *reports}
     with artifacts().open(found[archive].blob.name) as stored, tarfile.open(fileobj=stored) as packed:
         assert {name.partition("/")[2] for name in packed.getnames()} == {*GOOD, "MANIFEST.sha256"}
 
@@ -144,6 +151,10 @@ def test_lint_findings_are_fixed_approved_and_merged(
         "tests/test_basket.py",
     ]
     assert fixed.outcome["facts"]["git"]["sensitive"] == ["tests/test_basket.py"]
+    assert facts_of(task, "lint")["findings"]["total"] == 0
+    tests = facts_of(task, "tests")
+    assert (tests["tests"]["passed"], tests["tests"]["failed"]) == (2, 0)
+    assert tests["git"]["tree"] == fixed.outcome["facts"]["git"]["tree"], "reports are no part of the change"
     approve(task, admin)
     until(task, lambda found: found.status in ENDED, tmp_path / "worker.log")
     assert (task.status, task.end) == (Status.COMPLETED, "merged")
@@ -275,5 +286,5 @@ def test_A28_a_finding_is_told_to_the_next_run_which_mends_it(
     assert (first.outcome["output"]["told"], second.outcome["output"]["told"]) == ([], ["F401", "I001"])
     assert "Told of F401, I001." in "".join(logs.whole(second, 1))
     assert second.feedback == hooks[0].outcome["feedback"]
-    assert output_of(task, "lint")["low"] == output_of(task, "lint")["high"] == 0
+    assert facts_of(task, "lint")["findings"]["total"] == 0
     assert task.status == Status.AWAITING_REVIEW

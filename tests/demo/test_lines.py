@@ -13,8 +13,8 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Line, read_line
 
-FOUND = {"high": 1, "accepted": False, "triage": "none"}
-CLEAN = {"high": 0, "accepted": False, "triage": "none"}
+SAID = {"accepted": False, "triage": "none"}
+REPORTS = [{"name": name} for name in ("lint.sarif", "tests.xml", "security.sarif")]
 
 
 def line(key: str) -> Line:
@@ -26,6 +26,17 @@ def check() -> Line:
     return line("repository-check")
 
 
+def found(high: int = 0, **said: Any) -> dict[str, Any]:
+    """The outcome of lint or security."""
+    facts = {"findings": {"high": high, "total": high}}
+    return {"exit_code": 0, "output": SAID | said, "facts": facts, "artifacts": REPORTS}
+
+
+def counted(failed: int = 0, errors: int = 0, **said: Any) -> dict[str, Any]:
+    facts = {"tests": {"passed": 1, "failed": failed, "errors": errors, "skipped": 0, "suites": 1}}
+    return {"exit_code": 0, "output": SAID | said, "facts": facts, "artifacts": REPORTS}
+
+
 def decision(line: Line, station: str, outcome: dict[str, Any], **facts: Any) -> dict[str, Any]:
     return decide(line, read_situation({"station": station, "outcome": outcome, "facts": facts})).to_dict()
 
@@ -34,12 +45,19 @@ def decision(line: Line, station: str, outcome: dict[str, Any], **facts: Any) ->
     ("station", "outcome", "to"),
     [
         ("checkout", {"exit_code": 0, "output": {}}, ["lint"]),
-        ("lint", {"exit_code": 0, "output": CLEAN}, ["tests"]),
-        ("lint", {"exit_code": 0, "output": FOUND}, ["triage"]),
-        ("lint", {"exit_code": 0, "output": FOUND | {"accepted": True}}, ["tests"]),
-        ("tests", {"exit_code": 0, "output": {"has_tests": False}}, ["security"]),
-        ("tests", {"exit_code": 1, "verdict": "fail", "failure_type": "tests_failed"}, ["triage"]),
-        ("security", {"exit_code": 0, "output": FOUND}, ["triage"]),
+        ("lint", found(), ["tests"]),
+        ("lint", found(1), ["triage"]),
+        ("lint", found(1, accepted=True), ["tests"]),
+        ("lint", {**found(), "artifacts": []}, ["lint"]),
+        ("tests", counted(has_tests=False), ["security"]),
+        (
+            "tests",
+            counted(1) | {"exit_code": 1, "verdict": "fail", "failure_type": "tests_failed"},
+            ["triage"],
+        ),
+        ("tests", counted(errors=1) | {"exit_code": 2, "verdict": "fail"}, ["triage"]),
+        ("tests", counted(1, accepted=True), ["security"]),
+        ("security", found(1), ["triage"]),
         ("triage", {"result": "success", "output": {"triage": "fixed"}}, ["checkout"]),
     ],
 )
@@ -100,6 +118,7 @@ def test_a_dropped_task_is_cancelled(check: Line) -> None:
 def test_a_suite_that_lacks_something_is_blocked_with_a_question(check: Line) -> None:
     signal = {"verdict": "hold", "reason": "needs_human", "meta": {"question": "Can you install x?"}}
     outcome = {"exit_code": 2, "verdict": "blocked", "signals": [signal], "blockers": [{"title": "x"}]}
+    outcome["artifacts"] = REPORTS
     found = decision(check, "tests", outcome)
     assert (found["decision"], found["status"], found["question"]) == (
         "wait",
@@ -111,7 +130,7 @@ def test_a_suite_that_lacks_something_is_blocked_with_a_question(check: Line) ->
 
 
 def test_nothing_is_delivered_without_a_person(check: Line) -> None:
-    outcome = {"exit_code": 0, "output": CLEAN}
+    outcome = found()
     asked = decision(check, "security", outcome)
     assert (asked["decision"], asked["status"], asked["gates"]) == (
         "wait",

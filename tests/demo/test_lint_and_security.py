@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo.stations.findings import LISTED, Finding, Findings
+from pipelines.demo.stations import sarif
+from pipelines.demo.stations.findings import MOST, Finding, Findings
 from pipelines.demo.stations.lint import severity
-from tests.demo.conftest import Workspace
+from pipelines.formats.evidence.readers.table import READERS
+from tests.demo.conftest import Done, Workspace
 from tests.demo.repositories import GOOD, Repository
 
 Make = Callable[..., Repository]
@@ -18,8 +20,14 @@ UNDEFINED = "def f():\n    return nowhere\n"
 SHELL = "import subprocess\n\n\ndef f(x):\n    subprocess.call(x, shell=True)\n"
 
 
-def findings(output: dict[str, list[dict[str, object]]]) -> list[tuple[object, ...]]:
-    return [(f["severity"], f["code"], f["file"], f["line"]) for f in output["findings"]]
+def findings(done: Done) -> list[tuple[object, ...]]:
+    """Paths as the repository has them."""
+    found = done.report.findings
+    return [(each.severity, each.rule, each.path.removeprefix("tree/"), each.line) for each in found]
+
+
+def count(done: Done, key: str = "total") -> int:
+    return done.counts("findings")[key]
 
 
 def test_clean_code_has_no_findings(workspace: Workspace, repository: Make) -> None:
@@ -27,15 +35,15 @@ def test_clean_code_has_no_findings(workspace: Workspace, repository: Make) -> N
     for station in ("lint", "security"):
         done = workspace.check(station)
         assert done.code == 0
-        assert done.output["total"] == 0
-        assert done.output["findings"] == []
+        assert count(done) == 0
+        assert findings(done) == []
 
 
 @pytest.mark.wide
 def test_a_repository_without_python_has_no_findings(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(repository({"README": "hello"}))
     for station in ("lint", "security"):
-        assert workspace.check(station).output["total"] == 0
+        assert count(workspace.check(station)) == 0
 
 
 @pytest.mark.wide
@@ -44,11 +52,11 @@ def test_lint_sorts_findings_by_severity(workspace: Workspace, repository: Make)
     workspace.checkout(repository(files | {"ruff.toml": 'lint.select = ["E", "F"]\n'}))
     done = workspace.check("lint")
     assert done.code == 0
-    assert findings(done.output)[0] == ("high", "F821", "b/c.py", 2)
-    assert findings(done.output)[1][:3] == ("high", "invalid-syntax", "d.py")
-    assert findings(done.output)[-2:] == [("medium", "F401", "a.py", 1), ("low", "E702", "e.py", 1)]
-    assert done.output["medium"] == 1
-    assert done.output["low"] == 1
+    assert findings(done)[0] == ("high", "F821", "b/c.py", 2)
+    assert findings(done)[1][:3] == ("high", "invalid-syntax", "d.py")
+    assert findings(done)[-2:] == [("medium", "F401", "a.py", 1), ("low", "E702", "e.py", 1)]
+    assert count(done, "medium") == 1
+    assert count(done, "low") == 1
 
 
 @pytest.mark.parametrize(
@@ -76,7 +84,7 @@ def test_lint_uses_the_repository_s_own_configuration(workspace: Workspace, repo
     own = '[tool.ruff.lint]\nselect = ["D100"]\n'
     workspace.checkout(repository({"pyproject.toml": own, "a.py": "import os\n"}))
     done = workspace.check("lint")
-    assert [f["code"] for f in done.output["findings"]] == ["D100"]
+    assert [each.rule for each in done.report.findings] == ["D100"]
     assert done.output["configuration"] == "repository"
 
 
@@ -85,7 +93,7 @@ def test_what_breaks_is_found_whatever_the_configuration_ignores(
 ) -> None:
     own = '[lint]\nselect = ["D100"]\nignore = ["ALL"]\n'
     workspace.checkout(repository({"ruff.toml": own, "a.py": UNDEFINED}))
-    assert workspace.check("lint").output["high"] == 1
+    assert count(workspace.check("lint"), "high") == 1
 
 
 def test_a_configuration_that_cannot_be_used_is_named_and_replaced(
@@ -93,7 +101,7 @@ def test_a_configuration_that_cannot_be_used_is_named_and_replaced(
 ) -> None:
     workspace.checkout(repository({"ruff.toml": "nonsense = 1\n", "a.py": UNDEFINED}))
     done = workspace.check("lint")
-    assert done.output["high"] == 1
+    assert count(done, "high") == 1
     assert done.output["configuration"] == "defaults"
     assert "nonsense" in done.document["comment"]
 
@@ -102,7 +110,7 @@ def test_a_configuration_that_cannot_be_used_is_named_and_replaced(
 def test_a_configuration_around_the_workspace_is_not_used(workspace: Workspace, repository: Make) -> None:
     (workspace.folder.parent / "ruff.toml").write_text('lint.select = ["D"]\n')
     workspace.checkout(repository({"a.py": "x = 1\n"}))
-    assert workspace.check("lint").output["total"] == 0
+    assert count(workspace.check("lint")) == 0
 
 
 def test_security_counts_by_severity(workspace: Workspace, repository: Make) -> None:
@@ -110,8 +118,8 @@ def test_security_counts_by_severity(workspace: Workspace, repository: Make) -> 
     workspace.checkout(repository(files))
     done = workspace.check("security")
     assert done.code == 0
-    assert findings(done.output)[:2] == [("high", "B602", "a.py", 5), ("medium", "B307", "b.py", 1)]
-    assert (done.output["high"], done.output["medium"]) == (1, 1)
+    assert findings(done)[:2] == [("high", "B602", "a.py", 5), ("medium", "B307", "b.py", 1)]
+    assert (count(done, "high"), count(done, "medium")) == (1, 1)
     assert done.output["unread"] == ["d.py"]
 
 
@@ -119,7 +127,7 @@ def test_security_counts_by_severity(workspace: Workspace, repository: Make) -> 
 def test_security_says_how_much_the_code_silences(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(repository({"a.py": SHELL.replace("True)", "True)  # nosec")}))
     done = workspace.check("security")
-    assert done.output["high"] == 0
+    assert count(done, "high") == 0
     assert done.output["suppressed"] == 1
     assert "nosec" in done.document["comment"]
 
@@ -128,12 +136,12 @@ def test_an_assert_is_a_finding_in_code_and_none_in_a_test(workspace: Workspace,
     workspace.checkout(
         repository({"a.py": "assert 1\n", "test_a.py": "assert 1\n", "tests/b/c.py": "assert 1\n"})
     )
-    assert findings(workspace.check("security").output) == [("low", "B101", "a.py", 1)]
+    assert findings(workspace.check("security")) == [("low", "B101", "a.py", 1)]
 
 
 def test_security_takes_no_options_from_the_repository(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(repository({".bandit": "[bandit]\nskips: B602\nexclude: /a.py\n", "a.py": SHELL}))
-    assert workspace.check("security").output["high"] == 1
+    assert count(workspace.check("security"), "high") == 1
 
 
 @pytest.mark.wide
@@ -145,7 +153,7 @@ def test_an_acceptance_counts_for_this_station_and_once(
     assert workspace.check(station).output["accepted"] is False
     accepted = workspace.check(station, "--triage=accept")
     assert accepted.output["accepted"] is True
-    assert accepted.output["high"] == 1
+    assert count(accepted, "high") == 1
     assert accepted.output["triage"] == "none"
     assert "Accepted in triage" in accepted.summary
 
@@ -156,7 +164,7 @@ def test_a_finding_in_a_file_with_a_hostile_name_is_data(workspace: Workspace, r
     workspace.checkout(repository({name: UNDEFINED + SHELL}))
     for station in ("lint", "security"):
         done = workspace.check(station)
-        assert done.output["findings"][0]["file"] == name
+        assert findings(done)[0][2] == name
         assert done.log.count("\n") == 1
 
 
@@ -206,11 +214,13 @@ def test_a_worker_without_ruff_says_so(workspace: Workspace, repository: Make, t
     assert "ruff" in done.summary
 
 
-def test_all_findings_are_counted_and_the_worst_are_listed() -> None:
-    many = [Finding("low", "E501", "a.py", n, "long") for n in range(LISTED * 3)]
-    found = Findings([*many, Finding("high", "F821", "z.py", 1, "x" * 9999)]).output()
-    assert (found["total"], found["low"], found["high"]) == (LISTED * 3 + 1, LISTED * 3, 1)
-    assert len(found["findings"]) == LISTED
-    assert found["findings"][0]["code"] == "F821"
-    assert len(found["findings"][0]["message"]) <= 500
-    assert found["truncated"] is True
+def test_a_report_holds_the_worst_and_can_be_read(tmp_path: Path) -> None:
+    name = "a" * 90 + ".py"
+    many = [Finding("low", "E501", name, n, "long") for n in range(MOST * 2)]
+    found = Findings([*many, Finding("high", "F821", "z.py", 1, "é" * 9999)])
+    assert (found.total, found.numbers["low"], found.numbers["high"]) == (MOST * 2 + 1, MOST * 2, 1)
+    assert found.cut == "The report holds the worst 20,000 of 40,001 findings."
+    sarif.write(tmp_path / "x" / "lint.sarif", "ruff", found)
+    report = READERS["sarif"]((tmp_path / "x" / "lint.sarif").read_bytes())
+    assert report.facts["findings"] == {"critical": 0, "high": 1, "medium": 0, "low": MOST - 1, "total": MOST}
+    assert (report.findings[0].rule, report.findings[0].path) == ("F821", "tree/z.py")

@@ -40,7 +40,7 @@ def test_the_project_passes_its_own_check(workspace: Workspace) -> None:
     for station in ("lint", "tests", "security"):
         done = workspace.check(station)
         assert done.code == 0, done.log
-        assert done.output.get("high", 0) == 0, done.output["findings"][:5]
+        assert done.report.facts.get("findings", {}).get("high", 0) == 0, done.report.findings[:5]
     assert workspace.deliver().code == 0
 
 

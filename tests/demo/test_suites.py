@@ -38,7 +38,9 @@ def question(done: Done) -> str:
 
 
 def numbers(done: Done) -> tuple[int, ...]:
-    return tuple(done.output[key] for key in ("tests", "passed", "failed", "errors", "skipped"))
+    counts = done.counts("tests")
+    each = tuple(counts[key] for key in ("passed", "failed", "errors", "skipped"))
+    return (sum(each), *each)
 
 
 def test_a_suite_that_passes(tested: Tested) -> None:
@@ -60,9 +62,9 @@ def test_a_failing_test_fails_the_station_and_is_named(tested: Tested) -> None:
     assert (done.code, done.document["verdict"]) == (1, "fail")
     assert done.document["failure_type"] == "tests_failed"
     assert numbers(done) == (3, 1, 1, 0, 1)
-    failure = done.output["failures"][0]
-    assert failure["test"] == "tests.test_bad::test_it"
-    assert failure["message"] == "AssertionError: one is not two"
+    failure = done.report.tests[0]
+    assert (failure.suite, failure.name) == ("tests.test_bad", "test_it")
+    assert failure.message.startswith("AssertionError: one is not two")
     assert "one is not two" in done.document["comment"]
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from . import archive, summary, tree
-from .report import Report, arguments, kept, replace
+from .report import Report, arguments, evidence, kept, replace
 from .text import count
 
 DELIVERY = Path("delivery")
@@ -24,6 +24,7 @@ def main() -> Report:
     )
     checkout = kept("checkout", given.checkout_report)
     reports = {name: kept(name, getattr(given, f"{name}_report")) for name in ("lint", "tests", "security")}
+    found = {name: evidence(name, document) for name, document in reports.items()}
     entries = tree.checked(given.tree)
     top = f"{short_name(checkout['output']['repository'])}-{checkout['output']['commit'][:12]}"
     tree.remove(DELIVERY)
@@ -31,7 +32,9 @@ def main() -> Report:
     packed = DELIVERY / f"{top}.tar.gz"
     archive.pack(tree.TREE, entries, top, packed)
     replace(DELIVERY / archive.MANIFEST, archive.manifest(entries))
-    whole = summary.document(checkout, reports, archive.artifact(packed, "application/gzip"))
+    whole = summary.document(
+        checkout, summary.detailed(reports, found), archive.artifact(packed, "application/gzip")
+    )
     replace(DELIVERY / "summary.json", json.dumps(whole, indent=1, sort_keys=True).encode())
     replace(DELIVERY / "summary.md", summary.markdown(whole).encode())
     return report(packed, len(entries))

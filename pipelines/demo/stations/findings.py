@@ -1,15 +1,15 @@
-"""Findings of the lint and security stations, counted by severity and cut to a readable length."""
+"""Findings of the lint and security stations, counted by severity, the worst first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from .text import clean, clip, count
+from .text import count
 
 SEVERITIES = ("high", "medium", "low")
-LISTED = 200  # findings in a report; the numbers count all of them
+MOST = 20_000  # findings in a report
 
 
 @dataclass(frozen=True)
@@ -24,26 +24,26 @@ class Finding:
 
 
 class Findings:
-    """All findings are counted; the worst of them are kept, in order of severity, file and line."""
+    """The worst `MOST` are kept, in order of severity, file and line; `numbers` counts all of them."""
 
     def __init__(self, found: Iterable[Finding]) -> None:
         self.numbers = dict.fromkeys(SEVERITIES, 0)
         kept: dict[str, list[Finding]] = {severity: [] for severity in SEVERITIES}
         for finding in found:
             self.numbers[finding.severity] += 1
-            if len(kept[finding.severity]) < LISTED:
+            if len(kept[finding.severity]) < MOST:
                 kept[finding.severity].append(finding)
         ordered = [f for s in SEVERITIES for f in sorted(kept[s], key=lambda f: (f.file, f.line, f.code))]
-        self.worst = ordered[:LISTED]
+        self.worst = ordered[:MOST]
 
     @property
     def total(self) -> int:
         return sum(self.numbers.values())
 
-    def output(self) -> dict[str, Any]:
-        """`{high, medium, low, total, findings, truncated}`: what a line's conditions read."""
-        shown = [clean(asdict(finding) | {"message": clip(finding.message)}) for finding in self.worst]
-        return {**self.numbers, "total": self.total, "findings": shown, "truncated": self.total > len(shown)}
+    @property
+    def cut(self) -> str:
+        """What the report leaves out, in a sentence; "" where it holds everything."""
+        return f"The report holds the worst {MOST:,} of {self.total:,} findings." if self.total > MOST else ""
 
     def words(self) -> str:
         """“3 findings: 1 high, 0 medium, 2 low”."""

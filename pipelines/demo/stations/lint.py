@@ -8,15 +8,16 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import tree
+from . import archive, sarif, tree
 from .findings import Finding, Findings, acceptance
 from .process import capture, environment
-from .report import Report, StationError, arguments, replace, say
+from .report import KEPT, Report, StationError, arguments, replace, say
 from .text import clip, one_line
 
 # What breaks when the code runs, whatever style its authors prefer: always looked for, always high.
 BREAKS = ("E9", "F63", "F7", "F82")
 HIGH = re.compile(r"invalid-syntax|(E9|F63|F7|F82)\d*")
+REPORT = KEPT / "lint.sarif"
 MEDIUM = re.compile(r"(F|B|S|PLE|ASYNC|BLE)\d+")
 
 
@@ -33,12 +34,14 @@ def main() -> Report:
         note = ruff(output, given.limit)
         with output.open(encoding="utf-8", errors="backslashreplace") as lines:
             found = Findings(findings(lines))
+    sarif.write(REPORT, "ruff", found)
     accepted = acceptance(given.triage, found.numbers["high"])
     spoken = " Accepted in triage." if accepted["accepted"] else ""
     return Report(
         f"Lint: {found.words()}.{spoken}",
-        output={**found.output(), **accepted, "configuration": "defaults" if note else "repository"},
-        comment=note,
+        output={**accepted, "configuration": "defaults" if note else "repository"},
+        comment=" ".join(filter(None, (note, found.cut))),
+        artifacts=[archive.artifact(REPORT, sarif.MEDIA_TYPE)],
     )
 
 

@@ -94,6 +94,22 @@ def kept(station: str, digest: str) -> dict[str, Any]:
     return document
 
 
+def evidence(station: str, document: dict[str, Any]) -> bytes:
+    """What `station` handed over with this report: its SARIF or JUnit file.
+
+    :raises StationError: `changed`, as above.
+    """
+    named = document["artifacts"][0]
+    path = Path(named["path"])
+    data = b"" if path.is_symlink() or not path.is_file() else path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != named["sha256"]:
+        raise StationError(
+            f"{named['name']} in the workspace is not the one that {station} wrote: something changed it since.",
+            "changed",
+        )
+    return data
+
+
 def replace(path: Path, data: bytes) -> None:
     """Write `path` anew; a link that stands there is replaced, never followed."""
     path.unlink(missing_ok=True)

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import tree
+from . import archive, sarif, tree
 from .findings import Finding, Findings, acceptance
 from .process import capture, environment
-from .report import Report, StationError, arguments
+from .report import KEPT, Report, StationError, arguments
 from .text import clean, clip, count, one_line
 
 MOST_BYTES = 256 << 20  # of bandit's own report
+REPORT = KEPT / "security.sarif"
 UNREAD_LISTED = 50
 ASSERT = "B101"  # what tests are made of: no finding there
 
@@ -31,6 +32,7 @@ def main() -> Report:
     with tempfile.TemporaryDirectory(dir=".", prefix=".security-") as folder:
         document = bandit(Path(folder).absolute(), given.limit)
     found = Findings(findings(document["results"]))
+    sarif.write(REPORT, "bandit", found)
     totals = document["metrics"]["_totals"]
     unread = [clean(error["filename"].removeprefix("./")) for error in document["errors"]]
     suppressed = totals["nosec"] + totals["skipped_tests"]
@@ -38,13 +40,13 @@ def main() -> Report:
     return Report(
         f"Security: {found.words()}.{' Accepted in triage.' if accepted['accepted'] else ''}",
         output={
-            **found.output(),
             **accepted,
             "suppressed": suppressed,
             "unread": unread[:UNREAD_LISTED],
             "lines": totals["loc"],
         },
-        comment=comment(suppressed, len(unread)),
+        comment=" ".join(filter(None, (comment(suppressed, len(unread)), found.cut))),
+        artifacts=[archive.artifact(REPORT, sarif.MEDIA_TYPE)],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import shlex
 import shutil
@@ -12,15 +13,22 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from . import junit, plugins, tree, verdict
+from . import archive, junit, plugins, tree, verdict
 from .process import Ended, environment, stream
-from .report import Report, StationError, arguments, say
+from .report import KEPT, Report, StationError, arguments, replace, say
 
+REPORT = KEPT / "tests.xml"
 WRONG_USE = 4  # pytest's exit code
 ABSENT_PLUGIN = ("unrecognized arguments", "Unknown config option")
 
 
 def main() -> Report:
+    report = tested()
+    return dataclasses.replace(report, artifacts=[archive.artifact(REPORT, "application/xml")])
+
+
+def tested() -> Report:
+    """What pytest reported lies at `REPORT`; a report without a test where none ran."""
     given = arguments(
         "Run the tests of the checked-out repository with pytest.",
         tree={"required": True},
@@ -29,6 +37,7 @@ def main() -> Report:
         limit={"type": float, "default": 1500.0},
     )
     entries = tree.checked(given.tree)
+    keep(junit.EMPTY)
     paths = chosen(given.tests)
     if not paths and not any(tree.TEST_FILE.search(tree.name(entry.path)) for entry in entries):
         return verdict.no_tests("The repository has no tests.")
@@ -38,7 +47,7 @@ def main() -> Report:
     with tempfile.TemporaryDirectory(dir=".", prefix=".tests-", ignore_cleanup_errors=True) as folder:
         ended, suite = run(Path(folder).absolute(), paths, given.limit)
     if ended.timed_out:
-        return verdict.timed_out(suite, given.limit)
+        return verdict.timed_out(given.limit)
     return verdict.judged(ended, suite, asked=bool(paths), accepted=given.triage == "accept")
 
 
@@ -92,4 +101,12 @@ def run(folder: Path, paths: Sequence[str], limit: float) -> tuple[Ended, junit.
     if ended.code == WRONG_USE and any(words in ended.tail for words in ABSENT_PLUGIN):
         say("The suite has options of plugins that are not installed. Running it again without its addopts.")
         ended = stream([*argv, "--override-ini=addopts=", *more, *paths], cwd=copy, env=env, limit=limit)
-    return ended, junit.read(report, f"{copy}/")
+    suite = junit.read(report, f"{copy}/")
+    if suite is not None:
+        keep(report.read_bytes().replace(f"{copy}/".encode(), f"{tree.TREE}/".encode()))
+    return ended, suite
+
+
+def keep(report: bytes) -> None:
+    KEPT.mkdir(exist_ok=True)
+    replace(REPORT, report)

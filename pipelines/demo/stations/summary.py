@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 import html
+import io
 import re
+from dataclasses import asdict
 from typing import Any
 
-from .text import clean, one_line
+from . import junit, sarif
+from .findings import Findings
+from .text import clean, clip, one_line
 
+LISTED, FAILURES = 200, 50  # in the summary; the reports hold all of them
 MARKUP = re.compile(r"([\\`*_\[\]#|~])")
+
+
+def detailed(reports: dict[str, dict[str, Any]], found: dict[str, bytes]) -> dict[str, dict[str, Any]]:
+    """The reports with the worst of what their files, `found`, list."""
+    return {name: with_findings(name, reports[name], data) for name, data in found.items()}
+
+
+def with_findings(name: str, report: dict[str, Any], data: bytes) -> dict[str, Any]:
+    if name == "tests":
+        suite = junit.parsed(io.BytesIO(data), "") or junit.Suite()
+        counts = {key: getattr(suite, key) for key in ("tests", "passed", "failed", "errors", "skipped")}
+        rows = [
+            {"kind": each.kind, "test": clip(each.test), "message": clip(each.message)}
+            for each in suite.problems
+        ]
+        more = {**counts, "failures": rows[:FAILURES], "truncated": len(rows) > FAILURES}
+    else:
+        findings = Findings(sarif.read(data))
+        listed = [asdict(each) for each in findings.worst[:LISTED]]
+        more = {**findings.numbers, "findings": listed, "truncated": findings.total > LISTED}
+    return clean({**report, "output": {**report["output"], **more}})
 
 
 def document(

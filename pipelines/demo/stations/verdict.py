@@ -9,17 +9,21 @@ from .process import Ended
 from .report import Report, asks
 from .text import clip, count, one_line
 
-LISTED = 50  # failures in a report; the numbers count all of them
 NOTHING_COLLECTED = 5  # pytest's exit code
 TIMED_OUT = 124  # the exit code of timeout(1)
+SAID: dict[str, Any] = {
+    "has_tests": True,
+    "accepted": False,
+    "triage": "none",
+}  # beside what the report counts
 
 
 def no_tests(words: str) -> Report:
-    return Report(words, output=numbers(None) | {"has_tests": False})
+    return Report(words, output=SAID | {"has_tests": False})
 
 
-def timed_out(suite: junit.Suite | None, limit: float) -> Report:
-    return broken(f"The tests did not end within {limit:.0f} seconds.", "timeout", TIMED_OUT, suite)
+def timed_out(limit: float) -> Report:
+    return broken(f"The tests did not end within {limit:.0f} seconds.", "timeout", TIMED_OUT)
 
 
 def judged(ended: Ended, suite: junit.Suite | None, *, asked: bool, accepted: bool) -> Report:
@@ -28,13 +32,13 @@ def judged(ended: Ended, suite: junit.Suite | None, *, asked: bool, accepted: bo
     `asked`: somebody named what to test, so that finding nothing is a mistake.
     """
     if lacking := missing(ended, suite):
-        return blocked(lacking, ended.code, suite)
+        return blocked(lacking, ended.code)
     if ended.code == NOTHING_COLLECTED:
         if not asked:
             return no_tests("The repository has no tests that pytest finds.")
-        return broken("pytest found no test in what was asked for.", "suite", ended.code, suite)
+        return broken("pytest found no test in what was asked for.", "suite", ended.code)
     if suite is None or ended.code not in (0, 1):
-        return broken(f"The tests could not be run: {last_word(ended)}", "suite", ended.code or 1, suite)
+        return broken(f"The tests could not be run: {last_word(ended)}", "suite", ended.code or 1)
     return counted(suite, ended.code, accepted)
 
 
@@ -53,7 +57,7 @@ def missing(ended: Ended, suite: junit.Suite | None) -> list[str]:
 def counted(suite: junit.Suite, code: int, accepted: bool) -> Report:
     passed = count(suite.passed, "test")
     words = f"{passed} passed, {suite.failed} failed, {suite.errors} broke, {suite.skipped} skipped."
-    output = numbers(suite) | {"exit_code": code, "accepted": accepted and code == 1}
+    output = SAID | {"exit_code": code, "accepted": accepted and code == 1}
     if code == 0:
         return Report(words, output)
     if accepted:
@@ -61,7 +65,7 @@ def counted(suite: junit.Suite, code: int, accepted: bool) -> Report:
     return Report(words, output, "fail", code, "tests_failed", comment=listed(suite))
 
 
-def blocked(lacking: list[str], code: int, suite: junit.Suite | None) -> Report:
+def blocked(lacking: list[str], code: int) -> Report:
     names = ", ".join(lacking)
     question = (
         f"The tests cannot run without {names}. Can you install what is missing for the Python that runs stations on "
@@ -69,7 +73,7 @@ def blocked(lacking: list[str], code: int, suite: junit.Suite | None) -> Report:
     )
     return Report(
         f"Blocked: the tests cannot run without {names}.",
-        output=numbers(suite) | {"exit_code": code, "missing": lacking},
+        output=SAID | {"exit_code": code, "missing": lacking},
         verdict="blocked",
         exit_code=code,
         failure_type="missing_dependencies",
@@ -78,25 +82,10 @@ def blocked(lacking: list[str], code: int, suite: junit.Suite | None) -> Report:
     )
 
 
-def broken(summary: str, failure_type: str, code: int, suite: junit.Suite | None) -> Report:
+def broken(summary: str, failure_type: str, code: int) -> Report:
     """A run that says nothing about the code. A signal's number becomes a shell's exit code."""
-    output = numbers(suite) | {"exit_code": code}
-    return Report(summary, output, "fail", code if code > 0 else 128 - code, failure_type)
-
-
-def numbers(suite: junit.Suite | None) -> dict[str, Any]:
-    suite = suite or junit.Suite()
-    return {
-        "has_tests": True,
-        **{key: getattr(suite, key) for key in ("tests", "passed", "failed", "errors", "skipped")},
-        "failures": [
-            {"kind": problem.kind, "test": clip(problem.test), "message": clip(problem.message)}
-            for problem in suite.problems[:LISTED]
-        ],
-        "truncated": len(suite.problems) > LISTED,
-        "accepted": False,
-        "triage": "none",
-    }
+    exit_code = code if code > 0 else 128 - code
+    return Report(summary, SAID | {"exit_code": code}, "fail", exit_code, failure_type)
 
 
 def listed(suite: junit.Suite) -> str:

@@ -31,10 +31,11 @@ def read(data: bytes) -> ReadReport:
         rules = objects(inner(driver, "rules"))
         by_id = {each["id"]: each for each in rules if isinstance(each.get("id"), str)}
         tool = short(inner(driver, "name"), 100)
+        bases = run.get("originalUriBaseIds")
         for result in objects(run.get("results")):
             kind = result.get("kind", "fail")
             if not (isinstance(kind, str) and kind in NO_FINDING) and not objects(result.get("suppressions")):
-                found.append(_finding(result, rules, by_id, tool))
+                found.append(_finding(result, rules, by_id, tool, bases))
     counts = {each: sum(one.severity == each for one in found) for each in SEVERITIES}
     found.sort(key=lambda each: (SEVERITIES.index(each.severity), each.path, each.line))
     facts = {"findings": {**counts, "total": len(found)}}
@@ -42,7 +43,7 @@ def read(data: bytes) -> ReadReport:
 
 
 def _finding(
-    result: dict[str, Any], rules: list[dict[str, Any]], by_id: dict[str, Any], tool: str
+    result: dict[str, Any], rules: list[dict[str, Any]], by_id: dict[str, Any], tool: str, bases: Any
 ) -> ToolFinding:
     rule_id = result.get("ruleId") or inner(result, "rule", "id")
     index = result.get("ruleIndex")
@@ -54,7 +55,7 @@ def _finding(
         _severity(result, rule),
         short(inner(result, "message", "text") or inner(rule, "shortDescription", "text")),
         short(rule_id or inner(rule, "id"), 100),
-        path_of(inner(place, "artifactLocation", "uri")),
+        path_of(inner(place, "artifactLocation", "uri"), _base(place, bases)),
         line if type(line) is int and 0 < line < 10**9 else 0,
         tool,
     )
@@ -73,8 +74,23 @@ def _severity(result: dict[str, Any], rule: Any) -> str:
     return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
 
 
-def path_of(uri: Any) -> str:
+def _base(place: Any, bases: Any) -> str:
+    """The folder below which a path is, where the report names it relative to the tree."""
+    key = inner(place, "artifactLocation", "uriBaseId")
+    uri = inner(bases, key, "uri") if isinstance(key, str) else None
+    return uri if isinstance(uri, str) and ":" not in uri and not uri.startswith("/") else ""
+
+
+def path_of(uri: Any, base: str = "") -> str:
     """A path below the tree, of a relative or a file: address; anything else as it is, never followed."""
     text = short(uri, 1000)
-    split = urlsplit(text) if text.startswith("file:") else None
-    return unquote(split.path if split else text).removeprefix("./")
+    if text.startswith("file:"):
+        try:
+            text = urlsplit(text).path
+        except ValueError:  # no address at all
+            return text
+    elif ":" in text.partition("/")[0]:
+        return text
+    elif not text.startswith("/"):
+        text = f"{base[:1000]}{text}"
+    return unquote(text).removeprefix("./")
