@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.web.addresses import absolute
+from pipelines.queries.addresses import absolute
 from pipelines.web.shell.middleware import zone
 from reviews.mail.message import host, message
 from reviews.models import Digest, Notification, Posted

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Invitation
 from pipelines.people.invitations import secret_of
-from pipelines.web.addresses import absolute
+from pipelines.queries.addresses import absolute
 from reviews.mail.message import host, message
 
 

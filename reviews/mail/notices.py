@@ -9,10 +9,10 @@ from django.core.mail import EmailMultiAlternatives
 from django.utils.translation import gettext as _
 
 from pipelines.models import Deadlock, Escalation, Status
+from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
 from pipelines.routing.sentences.escalations import action_words, deadlock_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.web.addresses import absolute
 from pipelines.web.tasks.escalation_cards import shown
 from reviews.mail.message import host, message
 from reviews.models import Notice

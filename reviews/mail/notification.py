@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.mail import EmailMultiAlternatives
 
-from pipelines.web.addresses import absolute
+from pipelines.queries.addresses import absolute
 from reviews.mail.message import host, message
 from reviews.models import Notification
 from reviews.notifications.reading import Shown, entitled

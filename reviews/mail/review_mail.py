@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.core.mail import EmailMultiAlternatives
 from django.utils.translation import gettext as _
 
+from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
-from pipelines.web.addresses import absolute
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
 from reviews.mail.message import host, message

@@ -149,7 +149,7 @@ def test_other_commands_name_the_port_at_which_it_runs(up: Up) -> None:
     )
     assert f"http://127.0.0.1:{up.port}/" in started.stdout, started.stdout + started.stderr
     said = up.run(
-        elsewhere, "shell", "-c", "from pipelines.web.addresses import absolute; print(absolute('home'))"
+        elsewhere, "shell", "-c", "from pipelines.queries.addresses import absolute; print(absolute('home'))"
     )
     assert f"http://127.0.0.1:{up.port}/" in said.stdout
     # What is said aloud counts more.

@@ -19,8 +19,8 @@ from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
 from pipelines.queries import versions
+from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import Input
-from pipelines.web.addresses import absolute
 from pipelines.work import measuring, storage
 
 LOOK_EVERY = 0.5  # seconds

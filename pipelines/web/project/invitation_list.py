@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from pipelines.models import Group, Invitation, Membership, Project
 from pipelines.people import invitations
-from pipelines.web.addresses import absolute, opens_only_here
+from pipelines.queries.addresses import absolute, opens_only_here
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell.forms import RolesForm
 

@@ -17,7 +17,7 @@ from pipelines.models import Membership, Project, User
 from pipelines.people import authority, leaving
 from pipelines.people import members as members_of
 from pipelines.people.named import named_at
-from pipelines.web.addresses import absolute, opens_only_here
+from pipelines.queries.addresses import absolute, opens_only_here
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import RolesForm
