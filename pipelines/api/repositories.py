@@ -25,12 +25,18 @@ Pushing = Literal["execute", "admin", "nobody"]
 
 
 class RepositoryIn(Strict):
-    """`credential`: the name of a stored secret. `pushing`: who may publish lines that push here."""
+    """`credential`: the name of a stored secret. `pushing`: who may publish lines that push here. `host`: github,
+    gitlab, gitea or none, "" as the address says; `page`: its page there; `host_credential`: the name of a stored
+    secret; `host_app`: the client id of a GitHub App."""
 
     address: str
     default_branch: str = ""
     credential: str = ""
     pushing: Pushing = "execute"
+    host: str = ""
+    page: str = ""
+    host_credential: str = ""
+    host_app: str = ""
 
 
 class FoundOut(BaseModel):
@@ -49,6 +55,10 @@ class RepositoryOut(BaseModel):
     default_branch: str
     credential: str
     pushing: str
+    host: str
+    page: str
+    host_credential: str
+    host_app: str
     tested: list[FoundOut] | None
     tested_at: datetime | None
     used_in: list[str]
@@ -117,6 +127,10 @@ def _out(each: Repository, used_in: list[str]) -> RepositoryOut:
         default_branch=each.default_branch,
         credential=each.credential,
         pushing=each.pushing,
+        host=each.host,
+        page=each.page,
+        host_credential=each.host_credential,
+        host_app=each.host_app,
         tested=tested,
         tested_at=each.tested_at,
         used_in=used_in,

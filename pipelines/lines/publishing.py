@@ -36,9 +36,11 @@ from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.networks import to_publish
 from pipelines.work.handlers.code import code_of
+from pipelines.work.hosts import table
 
 __all__ = [
     "Archived",
@@ -131,7 +133,22 @@ def repository_problems(line: routing.Line, project: Project) -> list[Problem]:
     if found.pushing == Repository.Pushing.NOBODY and pushes(line):
         message = _("nobody may push to %(name)s", name=found.name)
         return [Problem(path, message, _("change who may push in the settings of the project"))]
+    if requests(line) and not _hosted(found):
+        message = _("nobody knows which host keeps %(name)s", name=found.name)
+        return [Problem(path, message, _("choose its host in the settings of the project, or only push"))]
     return []
+
+
+def _hosted(repository: Repository) -> bool:
+    try:
+        return table.found(repository.host, repository.address, repository.page) is not None
+    except ValueError:
+        return False
+
+
+def requests(line: routing.Line) -> bool:
+    """Whether it opens pull or merge requests."""
+    return any(each.kind == DELIVER.key and each.work.get("to") == REQUEST for each in line.stations)
 
 
 def pushes(line: routing.Line) -> bool:

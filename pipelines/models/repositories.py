@@ -19,7 +19,8 @@ repository_name = RegexValidator(
 
 
 class Repository(models.Model):
-    """A repository that the lines of a project may work in. `credential`: the name of a stored secret."""
+    """A repository that the lines of a project may work in. `credential` and `host_credential`: names of stored
+    secrets. `host`: who keeps its pull or merge requests, `page` where; "" as the address says."""
 
     class Pushing(models.TextChoices):
         """Who may publish lines that push here."""
@@ -36,6 +37,22 @@ class Repository(models.Model):
     )
     credential = models.CharField(max_length=64, blank=True, help_text=_("The name of a stored secret."))
     pushing = models.CharField(max_length=8, choices=Pushing.choices, default=Pushing.EXECUTE)
+    host = models.CharField(
+        max_length=20,
+        blank=True,
+        help_text=_("A key of work/hosts/table.py, or none; empty: as the address says."),
+    )
+    page = models.CharField(
+        max_length=1000, blank=True, help_text=_("Its page on the host. Empty: as the address says.")
+    )
+    host_credential = models.CharField(
+        max_length=64, blank=True, help_text=_("The name of a stored secret. Empty: the credential of https.")
+    )
+    host_app = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text=_("The client id of a GitHub App whose private key the secret is."),
+    )
     # What the last test of the connection found, see pipelines/lines/repositories.py; null: never tested.
     tested = models.JSONField(null=True, blank=True)
     tested_at = models.DateTimeField(null=True, blank=True)
@@ -51,6 +68,12 @@ class Repository(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def of_host(self) -> str:
+        """The secret for its host: where none is named, the token with which git reads it over https."""
+        by_token = self.address.startswith("https://")
+        return self.host_credential or (self.credential if by_token else "")
 
 
 class VisitCommit(models.Model):
@@ -87,7 +110,7 @@ class Delivery(models.Model):
     visit = models.ForeignKey(
         GateVisit, models.PROTECT, null=True, related_name="+", help_text=_("Where it was approved.")
     )
-    to = models.CharField(max_length=8, help_text=_("merge or push"))
+    to = models.CharField(max_length=8, help_text=_("merge, request or push"))
     branch = models.CharField(max_length=200, help_text=_("That was pushed to."))
     base = models.CharField(max_length=64)
     tree = models.CharField(max_length=64)
@@ -95,6 +118,9 @@ class Delivery(models.Model):
     moved = models.BooleanField(default=False, help_text=_("The branch stood elsewhere."))
     cleared_at = models.DateTimeField()
     landed_at = models.DateTimeField(null=True, blank=True)
+    request = models.JSONField(
+        null=True, blank=True, help_text=_("{host, number, sign, url} of the request that is open for it.")
+    )
 
     class Meta:
         constraints = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,10 +25,16 @@ from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.commits import is_branch
-from pipelines.work.git.probe import SECONDS, probe
+from pipelines.work.git.probe import SECONDS, ConnectionCheck, probe
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
+from pipelines.work.hosts import table
+from pipelines.work.hosts.page import HostPage
+from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.hosting import HostAccess
+
+APP = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,10 @@ class RepositorySettings:
     default_branch: str = ""
     credential: str = ""
     pushing: str = Repository.Pushing.EXECUTE
+    host: str = ""
+    page: str = ""
+    host_credential: str = ""
+    host_app: str = ""
 
     def checked(self, project: Project) -> RepositorySettings:
         """Raises Invalid with the field."""
@@ -55,14 +67,33 @@ class RepositorySettings:
             raise Invalid.at("default_branch", _("This is no name for a branch."))
         if self.pushing not in Repository.Pushing.values:
             raise Invalid.at("pushing", _("Choose one of those that are offered."))
-        if self.credential and self.credential not in finding.Reach(project.owner_id, project.pk).names(
-            SECRET
-        ):
+        known = finding.Reach(project.owner_id, project.pk).names(SECRET)
+        for field in ("credential", "host_credential"):
+            named = getattr(self, field)
+            if named and named not in known:
+                said = _("The project has no secret %(name)s. Store it first.") % {"name": named}
+                raise Invalid.at(field, said)
+        app = self.host_app.strip()
+        if app and not APP.fullmatch(app):
+            raise Invalid.at("host_app", _("Enter the client ID or the App ID, as GitHub shows it."))
+        page = self._page(address.text)
+        return replace(self, address=address.text, name=name, default_branch=branch, page=page, host_app=app)
+
+    def _page(self, address: str) -> str:
+        """As it is kept: "" where the address says it."""
+        page = self.page.strip()
+        try:
+            found = table.found(self.host, address, page)
+        except ValueError as fault:
+            raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault
+        if page and found is None and self.host != table.NONE:
+            raise Invalid.at("host", _("Choose which host this page is of."))
+        if found and found[1].origin.startswith("http:") and not _listed(found[1]):
             raise Invalid.at(
-                "credential",
-                _("The project has no secret %(name)s. Store it first.") % {"name": self.credential},
+                "page",
+                _("Use https. Over http a token is sent only to hosts of GATELINE_PRIVATE_HOSTS."),
             )
-        return replace(self, address=address.text, name=name, default_branch=branch)
+        return str(found[1]) if found and page else ""
 
     @property
     def fields(self) -> dict[str, str]:
@@ -72,7 +103,20 @@ class RepositorySettings:
             "default_branch": self.default_branch,
             "credential": self.credential,
             "pushing": self.pushing,
+            "host": self.host,
+            "page": self.page,
+            "host_credential": self.host_credential,
+            "host_app": self.host_app,
         }
+
+
+def _guard() -> Guard:
+    return Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+
+
+def _listed(page: HostPage) -> bool:
+    named = {each.lower() for each in settings.PRIVATE_HOSTS}
+    return page.server.lower() in named or _guard().allows("", page.server)
 
 
 def connect(project: Project, said: RepositorySettings, *, by: User, now: datetime) -> Repository:
@@ -123,10 +167,11 @@ def _record(kind: str, repository: Repository, by: User, now: datetime, **data: 
 def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, Any]]:
     """Try the connection, and keep what was found. It takes as long as the server does, within bounds. The server gets
     the secret: that is a use of it, and kept in the audit log."""
-    credential, missing = credential_of(repository)
+    credential, missing = credential_of(repository, repository.credential)
+    of_host, none_of_host = credential_of(repository, repository.of_host)
     with transaction.atomic():
-        if credential:
-            finding.used(_stored(repository).values(), now)
+        if credential or of_host:
+            finding.used(_stored(repository, repository.credential, repository.of_host).values(), now)
         _record(
             "repository.tested",
             repository,
@@ -135,7 +180,7 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             address=repository.address,
             credential=repository.credential,
         )
-    guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+    guard = _guard()
     pushes = repository.pushing != Repository.Pushing.NOBODY
     try:
         if missing:
@@ -146,24 +191,40 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             found = [each.to_dict() for each in probe(remote, repository.default_branch, pushes)]
     except GitRefused as refused:
         found = [{"check": "reach", "ok": False, "said": str(refused), "commit": "", "seconds": 0.0}]
+    access = host_access(repository, of_host)
+    if access is not None and (of_host or none_of_host):
+        began = time.monotonic()
+        ok, said = probe_host(access, guard, none_of_host)
+        check = ConnectionCheck("host", ok, said, seconds=round(time.monotonic() - began, 1))
+        found.append(check.to_dict())
     Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now)
     return found
 
 
-def credential_of(repository: Repository) -> tuple[str, str]:
+def host_access(repository: Repository, credential: str) -> HostAccess | None:
+    """None where no host keeps it."""
+    try:
+        found = table.found(repository.host, repository.address, repository.page)
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    return HostAccess(found[0], str(found[1]), credential, repository.host_app)
+
+
+def credential_of(repository: Repository, name: str) -> tuple[str, str]:
     """The secret, and why there is none although one is named."""
-    name = repository.credential
     if not name:
         return "", ""
-    found = finding.decrypted(_stored(repository)).get(name, "")
+    found = finding.decrypted(_stored(repository, name)).get(name, "")
     return found, "" if found else _("The secret %(name)s is not stored any more. Store it again.") % {
         "name": name
     }
 
 
-def _stored(repository: Repository) -> dict[str, StoredValue]:
+def _stored(repository: Repository, *names: str) -> dict[str, StoredValue]:
     reach = finding.Reach(repository.project.owner_id, repository.project_id)
-    return reach.nearest(SECRET, [repository.credential])
+    return reach.nearest(SECRET, [name for name in names if name])
 
 
 def lines_of(project: Project) -> dict[str, list[Line]]:

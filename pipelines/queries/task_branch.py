@@ -28,6 +28,14 @@ class TaskBranch:
 
 
 @dataclass(frozen=True)
+class RequestLink:
+    """A pull or merge request, such as #7 or !7."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True)
 class DeliveryReceipt:
     """What landed. `approved`: the tree that the gate approved, "" where the delivery named no gate."""
 
@@ -40,6 +48,7 @@ class DeliveryReceipt:
     gate: str
     by: str
     at: datetime
+    request: RequestLink | None = None
 
     @property
     def exact(self) -> bool:
@@ -93,4 +102,7 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         gate=visit.gate if visit else "",
         by=str(visit.decided_by) if visit and visit.decided_by else "",
         at=each.landed_at,
+        request=RequestLink(f"{each.request['sign']}{each.request['number']}", each.request["url"])
+        if each.request
+        else None,
     )

@@ -23,6 +23,7 @@ from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
+from pipelines.work.hosts.table import NAMES, NONE
 
 
 class RepositoryForm(forms.Form):
@@ -31,6 +32,10 @@ class RepositoryForm(forms.Form):
     default_branch = forms.CharField(max_length=200, required=False)
     credential = forms.CharField(max_length=64, required=False)
     pushing = forms.ChoiceField(choices=Repository.Pushing.choices)
+    host = forms.CharField(max_length=20, required=False)
+    page = forms.CharField(max_length=1000, required=False)
+    host_credential = forms.CharField(max_length=64, required=False)
+    host_app = forms.CharField(max_length=64, required=False)
 
     @property
     def said(self) -> RepositorySettings:
@@ -143,6 +148,11 @@ def _offered(request: SignedIn, project: Project) -> dict[str, Any]:
     return {
         "secrets": [("", _("None")), *((name, name) for name in names)],
         "pushing": Repository.Pushing.choices,
+        "hosts": [
+            ("", _("As its address says")),
+            *NAMES.items(),
+            (NONE, _("None: only git")),
+        ],
     }
 
 
@@ -191,7 +201,12 @@ def rows_of(project: Project) -> list[RepositoryRow]:
 
 
 def check_row(said: dict[str, Any]) -> CheckRow:
-    labels = {"reach": _("Reachable"), "branch": _("Default branch"), "push": _("Pushing allowed")}
+    labels = {
+        "reach": _("Reachable"),
+        "branch": _("Default branch"),
+        "push": _("Pushing allowed"),
+        "host": _("Host"),
+    }
     looks = {True: ("ok", "end-completed"), False: ("danger", "end-failed"), None: ("neutral", "minus")}
     tone, icon = looks[said["ok"]]
     took = said["seconds"]

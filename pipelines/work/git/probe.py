@@ -12,7 +12,7 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import References, Remote
 from pipelines.work.results.text import escaped
 
-Check = Literal["reach", "branch", "push"]
+Check = Literal["reach", "branch", "push", "host"]
 SECONDS = 10.0
 """For which a server may be silent."""
 

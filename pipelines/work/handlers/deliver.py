@@ -1,4 +1,4 @@
-"""Work of kind `deliver`: what a gate approved is merged or pushed, exactly as it was approved (law §15)."""
+"""Work of kind `deliver`: what a gate approved is merged, proposed or pushed, exactly as it was approved (law §15)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import threading
 
 from pipelines.work.git.pushing import Permission, deliver
 from pipelines.work.git.refusals import BASE_MOVED, GitRefused
+from pipelines.work.handlers.requesting import open_request
+from pipelines.work.hosts.errors import HostError
 from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import Clearance, DeliveryPort
@@ -38,16 +40,26 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     await order.port.landed(landed.commit)
     said = "was there already" if landed.found else "landed"
     await sink.note(f"[gateline] {landed.commit} {said} on {landed.branch}")
-    state = order.access.state
+    state, summary = order.access.state, f"{landed.commit[:7]} is on {landed.branch}."
+    request = None
+    if order.host is not None:
+        try:
+            request, opened = await open_request(order, landed.branch, sink)
+        except HostError as error:
+            await sink.note(f"[gateline] {error}")
+            return refused(error.failure_type, f"{summary} {error}")
+        await order.port.landed(landed.commit, request)
+        summary = f"{opened} {summary}"
     return {
         "result": "success",
         "eval": "delivered",
-        "summary": f"{landed.commit[:7]} is on {landed.branch}.",
+        "summary": summary,
         "output": {
             "commit": landed.commit,
             "branch": landed.branch,
             "tree": landed.tree,
             "base": state.base,
+            **({"request": request} if request else {}),
         },
         "facts": {"git": {"base": state.base, "head": landed.commit, "tree": landed.tree}},
     }

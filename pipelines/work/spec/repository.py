@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.hosting import HostAccess, RequestText
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class GitOrder:
     problem: str = ""
     # Patterns of paths whose change is marked; none: the usual ones.
     sensitive: tuple[str, ...] = ()
+    # Who keeps it, its page there, and a GitHub App: "" as the address says.
+    host: str = ""
+    page: str = ""
+    host_app: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,8 @@ class GitLeft:
 class Clearance:
     """What the server says to a delivery, under the lock of its task. `refused`: why not, else "". `at`: seconds since
     1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for a new one.
-    `tree`: what was cleared, and nothing else may be pushed. `approval`: which visit of the gate approved it."""
+    `tree`: what was cleared, and nothing else may be pushed. `approval`: which visit of the gate approved it.
+    `request`: what a request says, where one is to be opened."""
 
     refused: str = ""
     failure_type: str = ""
@@ -74,6 +80,7 @@ class Clearance:
     tree: str = ""
     gate: str = ""
     approval: str = ""
+    request: RequestText | None = None
 
 
 class DeliveryPort(Protocol):
@@ -81,7 +88,7 @@ class DeliveryPort(Protocol):
 
     async def clear(self) -> Clearance: ...
 
-    async def landed(self, commit: str) -> None: ...
+    async def landed(self, commit: str, request: Mapping[str, Any] | None = None) -> None: ...
 
     async def moved(self) -> None: ...
 
@@ -113,3 +120,4 @@ class DeliveryOrder:
     title: str
     station: str
     to: str = "merge"
+    host: HostAccess | None = field(default=None, repr=False)

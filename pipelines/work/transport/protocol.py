@@ -43,6 +43,7 @@ class StationValues:
     masked: tuple[str, ...] = field(default=(), repr=False)
     # Of the repository of its line: for the worker itself, never for an attempt.
     credential: str = field(default="", repr=False)
+    host_credential: str = field(default="", repr=False)
 
 
 NO_VALUES = StationValues()
@@ -205,8 +206,10 @@ class Transport(Protocol):
     async def clear(self, started: Started) -> Clearance:
         """Whether this delivery may push, under the lock of its task. :raises LeaseLost"""
 
-    async def delivered(self, started: Started, commit: str) -> None:
-        """It landed; "": the branch has moved. :raises LeaseLost"""
+    async def delivered(
+        self, started: Started, commit: str, request: Mapping[str, Any] | None = None
+    ) -> None:
+        """It landed; "": the branch has moved. `request`: the one that is open for it. :raises LeaseLost"""
 
     # Report
 

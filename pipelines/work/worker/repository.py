@@ -6,13 +6,18 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.attempt import Prepared, Trailers, finish, moves_on, prepare
-from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.refusals import PREPARE_FAILED, GitRefused
+from pipelines.work.hosts.table import found as host_of
 from pipelines.work.orders.order import Orders, rendered
 from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitState, RepositoryAccess
 from pipelines.work.transport.protocol import Started, Transport
@@ -97,8 +102,8 @@ class ServerOfDelivery:
     async def clear(self) -> Clearance:
         return await self._transport.clear(self._started)
 
-    async def landed(self, commit: str) -> None:
-        await self._transport.delivered(self._started, commit)
+    async def landed(self, commit: str, request: Mapping[str, Any] | None = None) -> None:
+        await self._transport.delivered(self._started, commit, request)
 
     async def moved(self) -> None:
         await self._transport.delivered(self._started, "")
@@ -107,6 +112,8 @@ class ServerOfDelivery:
 async def delivery_of(started: Started, config: WorkerConfig, transport: Transport) -> DeliveryOrder:
     """:raises Unrenderable, GitRefused"""
     orders = started.orders
+    to = str(orders.station.work.get("to") or "merge")
+    host = host_access(started) if to == REQUEST else None
     material = await transport.material(started)
     return DeliveryOrder(
         access=reached(started, material.git or GitState(), config, transport),
@@ -115,5 +122,23 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
         task=orders.task,
         title=str(orders.scope["task"].get("title") or orders.task),
         station=orders.station.key,
-        to=str(orders.station.work.get("to") or "merge"),
+        to=to,
+        host=host,
     )
+
+
+def host_access(started: Started) -> HostAccess:
+    """:raises GitRefused: nobody knows where the repository is kept"""
+    order = started.orders.git
+    try:
+        known = host_of(order.host, order.address, order.page) if order and not order.problem else None
+    except ValueError as error:
+        raise GitRefused(str(error), PREPARE_FAILED) from error
+    if order is None or known is None:
+        name = order.name if order else "The repository"
+        raise GitRefused(
+            f"It is not known which host keeps {name}. Choose it under Settings, Repositories.",
+            PREPARE_FAILED,
+        )
+    key, page = known
+    return HostAccess(key, str(page), started.values.host_credential, order.host_app)

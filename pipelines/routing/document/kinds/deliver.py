@@ -1,4 +1,4 @@
-"""Bringing out what a task made: exactly the tree that a gate approved, by one push (law §15)."""
+"""Bringing out what a task made: exactly the tree that a gate approved, by one push (law §15); or proposing it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.keys import ChoiceKey, GateOf
 from pipelines.routing.document.work.kind import Kind
 
-MERGE, PUSH = "merge", "push"
-TO = {MERGE: _("Merge into the branch that the task started from"), PUSH: _("Push the branch of the task")}
+MERGE, REQUEST, PUSH = "merge", "request", "push"
+TO = {
+    MERGE: _("Merge into the branch that the task started from"),
+    REQUEST: _("Push the branch of the task, and open a pull or merge request"),
+    PUSH: _("Push the branch of the task"),
+}
 
 
 KIND = Kind(
     key="deliver",
     name=_("Deliver"),
-    about=_("The approved change is merged or pushed."),
+    about=_("The approved change is merged, proposed as a pull or merge request, or pushed."),
     icon="git-merge",
     docs="kinds.md#deliver",
     title=_("Delivery"),
@@ -24,7 +28,7 @@ KIND = Kind(
             help=_("Only what was approved at this gate is delivered, and nothing that changed since."),
             asked=_("name the gate that approves the change"),
             none=_("No gate"),
-            spared=lambda work: work.get("to") == PUSH,
+            spared=lambda work: work.get("to") in (REQUEST, PUSH),
         ),
         "rebase": ChoiceKey(
             {"never": _("Never: a moved branch is a new round")},
@@ -34,7 +38,7 @@ KIND = Kind(
     },
     fields=("to", "gate", "rebase"),
     calls=True,
-    evals=("delivered", "base_moved", "not_approved", "push_refused"),
+    evals=("delivered", "base_moved", "not_approved", "push_refused", "host_refused", "host_away"),
     tells=True,
     actor="system",
     says=lambda station: str(station.work.get("gate", "")),

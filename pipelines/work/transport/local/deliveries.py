@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import transaction
 
 from pipelines.models import Delivery, GateVisit, Job, Repository, Task, Word
 from pipelines.queries import versions
-from pipelines.routing.document.kinds.deliver import MERGE, PUSH
+from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import Clearance, GitState
 from pipelines.work.transport.local.handover import still_held
 from pipelines.work.transport.local.repositories import chain, repository_of, standing
+from pipelines.work.transport.local.request_text import request_text
 
 
 @transaction.atomic
@@ -36,7 +39,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         return Clearance(f"{why} Have the change approved as it is now.", NOT_APPROVED)
     to = str(work.get("to") or MERGE)
     branch, onto = (
-        (state.branch, _pushed(job, state.branch)) if to == PUSH else (state.base_branch, state.base)
+        (state.base_branch, state.base) if to == MERGE else (state.branch, _pushed(job, state.branch))
     )
     made, _new = Delivery.objects.get_or_create(
         job=job,
@@ -59,6 +62,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         tree=made.tree,
         gate=gate.name if gate else "",
         approval=str(made.visit_id or ""),
+        request=request_text(job, line) if to == REQUEST else None,
     )
 
 
@@ -89,14 +93,15 @@ def approved(job: Job, gate: str, state: GitState) -> GateVisit | None:
 def _pushed(job: Job, branch: str) -> str:
     """Where the branch of the task stands on the remote, as far as we pushed it."""
     landed = Delivery.objects.filter(
-        task=job.task_id, to=PUSH, branch=branch, landed_at__isnull=False, job__lt=job.pk
-    )
+        task=job.task_id, branch=branch, landed_at__isnull=False, job__lt=job.pk
+    ).exclude(to=MERGE)
     return landed.order_by("-job").values_list("commit", flat=True).first() or ""
 
 
 @transaction.atomic
-def delivered(job_id: int, lease: uuid.UUID, commit: str) -> None:
-    """It landed as this commit; "": the branch stands elsewhere. :raises LeaseLost"""
+def delivered(job_id: int, lease: uuid.UUID, commit: str, request: Mapping[str, Any] | None = None) -> None:
+    """It landed as this commit; "": the branch stands elsewhere. `request` {host, number, url}: the one that is open
+    for it. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
     now = still_held(job_id, lease)
@@ -105,3 +110,5 @@ def delivered(job_id: int, lease: uuid.UUID, commit: str) -> None:
         found.filter(landed_at=None).update(commit=commit, landed_at=now, moved=False)
     else:
         found.update(moved=True)
+    if request is not None:
+        found.update(request=dict(request))

@@ -43,6 +43,9 @@ def git_order(task: Task, line: Line, station: Station) -> GitOrder | None:
         author=station.agent or station.name,
         author_key=station.agent or station.key,
         sensitive=line.sensitive,
+        host=found.host,
+        page=found.page,
+        host_app=found.host_app,
     )
 
 

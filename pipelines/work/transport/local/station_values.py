@@ -25,17 +25,18 @@ def values_of(job: Job) -> StationValues:
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
     wanted = set(finding.secrets_of(own, task.inputs))
     settings = {name for station in own for name in variables(station.work)}
-    credential = _credential(task, line)
-    if not every and not settings and not credential:
+    credential, of_host = _credentials(task, line)
+    named = {name for name in (credential, of_host) if name}
+    if not every and not settings and not named:
         return NO_VALUES
     reach = finding.Reach.of(task)
     stored, plain = (
-        reach.nearest(SECRET, [*every, *([credential] if credential else [])]),
+        reach.nearest(SECRET, [*every, *named]),
         reach.nearest(VARIABLE, settings),
     )
     known = finding.decrypted(stored)
     finding.used(
-        [*(each for name, each in stored.items() if name in {*wanted, credential}), *plain.values()],
+        [*(each for name, each in stored.items() if name in {*wanted, *named}), *plain.values()],
         timezone.now(),
     )
     return StationValues(
@@ -43,6 +44,7 @@ def values_of(job: Job) -> StationValues:
         variables={name: each.content for name, each in plain.items()},
         masked=tuple(known.values()),
         credential=known.get(credential, ""),
+        host_credential=known.get(of_host, ""),
     )
 
 
@@ -52,11 +54,11 @@ def masker_of(task: Task) -> Masker:
     pinned = {task.pinned_id, *Job.objects.filter(task=task).values_list("pinned_id", flat=True)}
     lines = [versions.by_id(each) for each in pinned]
     names = {name for line in lines for name in finding.secrets_of(line.stations, task.inputs)}
-    names |= {name for line in lines if (name := _credential(task, line))}
+    names |= {name for line in lines for name in _credentials(task, line) if name}
     return Masker(finding.decrypted(finding.Reach.of(task).nearest(SECRET, names)).values())
 
 
-def _credential(task: Task, line: Line) -> str:
-    """The name of the secret that the repository of the line asks for."""
+def _credentials(task: Task, line: Line) -> tuple[str, str]:
+    """The names of the secrets that the repository of the line asks for, and its host."""
     repository = repository_of(task, line) if line.workspace else None
-    return repository.credential if repository else ""
+    return (repository.credential, repository.of_host) if repository else ("", "")

@@ -129,8 +129,10 @@ class LocalTransport:
     async def clear(self, started: Started) -> Clearance:
         return await self.engine.insist(deliveries.clear, started.orders.job_id, started.lease)
 
-    async def delivered(self, started: Started, commit: str) -> None:
-        await self.engine.insist(deliveries.delivered, started.orders.job_id, started.lease, commit)
+    async def delivered(
+        self, started: Started, commit: str, request: Mapping[str, Any] | None = None
+    ) -> None:
+        await self.engine.insist(deliveries.delivered, started.orders.job_id, started.lease, commit, request)
 
     # Report
 

@@ -1,0 +1,32 @@
+"""What follows a push where a delivery also opens a pull or merge request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.requesting import requested
+from pipelines.work.hosts.table import host_at
+from pipelines.work.spec.base import Sink
+from pipelines.work.spec.repository import DeliveryOrder
+
+
+async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[dict[str, Any], str]:
+    """{host, number, sign, url, state}, and a sentence about it. :raises HostError"""
+    assert order.host is not None
+    host, state = host_at(order.host, order.access.guard), order.access.state
+    if not order.host.credential:
+        raise HostError(
+            f"{host.name} opens a {host.request} for a token alone. Choose a secret that holds one."
+        )
+    # The server says what it reads, under the lock of the task, and is asked again before one is opened.
+    said = (await order.port.clear()).request
+    if said is None:
+        raise HostError("The server does not say what the request reads.")
+    opened, there = await requested(host, branch, state.base_branch, said, order.port.clear)
+    named = f"{host.request[:1].upper()}{host.request[1:]} {host.sign}{opened.number}"
+    done = "was there already" if there else "is open"
+    await sink.note(f"[gateline] {named} {done}: {opened.url}")
+    request = {"host": host.key, "number": opened.number, "sign": host.sign, "url": opened.url}
+    words = {"open": "is open", "closed": "is closed", "merged": "is merged"}[opened.state]
+    return {**request, "state": opened.state}, f"{named} {words} on {host.name}."

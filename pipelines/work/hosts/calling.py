@@ -1,0 +1,105 @@
+"""One call of a host's API, by the guarded client: JSON to and fro, and each refusal in words (house §5)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+
+from pipelines.work.hosts.errors import HostAway, HostError
+from pipelines.work.outgoing.fetching import Call, HttpAnswer, fetch
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
+
+SILENT, WHOLE = 20.0, 60.0
+"""Seconds for which a host may be silent, and in which all of an answer has to be there."""
+LONGEST_WAIT = 30.0
+LATER = frozenset((429, 500, 502, 503, 504))
+
+
+@dataclass(frozen=True)
+class HostCaller:
+    """`name`: of the host, as people know it. `base`: of its API."""
+
+    name: str
+    base: str
+    repository: str
+    guard: Guard = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    async def call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, **query: str | int
+    ) -> Any:
+        """The answer as JSON; None where it has none. :raises HostError"""
+        url = f"{self.base}{path}" + (f"?{urlencode(query)}" if query else "")
+        sent = b"" if body is None else json.dumps(body).encode()
+        typed = {} if body is None else {"content-type": "application/json"}
+        call = Call(method, url, {"accept": "application/json", **typed, **self.headers}, sent)
+        try:
+            async with asyncio.timeout(WHOLE):
+                answer = await fetch(call, self.guard, SILENT)
+        except RefusedAddress as error:
+            raise HostError(str(error)) from error
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise HostAway(f"{self.name} did not answer in time.") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise HostAway(f"{self.name} could not be reached: {error or type(error).__name__}") from error
+        return self._read(answer)
+
+    def _read(self, answer: HttpAnswer) -> Any:
+        said = _json(answer)
+        if answer.status in LATER or _limited(answer):
+            why = f"{self.name} answers {answer.status} at the moment. Try again later."
+            raise HostAway(why, answer.status, _wait(answer))
+        if not 200 <= answer.status < 300:
+            raise HostError(self._refused(answer.status, told(said)), answer.status)
+        if answer.cut or (answer.body and said is None):
+            raise HostError(f"{self.name} answered with something that is no JSON.", answer.status)
+        return said
+
+    def _refused(self, status: int, why: str) -> str:
+        more = f" It says: {why}" if why else ""
+        if status == 401:
+            return f"{self.name} refuses the credential. Store a valid token, or choose another secret.{more}"
+        if status == 403:
+            return f"The token may not do this in {self.repository} on {self.name}.{more}"
+        if status == 404:
+            return f"{self.name} has no {self.repository} that this token may see.{more}"
+        return f"{self.name} refused it with {status}.{more}"
+
+
+def told(said: Any) -> str:
+    """What a host says of a refusal: each puts it elsewhere."""
+    if isinstance(said, str):
+        return said
+    if isinstance(said, list):
+        return "; ".join(filter(None, map(told, said)))
+    if not isinstance(said, dict):
+        return ""
+    own = told(said.get("message") or said.get("error_description") or said.get("error"))
+    inner = told(said.get("errors")) if isinstance(said.get("errors"), list) else ""
+    if not own and not inner:
+        return "; ".join(f"{key} {told(value)}" for key, value in said.items() if told(value))
+    return ": ".join(filter(None, (own, inner)))
+
+
+def _json(answer: HttpAnswer) -> Any:
+    try:
+        return json.loads(answer.body) if answer.body and not answer.cut else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _limited(answer: HttpAnswer) -> bool:
+    """GitHub says 403 to who asked too often."""
+    spent = answer.headers.get("x-ratelimit-remaining") == "0" or "retry-after" in answer.headers
+    return answer.status == 403 and spent
+
+
+def _wait(answer: HttpAnswer) -> float:
+    said = answer.headers.get("retry-after", "")
+    return min(float(said), LONGEST_WAIT) if said.isdecimal() else 1.0

@@ -1,0 +1,74 @@
+"""Gitea and Forgejo, as version 1 of their API is documented: both speak the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from pipelines.work.hosts.calling import HostCaller
+from pipelines.work.hosts.errors import AlreadyOpen, HostError
+from pipelines.work.hosts.host import OpenedRequest, RequestState, inner, link, number, rows, text
+from pipelines.work.hosts.page import HostPage
+from pipelines.work.outgoing.guard import Guard
+
+PAGES, LIMIT = 20, 50
+
+
+class Gitea:
+    key, name, request, sign = "gitea", "Gitea or Forgejo", "pull request", "#"
+    servers = ("gitea.com", "codeberg.org")
+
+    def __init__(self, page: HostPage, token: str, guard: Guard) -> None:
+        self._page = page
+        self._repo = f"/repos/{page.quoted}"
+        own = {"authorization": f"token {token}"} if token else {}
+        self._host = HostCaller(self.name, f"{page.origin}/api/v1", page.path, guard, own)
+
+    async def look(self) -> bool:
+        return inner(await self._host.call("GET", self._repo), "permissions").get("push") is True
+
+    async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+        """It cannot list the requests of one branch: all that are open are looked through, and the one that it gives
+        for two branches is added."""
+        found: list[OpenedRequest] = []
+        for page in range(1, PAGES + 1):
+            path = f"{self._repo}/pulls"
+            some = rows(await self._host.call("GET", path, state="open", page=page, limit=LIMIT))
+            found += [self._request(each) for each in some if _branches(each) == (head, base)]
+            if found or len(some) < LIMIT:
+                break
+        return found or await self._closed(head, base)
+
+    async def _closed(self, head: str, base: str) -> list[OpenedRequest]:
+        path = f"{self._repo}/pulls/{quote(base, safe='')}/{quote(head, safe='')}"
+        try:
+            return [self._request(await self._host.call("GET", path))]
+        except HostError as error:
+            if error.status == 404:
+                return []
+            raise
+
+    async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
+        said = {"head": head, "base": base, "title": title, "body": body}
+        try:
+            return self._request(await self._host.call("POST", f"{self._repo}/pulls", said))
+        except HostError as error:
+            if error.status == 409:
+                raise AlreadyOpen(str(error), error.status) from error
+            raise
+
+    async def update(self, number: int, body: str) -> OpenedRequest:
+        return self._request(await self._host.call("PATCH", f"{self._repo}/pulls/{number}", {"body": body}))
+
+    def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
+        state: RequestState = "open" if said.get("state") == "open" else "closed"
+        if said.get("merged") is True:
+            state = "merged"
+        which = number(said, "number")
+        url = link(text(said, "html_url"), f"{self._page}/pulls/{which}")
+        return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+
+
+def _branches(said: Mapping[str, Any]) -> tuple[str, str]:
+    return text(inner(said, "head"), "ref"), text(inner(said, "base"), "ref")

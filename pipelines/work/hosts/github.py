@@ -1,0 +1,66 @@
+"""GitHub and GitHub Enterprise Server, as its REST API of 2022-11-28 is documented."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.work.hosts.calling import HostCaller
+from pipelines.work.hosts.errors import AlreadyOpen, HostError
+from pipelines.work.hosts.host import OpenedRequest, RequestState, inner, link, number, rows, text
+from pipelines.work.hosts.page import HostPage
+from pipelines.work.outgoing.guard import Guard
+
+
+class GitHub:
+    key, name, request, sign = "github", "GitHub", "pull request", "#"
+    servers = ("github.com",)
+
+    def __init__(self, page: HostPage, token: str, guard: Guard) -> None:
+        self._page = page
+        self._repo = f"/repos/{page.quoted}"
+        self._host = HostCaller(self.name, api_of(page), page.path, guard, headers(token))
+
+    async def look(self) -> bool:
+        return inner(await self._host.call("GET", self._repo), "permissions").get("push") is True
+
+    async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+        found = await self._host.call(
+            "GET",
+            f"{self._repo}/pulls",
+            head=f"{self._page.owner}:{head}",
+            base=base,
+            state="all",
+            per_page=100,
+        )
+        return [self._request(each) for each in rows(found)]
+
+    async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
+        said = {"title": title, "head": head, "base": base, "body": body}
+        try:
+            return self._request(await self._host.call("POST", f"{self._repo}/pulls", said))
+        except HostError as error:
+            if error.status == 422 and "already exists" in str(error):
+                raise AlreadyOpen(str(error), error.status) from error
+            raise
+
+    async def update(self, number: int, body: str) -> OpenedRequest:
+        path = f"{self._repo}/pulls/{number}"
+        return self._request(await self._host.call("PATCH", path, {"body": body}))
+
+    def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
+        state: RequestState = "open" if said.get("state") == "open" else "closed"
+        if said.get("merged_at"):
+            state = "merged"
+        which = number(said, "number")
+        url = link(text(said, "html_url"), f"{self._page}/pull/{which}")
+        return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+
+
+def api_of(page: HostPage) -> str:
+    return "https://api.github.com" if page.server in GitHub.servers else f"{page.origin}/api/v3"
+
+
+def headers(token: str) -> dict[str, str]:
+    own = {"authorization": f"Bearer {token}"} if token else {}
+    return {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28", **own}

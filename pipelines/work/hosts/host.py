@@ -1,0 +1,67 @@
+"""What Gateline asks of a host: the same words for GitHub, GitLab, Gitea and Forgejo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+RequestState = Literal["open", "closed", "merged"]
+
+
+@dataclass(frozen=True)
+class OpenedRequest:
+    """A pull or merge request as its host has it."""
+
+    number: int
+    url: str
+    state: RequestState
+    title: str
+    body: str
+
+
+class Host(Protocol):
+    """One repository on its host. Every call may raise HostError."""
+
+    key: str
+    name: str
+    request: str
+    """What it calls a request: pull request, merge request."""
+    sign: str
+    """Before the number of a request: # or !"""
+
+    async def look(self) -> bool:
+        """It is there; whether the token may push."""
+
+    async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+        """From one branch to another, in whatever state; open ones are never left out."""
+
+    async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
+        """:raises AlreadyOpen: there is one that is open"""
+
+    async def update(self, number: int, body: str) -> OpenedRequest: ...
+
+
+def text(said: Any, key: str) -> str:
+    """A text of an answer; "" where it is missing or null."""
+    found = said.get(key) if isinstance(said, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def number(said: Any, key: str) -> int:
+    found = said.get(key) if isinstance(said, Mapping) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+
+
+def inner(said: Any, key: str) -> Mapping[str, Any]:
+    found = said.get(key) if isinstance(said, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def rows(said: Any) -> list[Mapping[str, Any]]:
+    return [each for each in said if isinstance(each, Mapping)] if isinstance(said, list) else []
+
+
+def link(said: str, otherwise: str) -> str:
+    """An address that a page may link to."""
+    return said if said.startswith(("https://", "http://")) and len(said) <= 1000 else otherwise

@@ -1,0 +1,63 @@
+"""One request for a branch: opened, or updated where it is there already, never a second one (law §15)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+
+from pipelines.work.hosts.errors import AlreadyOpen, HostAway, HostError
+from pipelines.work.hosts.host import Host, OpenedRequest
+from pipelines.work.spec.hosting import RequestText
+
+TIMES = 3
+BEGIN, END = "<!-- gateline: written anew with each delivery -->", "<!-- gateline: end -->"
+SECTION = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+
+
+async def requested(
+    host: Host, head: str, base: str, said: RequestText, may: Callable[[], Awaitable[object]]
+) -> tuple[OpenedRequest, bool]:
+    """It, and whether it was there already. Looked for before anything is opened, and again where an answer got lost;
+    `may` is asked right before a new one, and what it raises stops it.
+
+    One that people closed or merged is left alone: for the delivery that opened it it counts, for the next one a new
+    one is opened. :raises HostError"""
+    for left in reversed(range(TIMES)):
+        try:
+            return await _once(host, head, base, said, may)
+        except AlreadyOpen:
+            if not left:
+                raise
+        except HostAway as error:
+            if not left:
+                raise
+            await asyncio.sleep(error.wait)
+    raise HostError(f"{host.name} has no answer.")
+
+
+async def _once(
+    host: Host, head: str, base: str, said: RequestText, may: Callable[[], Awaitable[object]]
+) -> tuple[OpenedRequest, bool]:
+    known = await host.requests(head, base)
+    now = next((each for each in known if each.state == "open"), None)
+    if now is not None:
+        body = renewed(now.body, said.body)
+        same = body.splitlines() == now.body.splitlines()
+        return (now if same else await host.update(now.number, body)), True
+    ours = next((each for each in known if said.mark in each.body), None)
+    if ours is not None:
+        return ours, True
+    await may()
+    return await host.open(head, base, said.title, section(said.body)), False
+
+
+def section(body: str) -> str:
+    return f"{BEGIN}\n{body}\n{END}"
+
+
+def renewed(before: str, body: str) -> str:
+    """What people wrote into the description beside ours stays."""
+    if SECTION.search(before):
+        return SECTION.sub(lambda _found: section(body), before, count=1)
+    return f"{before.rstrip()}\n\n{section(body)}" if before.strip() else section(body)

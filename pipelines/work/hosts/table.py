@@ -1,0 +1,44 @@
+"""The hosts that Gateline knows, and which one keeps a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.gitea import Gitea
+from pipelines.work.hosts.github import GitHub
+from pipelines.work.hosts.gitlab import GitLab
+from pipelines.work.hosts.host import Host
+from pipelines.work.hosts.page import HostPage, page_at
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.hosting import HostAccess
+
+TABLE = (GitHub, GitLab, Gitea)
+NAMES = {each.key: each.name for each in TABLE}
+HOSTS: dict[str, Callable[[HostPage, str, Guard], Host]] = {each.key: each for each in TABLE}
+NONE = "none"
+
+
+def found(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
+    """Of a repository: who keeps it, and its page there. `host` "" and `page` "": as its address says.
+
+    :raises ValueError: there is a host, and no page of it can be told, in words"""
+    if host == NONE:
+        return None
+    if not host:
+        try:
+            known = page_at(page or address)
+        except ValueError:
+            return None
+        host = next((each.key for each in TABLE if known.server in each.servers), "")
+        return (host, known) if host else None
+    if host not in HOSTS:
+        raise ValueError("Choose one of the hosts that are offered.")
+    return host, page_at(page or address)
+
+
+def host_at(access: HostAccess, guard: Guard) -> Host:
+    """:raises HostError: a host of this name is not known here"""
+    if access.host not in HOSTS:
+        raise HostError(f"This worker knows no host {access.host}. Start a newer one.")
+    return HOSTS[access.host](page_at(access.page), access.credential, guard)

@@ -1,0 +1,78 @@
+"""What a pull or merge request says of its task: where it went, what people said at its gates, and its page."""
+
+from __future__ import annotations
+
+from pipelines.models import GateVisit, Job, Purpose, Word
+from pipelines.queries import versions
+from pipelines.queries.addresses import absolute
+from pipelines.routing.document.line import Line
+from pipelines.work.hosts.markdown import block, code
+from pipelines.work.spec.hosting import RequestText
+from pipelines.work.transport.local.repositories import chain
+from pipelines.work.transport.local.station_values import masker_of
+
+MOST_STEPS, MOST_SAID, LONGEST_SAID, LONGEST_TITLE = 40, 10, 4_000, 200
+
+
+def request_text(job: Job, line: Line) -> RequestText:
+    task = job.task
+    masked = masker_of(task).all
+    mark = f"<!-- Gateline-Delivery: {job.pk} -->"
+    at = absolute("task", task.project.owner.key, task.project.key, task.name)
+    tokens = chain(job.token_id)
+    visits = list(
+        GateVisit.objects.filter(task=task, token__in=tokens, state=GateVisit.State.DECIDED)
+        .select_related("decided_by")
+        .order_by("decided_at")
+    )
+    said = [each for each in visits if each.reason.strip()][-MOST_SAID:]
+    parts = [
+        f"[{task.name}]({at}) went through {code(line.name)}: {_path(job, line, tokens, visits)}",
+        *(_said(each, line) for each in said),
+        "Comments here decide nothing in Gateline: its gates do.",
+        mark,
+    ]
+    title = " ".join(task.title.split())[:LONGEST_TITLE] or task.name
+    return RequestText(masked(title), masked("\n\n".join(parts)), mark)
+
+
+def _path(job: Job, line: Line, tokens: list[int], visits: list[GateVisit]) -> str:
+    """Stations and gates in the order in which they were left."""
+    done = Job.objects.filter(
+        task=job.task_id, token__in=tokens, state=Job.State.DONE, purpose=Purpose.STATION, pk__lt=job.pk
+    )
+    steps = [
+        (ended, code(_station(versions.by_id(pinned), station)))
+        for ended, pinned, station in done.values_list("ended_at", "pinned_id", "station")
+        if ended
+    ]
+    steps += [
+        (each.decided_at, f"{code(_gate(line, each.gate))} ({_word(each)})")
+        for each in visits
+        if each.decided_at
+    ]
+    named = [text for _at, text in sorted(steps, key=lambda step: step[0])]
+    left_out = ["…"] if len(named) > MOST_STEPS else []
+    return " → ".join([*left_out, *named[-MOST_STEPS:]])
+
+
+def _said(visit: GateVisit, line: Line) -> str:
+    reason = visit.reason.strip()
+    shown = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"
+    return f"**{code(_gate(line, visit.gate))}: {_word(visit)}**\n\n{block(shown)}"
+
+
+def _word(visit: GateVisit) -> str:
+    word = {Word.APPROVE: "approved", Word.SEND_BACK: "sent back", Word.REJECT: "rejected"}.get(
+        Word(visit.word), "reworked"
+    )
+    return f"{word} by {code(str(visit.decided_by))}" if visit.decided_by else word
+
+
+def _station(line: Line, key: str) -> str:
+    return next((each.name for each in line.stations if each.key == key), key)
+
+
+def _gate(line: Line, key: str) -> str:
+    gate = line.gates_by_key.get(key)
+    return gate.name if gate else key

@@ -1,0 +1,256 @@
+"""Servers that behave as the hosts' documentation says, as far as Gateline asks them: a real server each, over the bare
+repository of the test. `lose`: how many of the next answers to what changes something get lost after it was done."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.outgoing.servers import Asked, Server, say, serving
+from tests.work.remotes import RemoteRepository
+
+TOKEN = "planted-canary-host-token"
+PATH = "acme/app"
+Reply = tuple[int, Any]
+Route = tuple[str, str, Callable[..., Reply]]
+
+
+@dataclass
+class FakeHost:
+    """`requests`: as the host keeps them, whatever it calls them."""
+
+    origin: RemoteRepository
+    server: Server | None = None
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    lose: int = 0
+    busy: int = 0
+    may_push: bool = True
+    prefix = ""
+    key = ""
+
+    @property
+    def page(self) -> str:
+        assert self.server is not None
+        return f"{self.server.url}/{PATH}"
+
+    def asked(self, method: str) -> list[Asked]:
+        assert self.server is not None
+        return [each for each in self.server.asked if each.method == method]
+
+    def routes(self) -> list[Route]:
+        raise NotImplementedError
+
+    def authorized(self, headers: Mapping[str, str]) -> bool:
+        return headers.get("authorization") == f"Bearer {TOKEN}"
+
+    def answer(self, to: BaseHTTPRequestHandler, asked: Asked) -> None:
+        url = urlsplit(asked.path)
+        query = {key: values[-1] for key, values in parse_qs(url.query).items()}
+        body = json.loads(asked.body) if asked.body else {}
+        if self.busy:
+            self.busy -= 1
+            say(to, 503, b"<html>", retry_after="0")
+            return
+        if not self.authorized(asked.headers):
+            _json(to, 401, {"message": "Bad credentials"})
+            return
+        for method, pattern, route in self.routes():
+            found = re.fullmatch(self.prefix + pattern, url.path)
+            if found and method == asked.method:
+                status, said = route(*(unquote(part) for part in found.groups()), query=query, body=body)
+                if self.lose and method != "GET":
+                    self.lose -= 1
+                    to.close_connection = True
+                    return
+                _json(to, status, said)
+                return
+        _json(to, 404, {"message": "Not Found"})
+
+
+def _json(to: BaseHTTPRequestHandler, status: int, said: Any) -> None:
+    say(to, status, json.dumps(said).encode(), content_type="application/json; charset=utf-8")
+
+
+class GitHubServer(FakeHost):
+    prefix, key = "/api/v3", "github"
+
+    def routes(self) -> list[Route]:
+        repo = f"/repos/{PATH}"
+        return [
+            ("GET", repo, lambda query, body: (200, {"permissions": {"push": self.may_push}})),
+            ("GET", f"{repo}/pulls", self.listed),
+            ("POST", f"{repo}/pulls", self.opened),
+            ("PATCH", rf"{repo}/pulls/(\d+)", self.patched),
+        ]
+
+    def listed(self, query: dict[str, str], body: Any) -> Reply:
+        owner, _, head = query["head"].partition(":")
+        assert owner == "acme" and query["state"] == "all"
+        return 200, [
+            each
+            for each in self.requests
+            if (each["head"]["ref"], each["base"]["ref"]) == (head, query["base"])
+        ]
+
+    def opened(self, query: Any, body: dict[str, str]) -> Reply:
+        head, base = body["head"], body["base"]
+        fault = {"resource": "PullRequest", "field": "head", "code": "invalid"}
+        if not self.origin.head(head):
+            return 422, {"message": "Validation Failed", "errors": [fault]}
+        if self.origin.head(head) == self.origin.head(base):
+            fault = {
+                "resource": "PullRequest",
+                "code": "custom",
+                "message": f"No commits between {base} and {head}",
+            }
+            return 422, {"message": "Validation Failed", "errors": [fault]}
+        if any(
+            each["state"] == "open" and (each["head"]["ref"], each["base"]["ref"]) == (head, base)
+            for each in self.requests
+        ):
+            said = f"A pull request already exists for acme:{head}."
+            fault = {"resource": "PullRequest", "code": "custom", "message": said}
+            return 422, {"message": "Validation Failed", "errors": [fault]}
+        number = len(self.requests) + 1
+        made = {
+            "number": number,
+            "state": "open",
+            "title": body["title"],
+            "body": body["body"],
+            "html_url": f"{self.page}/pull/{number}",
+            "merged_at": None,
+            "head": {"ref": head, "sha": self.origin.head(head)},
+            "base": {"ref": base},
+        }
+        self.requests.append(made)
+        return 201, made
+
+    def patched(self, number: str, query: Any, body: dict[str, str]) -> Reply:
+        found = self.requests[int(number) - 1]
+        found.update(body)
+        return 200, found
+
+    def close(self, number: int, *, merged: bool = False) -> None:
+        self.requests[number - 1] |= {
+            "state": "closed",
+            "merged_at": "2026-01-01T00:00:00Z" if merged else None,
+        }
+
+    def text(self, number: int) -> str:
+        return str(self.requests[number - 1]["body"])
+
+    def write(self, number: int, text: str) -> None:
+        self.requests[number - 1]["body"] = text
+
+
+class GitLabServer(FakeHost):
+    prefix, key = "/api/v4", "gitlab"
+
+    def routes(self) -> list[Route]:
+        project = "/projects/acme%2Fapp"
+        level = {"project_access": {"access_level": 30 if self.may_push else 20}, "group_access": None}
+        return [
+            ("GET", project, lambda query, body: (200, {"permissions": level})),
+            ("GET", f"{project}/merge_requests", self.listed),
+            ("POST", f"{project}/merge_requests", self.opened),
+            ("PUT", rf"{project}/merge_requests/(\d+)", self.put),
+        ]
+
+    def listed(self, query: dict[str, str], body: Any) -> Reply:
+        assert query["state"] == "all"
+        wanted = query["source_branch"], query["target_branch"]
+        return 200, [
+            each for each in self.requests if (each["source_branch"], each["target_branch"]) == wanted
+        ]
+
+    def opened(self, query: Any, body: dict[str, str]) -> Reply:
+        source, target = body["source_branch"], body["target_branch"]
+        for each in self.requests:
+            if each["state"] == "opened" and (each["source_branch"], each["target_branch"]) == (
+                source,
+                target,
+            ):
+                said = f"Another open merge request already exists for this source branch: !{each['iid']}"
+                return 409, {"message": [said]}
+        if not self.origin.head(source):
+            return 400, {"message": {"base": ["Source branch does not exist"]}}
+        number = len(self.requests) + 1
+        made = {
+            "iid": number,
+            "state": "opened",
+            "title": body["title"],
+            "description": body["description"],
+            "web_url": f"{self.page}/-/merge_requests/{number}",
+            "source_branch": source,
+            "target_branch": target,
+            "sha": self.origin.head(source),
+        }
+        self.requests.append(made)
+        return 201, made
+
+    def put(self, number: str, query: Any, body: dict[str, str]) -> Reply:
+        found = self.requests[int(number) - 1]
+        found.update(body)
+        return 200, found
+
+    def close(self, number: int, *, merged: bool = False) -> None:
+        self.requests[number - 1]["state"] = "merged" if merged else "closed"
+
+    def text(self, number: int) -> str:
+        return str(self.requests[number - 1]["description"])
+
+    def write(self, number: int, text: str) -> None:
+        self.requests[number - 1]["description"] = text
+
+
+class GiteaServer(GitHubServer):
+    """Like GitHub's, but for what it lists, what it says to a second one, and its addresses."""
+
+    prefix, key = "/api/v1", "gitea"
+
+    def authorized(self, headers: Mapping[str, str]) -> bool:
+        return headers.get("authorization") == f"token {TOKEN}"
+
+    def routes(self) -> list[Route]:
+        repo = f"/repos/{PATH}"
+        return [*super().routes(), ("GET", rf"{repo}/pulls/([^/]+)/([^/]+)", self.of_branches)]
+
+    def listed(self, query: dict[str, str], body: Any) -> Reply:
+        page, limit = int(query["page"]), int(query["limit"])
+        found = [each for each in self.requests if each["state"] == query["state"]]
+        return 200, found[(page - 1) * limit : page * limit]
+
+    def of_branches(self, base: str, head: str, query: Any, body: Any) -> Reply:
+        found = [each for each in self.requests if (each["head"]["ref"], each["base"]["ref"]) == (head, base)]
+        return (200, found[-1]) if found else (404, {"message": "Not Found", "errors": None})
+
+    def opened(self, query: Any, body: dict[str, str]) -> Reply:
+        status, said = super().opened(query, body)
+        if status == 422 and "already exists" in str(said):
+            message = f"pull request already exists for these targets [head_branch: {body['head']}]"
+            return 409, {"message": message, "url": f"{self.page}/api/swagger"}
+        return status, said | {"merged": False} if status == 201 else said
+
+    def patched(self, number: str, query: Any, body: dict[str, str]) -> Reply:
+        return 201, super().patched(number, query, body)[1]
+
+    def close(self, number: int, *, merged: bool = False) -> None:
+        self.requests[number - 1] |= {"state": "closed", "merged": merged}
+
+
+SERVERS = (GitHubServer, GitLabServer, GiteaServer)
+BY_KEY = {each.key: each for each in SERVERS}
+
+
+@contextmanager
+def host(key: str, origin: RemoteRepository) -> Iterator[Any]:
+    made = BY_KEY[key](origin)
+    with serving(made.answer) as server:
+        made.server = server
+        yield made

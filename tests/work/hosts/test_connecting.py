@@ -1,0 +1,96 @@
+"""Which host keeps a repository, and what its settings and its test say of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from pipelines.errors import Invalid
+from pipelines.lines import publishing
+from pipelines.models import Repository
+from pipelines.people import repositories
+from pipelines.people.repositories import RepositorySettings
+from pipelines.work.hosts.calling import told
+from pipelines.work.hosts.markdown import block, code
+from pipelines.work.hosts.table import found
+from tests.factories import World
+from tests.work.hosts.conftest import line
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "page", "expected"),
+    [
+        ("", "https://github.com/acme/app.git", "", ("github", "https://github.com/acme/app")),
+        ("", "git@gitlab.com:acme/web/app.git", "", ("gitlab", "https://gitlab.com/acme/web/app")),
+        ("", "ssh://git@codeberg.org:22/acme/app", "", ("gitea", "https://codeberg.org/acme/app")),
+        ("", "https://git.example.com/acme/app", "", None),
+        ("gitlab", "https://git.example.com:8443/acme/app", "", ("gitlab", "https://git.example.com:8443/acme/app")),
+        ("gitea", "/srv/app.git", "https://[::1]:3000/acme/app/", ("gitea", "https://[::1]:3000/acme/app")),
+        ("none", "https://github.com/acme/app", "", None),
+    ],
+)  # fmt: skip
+def test_a_host_is_known_by_the_address_or_named(host: str, address: str, page: str, expected: Any) -> None:
+    known = found(host, address, page)
+    assert (known and (known[0], str(known[1]))) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "field", "why"),
+    [
+        ({"host": "svn"}, "host", "Choose one of the hosts"),
+        ({"host": "github"}, "page", "https://host/team/app"),
+        ({"host": "github", "page": "https://git.example.com/../app"}, "page", "no plain name"),
+        ({"host": "github", "page": "http://git.example.com/acme/app"}, "page", "Use https"),
+        ({"page": "https://git.example.com/acme/app"}, "host", "Choose which host"),
+        ({"host_credential": "NOT_THERE"}, "host_credential", "has no secret NOT_THERE"),
+        ({"host_app": "a b"}, "host_app", "client ID"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(
+    world: World, hosted: Any, settings: Any, said: dict[str, str], field: str, why: str
+) -> None:
+    settings.REPOSITORY_ROOTS = [hosted.origin.path.parent]
+    with pytest.raises(Invalid, match=why) as refused:
+        given = RepositorySettings(**{"address": str(hosted.origin.path), "name": "b", **said})
+        repositories.connect(world.project, given, by=world.admin, now=timezone.now())
+    assert refused.value.path == field
+
+
+@pytest.mark.parametrize("hosted", ["github", "gitlab", "gitea"], indirect=True)
+def test_the_test_of_a_connection_asks_the_host_too(world: World, hosted: Any, settings: Any) -> None:
+    settings.REPOSITORY_ROOTS, settings.PRIVATE_HOSTS = [hosted.origin.path.parent], ["127.0.0.1"]
+    repository = Repository.objects.get()
+
+    def tested() -> tuple[bool, str]:
+        last = repositories.test(repository, by=world.admin, now=timezone.now())[-1]
+        assert last["check"] == "host"
+        return last["ok"], last["said"]
+
+    assert tested()[0] is True
+    hosted.may_push = False
+    assert tested() == (False, f"The token may read {hosted.page}, and not write to it.")
+    repository.page = f"{hosted.server.url}/acme/none"
+    assert "acme/none that this token may see" in tested()[1]
+    settings.PRIVATE_HOSTS = []
+    assert "private address" in tested()[1]
+
+
+def test_a_line_that_proposes_needs_a_host(world: World, hosted: Any) -> None:
+    proposes = line(world)
+    parsed = proposes.line
+    assert publishing.check(parsed).problems == ()
+    Repository.objects.update(host="none")
+    assert "nobody knows which host keeps app" in str(publishing.check(parsed).problems[0])
+
+
+def test_text_of_others_stays_text() -> None:
+    assert code("a `b` @team") == "``a `b` @team``" and code("`") == "`` ` ``"
+    assert block("```\n@all <!-- x") == "````text\n```\n@all <!-\u200b- x\n````"
+    assert told({"message": {"base": ["no"]}}) == "base no"
+    assert (
+        told({"message": "Validation Failed", "errors": [{"message": "twice"}]}) == "Validation Failed: twice"
+    )
