@@ -63,12 +63,14 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def drive(bench: Bench, task: Task, **more: Any) -> None:
     """Until the token rests."""
+    drive_token(bench, Token.objects.values_list("pk", flat=True).get(task=task), **more)
 
+
+def drive_token(bench: Bench, token: int, **more: Any) -> None:
     async def go() -> None:
         async with bench.driver(**more) as driver:
             await driver.drive(token)
 
-    token = Token.objects.values_list("pk", flat=True).get(task=task)
     asyncio.run(go())
 
 

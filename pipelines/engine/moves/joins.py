@@ -238,6 +238,7 @@ class Meeting:
             trigger=self.trigger,
             tokens=[token_state(each) for each in ({token.pk: token} | told).values()],
             merged=list(self.merge.arrived),
+            passed=list(self.merge.passed),
             join=self.merge.to_dict(),
             contradictions=list(keys),
             wait=token.wait,

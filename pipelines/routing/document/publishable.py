@@ -10,7 +10,7 @@ from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Answered, leaves
-from pipelines.routing.document.kinds import KINDS, templates
+from pipelines.routing.document.kinds import KINDS, templates, unattended
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import expected, quote
@@ -26,7 +26,7 @@ def publishing_problems(line: Line) -> tuple[Problem, ...]:
 
 
 def _workspace(line: Line) -> Iterator[Problem]:
-    """A repository needs its templates, its input, and one way through the line."""
+    """A repository needs its templates, its input, and a worker where branches are merged."""
     workspace = line.workspace
     yield from _nothing_to_deliver(line)
     if workspace is None:
@@ -42,13 +42,13 @@ def _workspace(line: Line) -> Iterator[Problem]:
     for key in ("base", "branch"):
         yield from _template(line, f"{path}.{key}", getattr(workspace, key))
     for s, station in enumerate(line.stations):
-        for r, rule in enumerate(station.rules):
-            if len(rule.to) > 1:
-                yield Problem(
-                    f"stations[{s}].rules[{r}].to",
-                    _("branches that run side by side cannot work in one repository yet"),
-                    _("put the stations one after another, or take the repository out of the line"),
-                )
+        if station.join and unattended(station):
+            message = _(
+                "%(station)s joins branches of a repository, and no worker does its work",
+                station=_name(station),
+            )
+            hint = _("join them at a station before it, of the kind No-op for example")
+            yield Problem(f"stations[{s}].join", message, hint)
 
 
 def _nothing_to_deliver(line: Line) -> Iterator[Problem]:

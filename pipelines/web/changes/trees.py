@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cached_property
 
-from pipelines.models import Job, Snapshot, VisitCommit
+from pipelines.models import Job, Snapshot, Task
 from pipelines.web.changes.comparing import EMPTY, StoredTree
 from pipelines.work.transport.local.lineage import Family, trees_of
+from pipelines.work.transport.local.standings import Standings
 from pipelines.work.workspaces import digest_of
 
 
@@ -29,16 +30,13 @@ class TaskTrees:
     def start(self, token_id: int, moment: datetime) -> StoredTree:
         """What the task began with, as seen from that moment: the base of its branch in a repository, for a retry the
         files of the task before, else nothing."""
-        now = self.at(token_id, moment)
-        commits = VisitCommit.objects.filter(task=self.task_id, job__ended_at__lte=moment).order_by(
-            "-job__ended_at"
-        )
-        commit = commits.filter(job__token=token_id).first() or commits.first()
-        if commit is None:
+        changed = Standings(Task.objects.get(pk=self.task_id)).before(token_id, moment)
+        if changed is None:
             base = self._family.base
             return StoredTree(*base) if base else EMPTY
-        kept = [entry for entry in now.manifest if str(entry["path"]) not in commit.before]
-        before = (*kept, *(entry for entry in commit.before.values() if entry))
+        now = self.at(token_id, moment)
+        kept = [entry for entry in now.manifest if str(entry["path"]) not in changed]
+        before = (*kept, *(entry for entry in changed.values() if entry))
         return StoredTree(digest_of(before), before)
 
     def latest(self) -> tuple[int, datetime] | None:

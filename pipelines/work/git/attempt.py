@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from dulwich.object_format import DEFAULT_OBJECT_FORMAT
-from dulwich.objects import Commit, ObjectID, ShaFile
+from dulwich.objects import Commit, ObjectID
 from dulwich.pack import write_pack_data
 
-from pipelines.work.git import attempt_repository, base, checkout, commits, facts, merging, trees
+from pipelines.work.git import attempt_repository, base, checkout, commits, facts, joining, merging, trees
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.damage import in_words
+from pipelines.work.git.joining import Settles
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
-from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, some
 from pipelines.work.git.remote import Remote, Told
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
@@ -30,19 +31,20 @@ PACK = "objects.pack"
 
 @dataclass(frozen=True)
 class Prepared:
-    """`state`: where the attempt starts from. `earlier`: the head that the task's packs lead to; it is another one than
-    that of the state where the base moved and was taken in."""
+    """`state`: where the attempt starts from. `earlier`: the heads that the task's packs lead to; others than that of
+    the state where something was merged. `settles`: of a merge with conflicts, which the station is to settle."""
 
     access: RepositoryAccess
     state: GitState
     files: dict[str, Leaf]
-    earlier: str
+    earlier: tuple[str, ...]
     tree: str
+    settles: Settles | None = None
 
 
 def moves_on(access: RepositoryAccess) -> bool:
-    """Whether the files that the station before left are of no use: the base moved, and is taken in first."""
-    return access.state.moved and bool(access.state.head)
+    """Whether the files that the station before left are of no use: something is merged first."""
+    return access.state.joined or (access.state.moved and bool(access.state.head))
 
 
 def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told) -> Prepared:
@@ -50,19 +52,22 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told)
     In a thread. :raises GitRefused"""
     what = "The files of the repository cannot be laid out here"
     with in_words(what), mirror_of(access, told) as (mirror, remote):
-        state = _begun(access, mirror, remote, told)
-        earlier = state.head
-        if moves_on(access):
-            state = _taken_in(access, mirror, remote, told)
+        state, settles = access.state, None
+        if state.branches:
+            state, settles = joining.joined(access, mirror, told)
+        state = _begun(access, state, mirror, remote, told)
+        if state.moved and settles is None:
+            state = _taken_in(access, state, mirror, remote, told)
         store = mirror.repository.object_store
-        tree = checkout.tree_of(store, state.head)
+        tree = settles.tree if settles else checkout.tree_of(store, state.head)
         files = trees.leaves(store, tree)
         if not filled:
             checkout.fill(store, tree, workspace)
         attempt_repository.remove(workspace)
         there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
         attempt_repository.make(workspace, mirror, state.branch, state.head, there)
-    return Prepared(access, state, files, earlier, tree.decode())
+    earlier = access.state.heads or (state.head,)
+    return Prepared(access, state, files, earlier, tree.decode(), settles)
 
 
 def _is_there(path: Path) -> bool:
@@ -73,8 +78,7 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _begun(access: RepositoryAccess, mirror: Mirror, remote: Remote, told: Told) -> GitState:
-    state = access.state
+def _begun(access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told) -> GitState:
     if state.head:
         return state if state.branch else replace(state, branch=_branch(access, state.base_branch))
     base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, told)
@@ -92,22 +96,30 @@ def _branch(access: RepositoryAccess, base: str) -> str:
     return access.branch
 
 
-def _taken_in(access: RepositoryAccess, mirror: Mirror, remote: Remote, told: Told) -> GitState:
-    """The branch on top of where the base is now: a merge of both, file by file. :raises GitRefused: merge_conflict"""
-    state, store = access.state, mirror.repository.object_store
+def _taken_in(
+    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told
+) -> GitState:
+    """The branch on top of where the base is now: a merge of both. :raises GitRefused: merge_conflict"""
+    store = mirror.repository.object_store
     branch, commit, _refs = mirror.fetch(remote, state.base_branch, told)
     if commit == state.base:
-        return state
+        return replace(state, moved=False)
     base, ours, theirs = (
         trees.leaves(store, checkout.tree_of(store, each)) for each in (state.base, state.head, commit)
     )
-    tree, made = trees.made(merging.merged(base, ours, theirs, branch))
-    order = access.order
-    text = commits.message(f"Take in {branch} at {commit[:7]}", "", {"Station": order.station})
-    merge = commits.commit(tree, [state.head, commit], text, int(time.time()))
-    _add(mirror, [*made, merge])
+    merger = merging.Merger(store)
+    files = merger.merge(base, ours, theirs, ("this task", branch))
+    if merger.conflicts:
+        raise GitRefused(
+            f"{branch} changed the same lines as this task: {some(merger.conflicts)}. "
+            "Settle it in the repository, or start anew.",
+            MERGE_CONFLICT,
+            merger.conflicts,
+        )
+    text = f"Take in {branch} at {commit[:7]}"
+    head, tree = joining.merge_commit(access, mirror, merger, files, (state.head, commit), text)
     told(f"{branch} moved to {commit[:7]}, which is taken in")
-    return replace(state, base=commit, head=merge.id.decode(), tree=tree.decode(), moved=False)
+    return replace(state, base=commit, head=head, tree=tree, moved=False)
 
 
 @dataclass(frozen=True)
@@ -134,14 +146,16 @@ def _finished(
     # The station could write beside its workspace, links too: what we write goes where it has never been.
     own = Path(tempfile.mkdtemp(prefix="git-", dir=root))
     with mirror_of(replace(access, state=_kept(prepared)), lambda text: None) as (mirror, _remote):
-        store = mirror.repository.object_store
+        store, settles = mirror.repository.object_store, prepared.settles
         found, blobs = trees.read(workspace, manifest, prepared.files, store)
         tree, made = trees.made(found)
         head = state.head
-        if found != prepared.files:
-            commit = _commit(access, tree, head, said)
-            _add(mirror, [*blobs, *made, commit])
+        if settles or found != prepared.files:
+            commit = _commit(access, tree, settles.parents if settles else (head,), said)
+            joining.add(mirror, [*blobs, *made, commit])
             head = commit.id.decode()
+        if settles:
+            settles.check(store, found)
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
         counted = facts.git_facts(store, base_files, found, access.order.sensitive or facts.SENSITIVE)
         before, kept = base.keep(store, base_files, found, own)
@@ -152,7 +166,7 @@ def _finished(
             "commits": _ahead(mirror, state.base, head),
             **counted,
         }
-        known = {prepared.earlier, state.base}
+        known = {*prepared.earlier, state.base}
         wanted = _pack(mirror, known, head, own / PACK) if head not in known else {}
     order = access.order
     left = GitLeft(
@@ -175,12 +189,12 @@ def _finished(
 
 def _kept(prepared: Prepared) -> GitState:
     """What can be fetched again, if the mirror expired meanwhile."""
-    if prepared.access.state.head:
+    if prepared.access.state.heads:
         return prepared.access.state
     return replace(prepared.state, packs=())
 
 
-def _commit(access: RepositoryAccess, tree: ObjectID, head: str, said: Trailers) -> Commit:
+def _commit(access: RepositoryAccess, tree: ObjectID, parents: Sequence[str], said: Trailers) -> Commit:
     order = access.order
     trailers = {
         "Task": said.task,
@@ -190,13 +204,7 @@ def _commit(access: RepositoryAccess, tree: ObjectID, head: str, said: Trailers)
     }
     text = commits.message(f"{order.station}: {said.title}", "", trailers)
     author = commits.person(order.author or order.station, order.author_key)
-    return commits.commit(tree, [head], text, int(time.time()), author)
-
-
-def _add(mirror: Mirror, objects: Sequence[ShaFile]) -> None:
-    store = mirror.repository.object_store
-    new = {each.id: each for each in objects if each.id not in store}
-    store.add_objects([(each, None) for each in new.values()])
+    return commits.commit(tree, parents, text, int(time.time()), author)
 
 
 def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, tuple[str, int]]:

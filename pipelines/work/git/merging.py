@@ -1,35 +1,136 @@
-"""Merging two sets of changes file by file: a file that only one side changed is that side's, one that both changed the
-same way is theirs, and one that they changed differently is a conflict, which a person or an agent settles."""
+"""Merging what two sides changed: a file that only one of them changed is that side's, and of one that both changed the
+lines are merged, where no change touches the other's. What is left is a conflict (law §15)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from stat import S_ISREG
 
-from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
+from dulwich.object_store import BaseObjectStore
+from dulwich.objects import Blob, ObjectID
+
+from pipelines.formats.evidence.trees.lines import StepBudget, blocks
 from pipelines.work.git.trees import Leaf
 
 Files = Mapping[str, Leaf]
+Lines = list[bytes]
+Edit = tuple[int, int, Lines]
+"""Lines [first, end) of the base became these."""
+MOST_TEXT = 1024**2
+"""Bytes of a file whose lines are merged; a larger one is taken whole."""
+MOST_STEPS = 4_000_000
+"""Of comparing by line, all files of a merge together."""
+OURS, BASE_END, THEIRS = b"<<<<<<< ", b"=======\n", b">>>>>>> "
 
 
-def merged(base: Files, ours: Files, theirs: Files, into: str) -> dict[str, Leaf]:
-    """:raises GitRefused: merge_conflict, with the files"""
-    found, conflicts = {}, []
-    for path in sorted({*base, *ours, *theirs}):
-        was, our, their = base.get(path), ours.get(path), theirs.get(path)
-        kept = their if our == was else our
-        if our != was and their not in (was, our):
-            conflicts.append(path)
-        elif kept is not None:
-            found[path] = kept
-    conflicts += [path for path in found if any(above in found for above in _above(path))]
-    if conflicts:
-        some = ", ".join(conflicts[:5]) + (" …" if len(conflicts) > 5 else "")
-        raise GitRefused(
-            f"{into} changed the same files as this task: {some}. Settle it in the repository, or start anew.",
-            MERGE_CONFLICT,
-            conflicts,
-        )
-    return found
+class Merger:
+    """One merge of two or more sides, one after the other. `blobs`: the files that it made; `conflicts`: those that it
+    could not; `marked`: those of them that hold both sides now, between marks."""
+
+    def __init__(self, store: BaseObjectStore) -> None:
+        self._store = store
+        self._budget = StepBudget(MOST_STEPS)
+        self.blobs: dict[ObjectID, Blob] = {}
+        self.conflicts: dict[str, None] = {}
+        self.marked: dict[str, None] = {}
+
+    def merge(self, base: Files, ours: Files, theirs: Files, names: tuple[str, str]) -> dict[str, Leaf]:
+        """What there is after both. A file in conflict holds both sides between marks with their `names` where that
+        can be done; else it is ours, or the one that is left."""
+        found: dict[str, Leaf] = {}
+        for path in sorted({*base, *ours, *theirs}):
+            was, our, their = base.get(path), ours.get(path), theirs.get(path)
+            kept = their if our == was else our
+            if our != was and their not in (was, our):
+                kept = self._both(path, (was, our, their), names)
+            if kept is not None:
+                found[path] = kept
+        for path in [path for path in found if any(above in found for above in _above(path))]:
+            self.conflicts[path] = None
+            del found[path]
+        return found
+
+    def _both(
+        self, path: str, leaves: tuple[Leaf | None, Leaf | None, Leaf | None], names: tuple[str, str]
+    ) -> Leaf | None:
+        was, our, their = leaves
+        texts = [self._lines(leaf) if leaf else [] for leaf in leaves]
+        if our is None or their is None or any(text is None for text in texts):
+            self.conflicts[path] = None
+            return our or their
+        base, left, right = (text or [] for text in texts)
+        merged, clean = lines_merged(base, left, right, names, self._budget)
+        if not clean:
+            self.conflicts[path] = self.marked[path] = None
+        blob = Blob.from_string(b"".join(merged))
+        self.blobs[blob.id] = blob
+        return (their[0] if was and our[0] == was[0] else our[0], blob.id)
+
+    def _lines(self, leaf: Leaf) -> Lines | None:
+        """None of what is no text, or too large."""
+        if not S_ISREG(leaf[0]):
+            return None
+        found = self.blobs.get(leaf[1]) or self._store[leaf[1]]
+        if not isinstance(found, Blob) or found.raw_length() > MOST_TEXT or b"\x00" in found.data[:8000]:
+            return None
+        return found.data.splitlines(keepends=True)
+
+
+def lines_merged(
+    base: Lines, ours: Lines, theirs: Lines, names: tuple[str, str], budget: StepBudget
+) -> tuple[Lines, bool]:
+    """The lines after both changes, and whether that is without a conflict. Changes that touch each other are one,
+    unless both sides made the same."""
+    left, right = _edits(base, ours, budget), _edits(base, theirs, budget)
+    found: Lines = []
+    at, clean = 0, True
+    while left or right:
+        first, end = min(each[0][:2] for each in (left, right) if each)
+        parts: tuple[list[Edit], list[Edit]] = ([], [])
+        grown = True
+        while grown:
+            grown = False
+            for edits, part in ((left, parts[0]), (right, parts[1])):
+                while edits and edits[0][0] <= end and edits[0][1] >= first:
+                    part.append(edits.pop(0))
+                    end, grown = max(end, part[-1][1]), True
+        found += base[at:first]
+        sides = [_applied(base, first, end, part) for part in parts]
+        if not parts[0] or not parts[1] or sides[0] == sides[1]:
+            found += sides[0] if parts[0] else sides[1]
+        else:
+            clean = False
+            found += _between_marks(sides[0], sides[1], names)
+        at = end
+    return found + base[at:], clean
+
+
+def _edits(base: Lines, new: Lines, budget: StepBudget) -> list[Edit]:
+    found = [each for each in blocks(base, new, budget) if not each.same]
+    return [(each.old, each.old_end, new[each.new : each.new_end]) for each in found]
+
+
+def _applied(base: Lines, first: int, end: int, edits: Sequence[Edit]) -> Lines:
+    found: Lines = []
+    for begin, stop, lines in edits:
+        found += base[first:begin] + lines
+        first = stop
+    return found + base[first:end]
+
+
+def _between_marks(ours: Lines, theirs: Lines, names: tuple[str, str]) -> Lines:
+    left, right = (name.encode() + b"\n" for name in names)
+    return [OURS + left, *_whole(ours), BASE_END, *_whole(theirs), THEIRS + right]
+
+
+def _whole(lines: Lines) -> Lines:
+    return [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+
+
+def has_marks(data: bytes) -> bool:
+    """Whether a conflict was left as it is."""
+    lines = data.splitlines(keepends=True)
+    return any(line.startswith(OURS) for line in lines) and BASE_END in lines
 
 
 def _above(path: str) -> list[str]:

@@ -66,6 +66,10 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
     :raises GitRefused: not_approved, base_moved, push_refused, nothing_done, or it cannot be reached; Stopped"""
     access = order.access
     state = access.state
+    if state.joined:
+        raise GitRefused(
+            "The branches that met have not been merged. Join them at a station before it.", NOT_APPROVED
+        )
     if not state.head:
         raise GitRefused("No station has worked in the repository yet.", NOTHING_DONE)
     branch = state.base_branch if order.to == MERGE else state.branch

@@ -26,7 +26,7 @@ def mirror_of(access: RepositoryAccess, told: Told) -> Iterator[tuple[Mirror, Re
     """With all that the task committed so far. In a thread. :raises GitRefused"""
     remote = remote_of(access)
     with Mirrors(access.mirrors).opened(access.order.address) as mirror:
-        if access.state.head:
+        if access.state.heads:
             _complete(mirror, remote, access, told)
         yield mirror, remote
 
@@ -34,18 +34,20 @@ def mirror_of(access: RepositoryAccess, told: Told) -> Iterator[tuple[Mirror, Re
 def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, told: Told) -> None:
     """What another worker committed, or this one before its mirror expired."""
     state = access.state
-    if not mirror.has(state.base):
-        mirror.fetch(remote, state.base_branch, told)
-    if not mirror.has(state.base):
-        raise GitRefused(
-            f"{state.base_branch} was rewritten: the commit {state.base[:7]} that this task started from is gone."
-        )
-    if mirror.has(state.head):
+    for base in dict.fromkeys((state.base, *(each.base for each in state.branches))):
+        if not mirror.has(base):
+            mirror.fetch(remote, state.base_branch, told)
+        if not mirror.has(base):
+            raise GitRefused(
+                f"{state.base_branch} was rewritten: the commit {base[:7]} that this task started from is gone."
+            )
+    if all(mirror.has(each) for each in state.heads):
         return
     with tempfile.TemporaryDirectory(prefix="packs-", dir=Mirrors(access.mirrors).base) as folder:
         for number, stored in enumerate(state.packs):
             place = Path(folder) / str(number)
             access.fetch(stored, place)
             mirror.take_in(place)
-    if not mirror.has(state.head):
-        raise GitRefused(f"The commit {state.head[:7]} of this task was not kept. Start the task anew.")
+    for head in state.heads:
+        if not mirror.has(head):
+            raise GitRefused(f"The commit {head[:7]} of this task was not kept. Start the task anew.")

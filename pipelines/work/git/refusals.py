@@ -18,3 +18,9 @@ class GitRefused(Exception):
     def __init__(self, message: str, failure_type: str = PREPARE_FAILED, paths: Iterable[str] = ()) -> None:
         self.failure_type, self.paths = failure_type, tuple(paths)
         super().__init__(escaped(message))
+
+
+def some(paths: Iterable[str]) -> str:
+    """The first of them, for a sentence."""
+    found = list(paths)
+    return ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")

@@ -33,12 +33,26 @@ class GitOrder:
     host: str = ""
     page: str = ""
     host_app: str = ""
+    # Whether it is the station of a join, before which branches are merged.
+    joins: bool = False
+
+
+@dataclass(frozen=True)
+class GitBranch:
+    """Where one of the branches stands that met at a join. `name`: of the station that committed last."""
+
+    name: str
+    base: str
+    head: str
 
 
 @dataclass(frozen=True)
 class GitState:
     """Where the branch of a task stands: "" where nothing was committed yet. `packs`: where `fetch` finds the objects
-    that visits added, oldest first. `moved`: a delivery found that the base is not where it was."""
+    that visits added, oldest first. `moved`: a delivery found that the base is not where it was.
+
+    `joined`: branches met since, which no station has merged yet: `branches`, in the order of the join, on top of the
+    head. Without one nothing of what they did goes on."""
 
     branch: str = ""
     base_branch: str = ""
@@ -47,6 +61,14 @@ class GitState:
     tree: str = ""
     packs: tuple[str, ...] = ()
     moved: bool = False
+    joined: bool = False
+    branches: tuple[GitBranch, ...] = ()
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """All that has to be known to go on."""
+        found = (self.head, *(each.head for each in self.branches))
+        return tuple(dict.fromkeys(each for each in found if each))
 
 
 @dataclass(frozen=True)

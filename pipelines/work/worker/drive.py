@@ -177,6 +177,8 @@ class Driver:
             return await self._execute(started)
         if kind not in HANDLERS:
             return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
+        if kind != DELIVER_KIND.key and await self._meets(started):
+            return await self._execute(started)
         try:
             spec = spec_of(started.orders, Attempt(self.folders.home), self._config(started))
         except Unrenderable as error:
@@ -184,6 +186,14 @@ class Driver:
         if KINDS[kind].calls:
             return await self._call(started, spec)
         return masked(await HANDLERS[kind](spec, Silence()), self._masker(started))
+
+    async def _meets(self, started: Started) -> bool:
+        """Whether branches are merged here first: then the work has a folder, whatever it is."""
+        git = started.orders.git
+        if git is None or not git.joins or git.problem:
+            return False
+        state = (await self.transport.material(started)).git
+        return state is not None and state.joined
 
     async def _call(self, started: Started, spec: Spec) -> Outcome:
         """Work that calls somebody: it has a log, and no folder."""
@@ -267,7 +277,7 @@ class Driver:
             ready = await repository.prepared(folder.access, folder.spec, folder.filled, sink)
         except GitRefused as error:
             await sink.note(f"[gateline] {error}")
-            return failed(error.failure_type, str(error)), Packed((), {}, None)
+            return repository.refused(error), Packed((), {}, None)
         if folder.access.state.head and handover.counted(folder.spec):
             await sink.note("[gateline] Its reports count, so only files that are committed are here.")
         outcome, packed = await self._worked(started, folder, sink, (GIT_FOLDER,))
@@ -277,6 +287,9 @@ class Driver:
     async def _worked(
         self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
     ) -> tuple[Outcome, Packed]:
+        if not executes(folder.spec.kind):
+            outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
+            return await asyncio.to_thread(pack, folder.spec, outcome, folder.kept, but)
         spec, finder = folder.spec, self._finder(started)
         present = await asyncio.to_thread(secret_files.present, spec.attempt.workspace) if finder else {}
         stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)

@@ -25,8 +25,10 @@ from pipelines.work.worker.handover import Packed, failed
 
 LONGEST = 60
 """Characters of a title in the name of a branch."""
+MOST_FILES = 200
+"""That an outcome names."""
 
-__all__ = ["Prepared", "committed", "delivery_of", "moves_on", "prepared", "reached"]
+__all__ = ["Prepared", "committed", "delivery_of", "moves_on", "prepared", "reached", "refused"]
 
 
 def reached(
@@ -86,11 +88,17 @@ async def committed(
             finish, ready, attempt.root, attempt.workspace, packed.picture.manifest, said
         )
     except GitRefused as error:
-        return {**outcome, **failed(error.failure_type, str(error))}, packed
+        return {**outcome, **refused(error)}, packed
     facts = {**outcome.get("facts", {}), "git": group}
     return {**outcome, "facts": facts}, replace(
         packed, wanted={**wanted, **packed.wanted}, git=left, stood=ready.tree
     )
+
+
+def refused(error: GitRefused) -> Outcome:
+    """With the files that it is about."""
+    outcome: Outcome = failed(error.failure_type, str(error))
+    return {**outcome, "output": {"files": list(error.paths[:MOST_FILES])}} if error.paths else outcome
 
 
 class ServerOfDelivery:

@@ -52,9 +52,10 @@ class JoinGroup:
 @dataclass(frozen=True, slots=True)
 class Merge:
     """A join that is decided. `standings`: of every station that it waits for, in its order; `never`: those that
-    delivered nothing and count as failed. `arrived`: the tokens that merge, in the order of arriving. `alone`: no
-    sibling lives, so that they take the place of the forked one; `emptied`: forks between it and them that are over.
-    `circular`: it waited for a join that waits for it."""
+    delivered nothing and count as failed. `arrived`: the tokens that merge, in the order of arriving; `passed`: those
+    whose station passed, in the order of the join. `alone`: no sibling lives, so that they take the place of the
+    forked one; `emptied`: forks between it and them that are over. `circular`: it waited for a join that waits for
+    it."""
 
     station: str
     fork: Fork | None
@@ -65,6 +66,7 @@ class Merge:
     never: tuple[str, ...]
     verdict: str
     failure_type: str = ""
+    passed: tuple[int, ...] = ()
     alone: bool = True
     emptied: tuple[int, ...] = ()
     circular: bool = False
@@ -251,6 +253,12 @@ def _merge(line: Line, branches: Sequence[Branch], group: JoinGroup, circular: b
         group.missing,
         aggregate(join.aggregation, list(standings.values())),
         _failure_type(join, group),
+        passed=tuple(
+            branch.id
+            for key in join.wait_for
+            for branch in group.arrived
+            if standings[key] == PASSED and branch.arrival and branch.arrival.source == key
+        ),
         alone=not any(group.fork in each.within for each in others),
         emptied=tuple(sorted(inside - {fork.id for each in others for fork in each.within})),
         circular=circular,

@@ -14,19 +14,20 @@ from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import Clearance, GitState
 from pipelines.work.transport.local.handover import still_held
-from pipelines.work.transport.local.repositories import chain, repository_of, standing
+from pipelines.work.transport.local.repositories import repository_of
 from pipelines.work.transport.local.request_text import request_text
+from pipelines.work.transport.local.standings import chain, standing_after, standing_before
 
 
 @transaction.atomic
 def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     """The same answer for every attempt of the job. :raises LeaseLost"""
-    job = Job.objects.get(pk=job_id)
+    job = Job.objects.select_related("task").get(pk=job_id)
     task = Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=job.task_id)
     now = still_held(job_id, lease)
     line = versions.by_id(job.pinned_id)
     work = line.station(job.station).work
-    repository, state = repository_of(task, line), standing(job, below=job.pk)
+    repository, state = repository_of(task, line), standing_before(job)
     gate_key = str(work.get("gate") or "")
     visit = approved(job, gate_key, state) if gate_key else None
     gate = line.gates_by_key.get(gate_key)
@@ -74,6 +75,11 @@ def _refusal(repository: Repository | None, state: GitState) -> Clearance | None
             f"Nobody may push to {repository.name}. An administrator changes that under Settings, Repositories.",
             PUSH_REFUSED,
         )
+    if state.joined:
+        return Clearance(
+            "The branches that met have not been merged, so nothing was delivered. Join them at a station before it.",
+            NOT_APPROVED,
+        )
     if not state.head:
         return Clearance("No station has worked in the repository yet.", NOTHING_DONE)
     return None
@@ -87,7 +93,7 @@ def approved(job: Job, gate: str, state: GitState) -> GateVisit | None:
     last = visits.select_related("job__task").order_by("-decided_at").first()
     if last is None or last.word != Word.APPROVE:
         return None
-    return last if standing(last.job).tree == state.tree else None
+    return last if state.tree and standing_after(last.job).tree == state.tree else None
 
 
 def _pushed(job: Job, branch: str) -> str:

@@ -1,14 +1,13 @@
-"""Which repository the tasks of a line work in, and where the branch of a task stands: of its own token and those that
-it came from."""
+"""Which repository the tasks of a line work in, and what their visits committed to it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import datetime
 
-from pipelines.models import Delivery, Job, Repository, Task, Token, VisitCommit
+from pipelines.models import Job, Repository, Task, VisitCommit
 from pipelines.routing.document.line import Line, Station
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
+from pipelines.work.transport.local.standings import standing_before
 
 
 def repository_of(task: Task, line: Line) -> Repository | None:
@@ -46,6 +45,7 @@ def git_order(task: Task, line: Line, station: Station) -> GitOrder | None:
         host=found.host,
         page=found.page,
         host_app=found.host_app,
+        joins=station.join is not None,
     )
 
 
@@ -60,57 +60,7 @@ def _not_connected(task: Task, line: Line) -> str:
 
 def git_state(job_id: int) -> GitState:
     """Before this job."""
-    job = Job.objects.select_related("task").get(pk=job_id)
-    return standing(job, below=job.pk)
-
-
-def standing(job: Job, below: int | None = None) -> GitState:
-    """After this job, or before the one with the number `below`."""
-    tokens = chain(job.token_id)
-    rows = [row for row in _commits(job.task, tokens) if row.job_id < (below or job.pk + 1)]
-    if not rows:
-        return _retried(job.task)
-    last = rows[-1]
-    before = _retried(job.task)
-    moved = Delivery.objects.filter(task=job.task_id, job__token__in=tokens, job__gt=last.job_id, moved=True)
-    return GitState(
-        branch=last.branch,
-        base_branch=last.base_branch,
-        base=last.base,
-        head=last.head,
-        tree=last.tree,
-        packs=(*before.packs, *(row.pack.name for row in rows if row.pack)),
-        moved=moved.exists(),
-    )
-
-
-def chain(token_id: int) -> list[int]:
-    """The token and those that it was forked from."""
-    found: list[int] = []
-    here: int | None = token_id
-    while here is not None:
-        found.append(here)
-        here = Token.objects.values_list("parent_id", flat=True).get(pk=here)
-    return found
-
-
-def _commits(task: Task, tokens: Collection[int]) -> list[VisitCommit]:
-    rows = VisitCommit.objects.filter(task=task.pk, job__token__in=tokens, job__state=Job.State.DONE)
-    return list(rows.select_related("pack").order_by("job_id"))
-
-
-def _retried(task: Task) -> GitState:
-    """A retry begins where the visit that it repeats stood at the end of its task, on a branch of its own."""
-    if task.retry_of is None:
-        return GitState()
-    before = standing(task.retry_of, below=2**63)
-    return GitState(
-        base_branch=before.base_branch,
-        base=before.base,
-        head=before.head,
-        tree=before.tree,
-        packs=before.packs,
-    )
+    return standing_before(Job.objects.select_related("task").get(pk=job_id))
 
 
 def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:

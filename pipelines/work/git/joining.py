@@ -1,0 +1,132 @@
+"""Branches that met at a join: their trees are merged in its order before a station works there (law §15). At the join
+itself a conflict is the outcome; a station that comes after it gets both sides, and settles them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dulwich.object_store import BaseObjectStore
+from dulwich.objects import Blob, ObjectID, ShaFile
+
+from pipelines.work.git import checkout, commits, trees
+from pipelines.work.git.merging import Files, Merger, has_marks
+from pipelines.work.git.mirror import Mirror
+from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, some
+from pipelines.work.git.remote import Told
+from pipelines.work.git.trees import Leaf
+from pipelines.work.spec.repository import GitState, RepositoryAccess
+
+LOOKED_AT = 20_000
+"""Commits of a base among which an older one is looked for."""
+
+
+@dataclass(frozen=True)
+class Settles:
+    """A merge that left conflicts: what the station starts from, and the commits that its own follows."""
+
+    tree: ObjectID
+    parents: tuple[str, ...]
+    marked: tuple[str, ...]
+
+    def check(self, store: BaseObjectStore, found: Mapping[str, Leaf]) -> None:
+        """:raises GitRefused: a file still holds both sides"""
+        left = [path for path in self.marked if path in found and _has_marks(store, found[path])]
+        if left:
+            raise GitRefused(
+                f"Still in conflict: {some(left)}. Choose between the marks, and take the marks out.",
+                MERGE_CONFLICT,
+                left,
+            )
+
+
+def _has_marks(store: BaseObjectStore, leaf: Leaf) -> bool:
+    found = store[leaf[1]]
+    return isinstance(found, Blob) and has_marks(found.data)
+
+
+def joined(access: RepositoryAccess, mirror: Mirror, told: Told) -> tuple[GitState, Settles | None]:
+    """The state after the merge; with what is left to settle, where it has conflicts and this is not the join.
+
+    :raises GitRefused: merge_conflict, at the join"""
+    state, store = access.state, mirror.repository.object_store
+    branches = state.branches
+    bases = [state.base, *(each.base for each in branches)]
+    newest, oldest = _newest(mirror, bases), _newest(mirror, bases, oldest=True)
+    began: Files = trees.leaves(store, checkout.tree_of(store, state.head or oldest))
+    merger, names = Merger(store), branches[0].name
+    files = trees.leaves(store, checkout.tree_of(store, branches[0].head))
+    for each in branches[1:]:
+        theirs = trees.leaves(store, checkout.tree_of(store, each.head))
+        files = merger.merge(began, files, theirs, (names, each.name))
+        names = f"{names}, {each.name}"
+    heads = tuple(each.head for each in branches)
+    state = replace(state, base=newest, head=heads[0], joined=False, branches=())
+    if merger.conflicts:
+        return state, _unsettled(access, mirror, merger, files, heads, names, told)
+    if len(heads) > 1:
+        head, _tree = merge_commit(access, mirror, merger, files, heads, f"Join {names}")
+        told(f"{names} are merged")
+        state = replace(state, head=head)
+    return state, None
+
+
+def _unsettled(
+    access: RepositoryAccess,
+    mirror: Mirror,
+    merger: Merger,
+    files: Files,
+    heads: tuple[str, ...],
+    names: str,
+    told: Told,
+) -> Settles:
+    paths = tuple(merger.conflicts)
+    if access.order.joins:
+        raise GitRefused(
+            f"{names} changed the same lines: {some(paths)}. Send it to a station that settles it.",
+            MERGE_CONFLICT,
+            paths,
+        )
+    tree, made = trees.made(files)
+    add(mirror, [*merger.blobs.values(), *made])
+    told(f"{names} changed the same lines: {some(paths)}. Both sides stand between marks.")
+    for path in (each for each in paths if each not in merger.marked):
+        told(f"{path} cannot hold both: it is as the first of them left it.")
+    return Settles(tree, heads, tuple(merger.marked))
+
+
+def merge_commit(
+    access: RepositoryAccess,
+    mirror: Mirror,
+    merger: Merger,
+    files: Files,
+    parents: Sequence[str],
+    subject: str,
+) -> tuple[str, str]:
+    """A commit of ours with what was merged, and its tree."""
+    tree, made = trees.made(files)
+    text = commits.message(subject, "", {"Station": access.order.station})
+    merge = commits.commit(tree, parents, text, int(time.time()))
+    add(mirror, [*merger.blobs.values(), *made, merge])
+    return merge.id.decode(), tree.decode()
+
+
+def add(mirror: Mirror, objects: Iterable[ShaFile]) -> None:
+    store = mirror.repository.object_store
+    new = {each.id: each for each in objects if each.id not in store}
+    store.add_objects([(each, None) for each in new.values()])
+
+
+def _newest(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
+    """Of the commits that the branches started from: the branch that they name moved meanwhile."""
+    found = next(each for each in bases if each)
+    for each in bases:
+        if each and each != found and _is_above(mirror, *((each, found) if oldest else (found, each))):
+            found = each
+    return found
+
+
+def _is_above(mirror: Mirror, older: str, newer: str) -> bool:
+    walker = mirror.repository.get_walker(include=[ObjectID(newer.encode())], max_entries=LOOKED_AT)
+    return any(entry.commit.id.decode() == older for entry in walker)

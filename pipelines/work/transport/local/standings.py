@@ -1,0 +1,171 @@
+"""Where the branch of a task stands in its repository, as one of its tokens sees it: after what its own visits
+committed, those of the tokens that it was forked from, and of the branches that were joined into it (law §15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
+from pipelines.queries import versions
+from pipelines.work.spec.repository import GitBranch, GitState
+
+
+def standing_before(job: Job) -> GitState:
+    """`job` with its task loaded."""
+    return Standings(job.task).at(job.token_id, job.created_at, job.created_at)
+
+
+def standing_after(job: Job) -> GitState:
+    """Of a job that was reported."""
+    return Standings(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
+
+
+def chain(token_id: int) -> list[int]:
+    """The token and those that it was forked from."""
+    found: list[int] = []
+    here: int | None = token_id
+    while here is not None:
+        found.append(here)
+        here = Token.objects.values_list("parent_id", flat=True).get(pk=here)
+    return found
+
+
+class Standings:
+    """Of one task; what one look needs is read once."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def at(self, token: int, moment: datetime | None = None, begun: datetime | None = None) -> GitState:
+        """After what was reported by a moment, and the joins by the one at which the last visit began; None: all."""
+        return self._stood(token, moment, sum(begun is None or each.at <= begun for each in self._joins))
+
+    def before(self, token: int, moment: datetime) -> dict[str, Any] | None:
+        """{path: its entry at the base, or None} of what this token had changed since the base by then; None where
+        nothing was committed."""
+        if not self._rows:
+            return None
+        state = self.at(token, moment, moment)
+        heads = {each.head for each in state.branches} if state.joined else {state.head}
+        found = {
+            each.head: each.before for each in self._rows if each.head in heads and each.base == state.base
+        }
+        return {path: entry for each in found.values() for path, entry in each.items()} if found else None
+
+    @cached_property
+    def _parents(self) -> dict[int, int | None]:
+        return dict(Token.objects.filter(task=self._task).values_list("pk", "parent_id"))
+
+    @cached_property
+    def _rows(self) -> list[VisitCommit]:
+        rows = VisitCommit.objects.filter(task=self._task, job__state=Job.State.DONE)
+        return list(rows.select_related("pack", "job").order_by("job__ended_at", "job_id"))
+
+    @cached_property
+    def _joins(self) -> list[Event]:
+        """Where branches met, the oldest first."""
+        return list(Event.objects.filter(task=self._task, kind="token.joined").order_by("seq"))
+
+    @cached_property
+    def _moved(self) -> list[tuple[int, int]]:
+        """Deliveries that found the base elsewhere: (token, job)."""
+        found = Delivery.objects.filter(task=self._task, moved=True)
+        return list(found.values_list("job__token_id", "job_id"))
+
+    @cached_property
+    def _begun(self) -> GitState:
+        """A retry begins where the visit that it repeats stood at the end of its task, on a branch of its own."""
+        repeated = self._task.retry_of
+        if repeated is None:
+            return GitState()
+        return replace(Standings(repeated.task).at(repeated.token_id), branch="", moved=False)
+
+    def _chain(self, token: int) -> list[int]:
+        found: list[int] = []
+        here: int | None = token
+        while here is not None:
+            found.append(here)
+            here = self._parents[here]
+        return found
+
+    def _stood(self, token: int, moment: datetime | None, joins: int) -> GitState:
+        """After the first `joins` of them at most."""
+        tokens = self._chain(token)
+        rows = [each for each in self._rows if each.job.token_id in tokens and _by(each, moment)]
+        last = rows[-1] if rows else None
+        met = self._last_join(tokens, joins)
+        if met is not None and (last is None or self._joins[met].at >= _ended(last)):
+            return self._met(met)
+        if last is None:
+            state = self._begun
+        else:
+            state = GitState(last.branch, last.base_branch, last.base, last.head, last.tree)
+        since = last.job_id if last else 0
+        moved = any(each in tokens and job > since for each, job in self._moved)
+        return replace(state, packs=self._packs(moment), moved=moved)
+
+    def _last_join(self, tokens: Sequence[int], joins: int) -> int | None:
+        """Of branches that became one of these tokens."""
+        found = (index for index in reversed(range(joins)) if self._joins[index].token_id in tokens)
+        return next(found, None)
+
+    def _met(self, index: int) -> GitState:
+        """Where branches met. If only one of them changed something and passed, it goes on; what is more is for a
+        worker to merge."""
+        event = self._joins[index]
+        merged = [int(each) for each in event.data["merged"]]
+        before = self._stood(self._fork(event, merged), event.at, index)
+        ends = {each: self._stood(each, event.at, index) for each in merged}
+        changed = {each: state for each, state in ends.items() if _mark(state) != _mark(before)}
+        passed = [changed[each] for each in event.data.get("passed", merged) if each in changed]
+        kept = {_mark(state): state for state in passed}
+        if len(kept) < 2 and kept.keys() == {_mark(state) for state in changed.values()}:
+            return replace(next(iter(kept.values()), before), packs=self._packs(event.at))
+        branches = {each.head: each for state in kept.values() for each in self._branches(state)}
+        known = before if before.head else next(iter(kept.values()), before)
+        return replace(
+            before,
+            branch=known.branch,
+            base_branch=known.base_branch,
+            base=known.base,
+            tree="",
+            packs=self._packs(event.at),
+            joined=True,
+            branches=tuple(branches.values()),
+        )
+
+    def _fork(self, event: Event, merged: Sequence[int]) -> int:
+        """The token whose branches met: the one that they became, or the one above it."""
+        assert event.token_id is not None
+        above = {each for token in merged for each in self._chain(token)[1:]}
+        parent = self._parents[event.token_id]
+        return event.token_id if event.token_id in above or parent is None else parent
+
+    def _branches(self, state: GitState) -> tuple[GitBranch, ...]:
+        if state.joined:
+            return state.branches
+        row = next(each for each in self._rows if each.head == state.head)
+        line = versions.by_id(row.job.pinned_id)
+        station = line.stations_by_key.get(row.job.station)
+        return (GitBranch(station.name if station else row.job.station, state.base, state.head),)
+
+    def _packs(self, moment: datetime | None) -> tuple[str, ...]:
+        packs = [each.pack.name for each in self._rows if each.pack and _by(each, moment)]
+        return tuple(dict.fromkeys((*self._begun.packs, *packs)))
+
+
+def _mark(state: GitState) -> tuple[str, tuple[str, ...]]:
+    """Two states with the same have the same files."""
+    return state.head, tuple(each.head for each in state.branches)
+
+
+def _by(row: VisitCommit, moment: datetime | None) -> bool:
+    return moment is None or _ended(row) <= moment
+
+
+def _ended(row: VisitCommit) -> datetime:
+    return row.job.ended_at or row.created_at
