@@ -8,7 +8,7 @@ from functools import cached_property
 from pipelines.models import Job, Snapshot, Task
 from pipelines.web.changes.comparing import EMPTY, StoredTree
 from pipelines.work.transport.local.lineage import Family, trees_of
-from pipelines.work.transport.local.standings import Standings
+from pipelines.work.transport.local.standings import BranchStandings
 from pipelines.work.workspaces import digest_of
 
 
@@ -30,7 +30,7 @@ class TaskTrees:
     def start(self, token_id: int, moment: datetime) -> StoredTree:
         """What the task began with, as seen from that moment: the base of its branch in a repository, for a retry the
         files of the task before, else nothing."""
-        changed = Standings(Task.objects.get(pk=self.task_id)).before(token_id, moment)
+        changed = BranchStandings(Task.objects.get(pk=self.task_id)).before(token_id, moment)
         if changed is None:
             base = self._family.base
             return StoredTree(*base) if base else EMPTY

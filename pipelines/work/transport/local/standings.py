@@ -16,12 +16,12 @@ from pipelines.work.spec.repository import GitBranch, GitState
 
 def standing_before(job: Job) -> GitState:
     """`job` with its task loaded."""
-    return Standings(job.task).at(job.token_id, job.created_at, job.created_at)
+    return BranchStandings(job.task).at(job.token_id, job.created_at, job.created_at)
 
 
 def standing_after(job: Job) -> GitState:
     """Of a job that was reported."""
-    return Standings(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
+    return BranchStandings(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
 
 
 def chain(token_id: int) -> list[int]:
@@ -34,7 +34,7 @@ def chain(token_id: int) -> list[int]:
     return found
 
 
-class Standings:
+class BranchStandings:
     """Of one task; what one look needs is read once."""
 
     def __init__(self, task: Task) -> None:
@@ -82,7 +82,7 @@ class Standings:
         repeated = self._task.retry_of
         if repeated is None:
             return GitState()
-        return replace(Standings(repeated.task).at(repeated.token_id), branch="", moved=False)
+        return replace(BranchStandings(repeated.task).at(repeated.token_id), branch="", moved=False)
 
     def _chain(self, token: int) -> list[int]:
         found: list[int] = []
