@@ -75,6 +75,15 @@ class Alarm:
 
 
 @dataclass(frozen=True)
+class AlarmSettled:
+    """Nobody has to resolve it any more: a person did, or it went another way. `about` as in the alarm."""
+
+    about: uuid.UUID
+    task_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class JobOpened:
     """A station has a new job to do; `kind` as in the line document (`manual`: for a person)."""
 
@@ -155,6 +164,7 @@ Consequence = (
     | GateDecided
     | GateClosed
     | Alarm
+    | AlarmSettled
     | JobOpened
     | TaskMoved
     | TaskWaits

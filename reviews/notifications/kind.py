@@ -48,7 +48,8 @@ class Said:
 @dataclass(frozen=True)
 class NotificationKind:
     """One row of the table. `mail`: for who chose nothing. `named`: lines name addresses for it, and mail to those is
-    put into the outbox by `reviews.mail.posting`, not for each notification. `over`: it is no news any more."""
+    put into the outbox by `reviews.mail.posting`, not for each notification. `over`: it is no news any more.
+    `settled`: what (`about`) waits for nobody any more after a batch; those are read."""
 
     key: str
     label: Words
@@ -59,6 +60,7 @@ class NotificationKind:
     says: Callable[[Notification], Said]
     named: bool = False
     over: Callable[[Notification], bool] = lambda row: False
+    settled: Callable[[Sequence[Consequence]], Iterable[str]] = lambda batch: ()
 
     @property
     def mails(self) -> list[tuple[str, Words]]:

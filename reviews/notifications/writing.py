@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from uuid import UUID
 
 from django.db import transaction
@@ -12,7 +14,7 @@ from django.db.models.functions import Now
 from procrastinate.types import JSONDict
 
 from pipelines.models import User
-from pipelines.ports.observers import Consequence, GateClosed, GateDecided, PersonHint, publish_hints
+from pipelines.ports.observers import Consequence, PersonHint, publish_hints
 from pipelines.ports.queue import enqueue
 from reviews.models import Digest, Notification, Posted
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind
@@ -105,14 +107,14 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
 
 
 def settle(batch: Sequence[Consequence]) -> None:
-    """A review that was decided or closed waits for nobody any more."""
-    over = [(str(each.visit_id), each.at) for each in batch if isinstance(each, GateDecided | GateClosed)]
+    """What a kind says is settled waits for nobody any more."""
+    over = [(kind.key, about) for kind in KINDS for about in kind.settled(batch)]
     if over:
-        about = Q(about__in=[name for visit, _at in over for name in (visit, f"{visit}:overdue")])
-        unread = Notification.objects.filter(about, kind="review", read_at__isnull=True)
+        found = reduce(or_, (Q(kind=kind, about=about) for kind, about in over))
+        unread = Notification.objects.filter(found, read_at__isnull=True)
         people = set(unread.values_list("user_id", flat=True))
         if people:
-            unread.update(read_at=over[0][1])
+            unread.update(read_at=Now())
             _hint(people)
 
 

@@ -111,6 +111,9 @@ def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
         each for each in reading.shown(world.admin, unread=True, most=9) if each.row.kind == "escalation"
     ]
     assert shown.address.endswith(f"#escalation-{task.escalated.get().pk}")
+    engine.resolve(task.escalated.get().pk, user=world.admin, word="go_on", reason="Read it.")
+    shown.row.refresh_from_db()
+    assert shown.row.read_at, "resolved: it waits for nobody any more"
 
 
 def test_who_takes_an_agent_over_is_told(world: World) -> None:

@@ -12,6 +12,7 @@ from pipelines.engine.moves import escalation_actions
 from pipelines.engine.moves.escalation_records import KIND, Who, record, tell
 from pipelines.engine.moves.pausing import is_paused_by, let_go
 from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
+from pipelines.ports import observers
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.document.line import Line
 
@@ -87,6 +88,7 @@ def close(
     escalation.save(update_fields=list(values))
     task.escalations -= 1
     batch.drop_due(KIND, task, str(escalation.pk))
+    batch.tell(observers.AlarmSettled(escalation.pk, task.pk, batch.now))
     tell(
         batch,
         escalation,

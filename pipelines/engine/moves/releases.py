@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Deadlock, Dependency, Due, Status, Task, User
+from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import CIRCULAR
 
 DEPENDENCY = "dependency"
@@ -53,6 +54,7 @@ def _over(batch: Batch, task: Task, actor: Actor | str, found: Deadlock, how: st
 def close(batch: Batch, found: Deadlock, how: str) -> None:
     found.state, found.how, found.resolved_at = Deadlock.State.RESOLVED, how, batch.now
     found.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
+    batch.tell(observers.AlarmSettled(found.pk, found.task_id, batch.now))
     batch.agents.may_begin_again(found.task.project_id, found.agents)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.ports.observers import Alarm
+from pipelines.ports.observers import Alarm, AlarmSettled, Consequence
 from reviews.models import Notice, Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -32,6 +32,13 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
             )
 
 
+def settled(batch: Sequence[Consequence]) -> Iterable[str]:
+    """It was resolved, by whomever."""
+    for each in batch:
+        if isinstance(each, AlarmSettled):
+            yield from (f"{each.about}:{kind}" for kind in SENTENCES)
+
+
 def says(row: Notification) -> Said:
     assert row.task is not None
     kind = Notice.Kind(row.data["alarm"])
@@ -53,4 +60,5 @@ KIND = NotificationKind(
     told,
     says,
     named=True,
+    settled=settled,
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pipelines.engine.moves.entitlement import EntitledPerson, barred, meets_any, people_of
 from pipelines.models import GateVisit
-from pipelines.ports.observers import GateOpened, GateOverdue
+from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue
 from pipelines.queries import versions
 from reviews.decision.gates import gate_of
 from reviews.models import Notification
@@ -46,6 +46,13 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
             )
 
 
+def settled(batch: Sequence[Consequence]) -> Iterable[str]:
+    """It was decided, or closed."""
+    for each in batch:
+        if isinstance(each, GateDecided | GateClosed):
+            yield from (str(each.visit_id), f"{each.visit_id}:overdue")
+
+
 def says(row: Notification) -> Said:
     assert row.task is not None
     words = {"task": row.task.title, "gate": row.data.get("gate", "")}
@@ -66,4 +73,5 @@ KIND = NotificationKind(
     told,
     says,
     named=True,
+    settled=settled,
 )
