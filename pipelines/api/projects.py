@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.utils.translation import gettext as _
 from ninja import Router, Status
 from pydantic import BaseModel
@@ -20,13 +22,15 @@ ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
 class ProjectOut(BaseModel):
-    """`second_factor`: every member has to have one."""
+    """`second_factor`: every member has to have one. `month_cost_usd`: what the runs of a month may cost together, null
+    for any amount."""
 
     owner: str
     key: str
     name: str
     archived: bool
     second_factor: bool
+    month_cost_usd: float | None
 
     @classmethod
     def of(cls, project: Project) -> ProjectOut:
@@ -36,6 +40,7 @@ class ProjectOut(BaseModel):
             name=project.name,
             archived=project.archived_at is not None,
             second_factor=project.second_factor,
+            month_cost_usd=None if project.month_cost_usd is None else float(project.month_cost_usd),
         )
 
 
@@ -45,11 +50,12 @@ class ProjectIn(Strict):
 
 
 class ProjectChange(Strict):
-    """What is left out stays."""
+    """What is left out stays; `month_cost_usd` null removes the limit."""
 
     name: str | None = None
     archived: bool | None = None
     second_factor: bool | None = None
+    month_cost_usd: Decimal | None = None
 
 
 class TransferIn(Strict):
@@ -83,8 +89,8 @@ def show(request: Request, owner: str, project: str) -> ProjectOut:
 
 @router.patch(PROJECT, response={200: ProjectOut, **ERRORS}, summary="Change a project")
 def change(request: Request, owner: str, project: str, payload: ProjectChange) -> ProjectOut:
-    """Its name, whether it is archived, and whether it requires a second factor. No line of an archived project takes
-    tasks; those that run go on."""
+    """Its name, whether it is archived, whether it requires a second factor, and what a month may cost. No line of an
+    archived project takes tasks; those that run go on."""
     found = project_of(request, owner, project, "settings")
     by = person_of(request.auth)
     if payload.name is not None:
@@ -93,6 +99,8 @@ def change(request: Request, owner: str, project: str, payload: ProjectChange) -
         (projects.archive if payload.archived else projects.restore)(found, by=by)
     if payload.second_factor is not None:
         projects.require_second_factor(found, payload.second_factor, by=by)
+    if "month_cost_usd" in payload.model_fields_set:
+        projects.limit_cost(found, payload.month_cost_usd, by=by)
     return ProjectOut.of(found)
 
 

@@ -94,6 +94,13 @@ class Project(models.Model):
     second_factor = models.BooleanField(
         default=False, help_text=_("Every member has to have a second factor.")
     )
+    month_cost_usd = models.DecimalField(
+        null=True,
+        blank=True,
+        max_digits=12,
+        decimal_places=2,
+        help_text=_("What the runs of a calendar month may cost together, in US dollars."),
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="project_key_in_owner")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -15,6 +16,7 @@ from pipelines.models import Membership, Owner, Project, Role, User
 from pipelines.models.people import slug
 from pipelines.ports import audit
 
+MOST_COST = Decimal(10_000_000)
 LONGEST_NAME = 200
 
 
@@ -104,6 +106,29 @@ def require_second_factor(project: Project, required: bool, *, by: User) -> None
             stored.save(update_fields=["second_factor"])
             _record("project.factor_required" if required else "project.factor_optional", stored, by)
     project.second_factor = required
+
+
+def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
+    """What the runs of a month may cost together, in US dollars; None: no limit. Raises Forbidden, Invalid (path
+    `month_cost_usd`)."""
+    access.require(by, "settings", project)
+    if most is not None and not (0 <= most < MOST_COST):
+        raise Invalid.at("month_cost_usd", _("Enter an amount from 0 to 9,999,999.99."))
+    most = None if most is None else most.quantize(Decimal("0.01"))
+    with transaction.atomic():
+        stored = _locked(project)
+        if stored.month_cost_usd != most:
+            before = {"month_cost_usd": _amount(stored.month_cost_usd)}
+            after = {"month_cost_usd": _amount(most)}
+            what = "project.cost_unlimited" if most is None else "project.cost_limited"
+            _record(what, stored, by, before=before, after=after)
+            stored.month_cost_usd = most
+            stored.save(update_fields=["month_cost_usd"])
+    project.month_cost_usd = most
+
+
+def _amount(most: Decimal | None) -> str | None:
+    return None if most is None else str(most)
 
 
 def transfer(project: Project, owner_key: str, *, by: User) -> Owner:

@@ -43,6 +43,8 @@ KINDS: dict[str, str | Promise] = {
     "project.transferred": _("Transferred the project"),
     "project.factor_required": _("Required a second factor"),
     "project.factor_optional": _("Made the second factor optional"),
+    "project.cost_limited": _("Set the monthly cost limit"),
+    "project.cost_unlimited": _("Removed the monthly cost limit"),
     "line.renamed": _("Renamed the line"),
     "line.archived": _("Archived the line"),
     "line.restored": _("Restored the line"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from pipelines.queries.dates import EVER, Dates
 from pipelines.routing.decide.judging import exactly
 
 USAGE = "job.outcome -> 'facts' -> 'usage'"
@@ -55,6 +56,14 @@ class Spending:
         return f"{total:,}" if total else ""
 
     @property
+    def both_ways(self) -> str:
+        """`1.2k tokens in, 300 out`; "" where none were reported."""
+        if not self.tokens:
+            return ""
+        words = _("%(given)s tokens in, %(made)s out")
+        return words % {"given": short(self.tokens_in) or "0", "made": short(self.tokens_out) or "0"}
+
+    @property
     def amount(self) -> str:
         """In dollars; of what has no price, that."""
         if self.cost is None:
@@ -83,6 +92,17 @@ def dollars(amount: Decimal) -> str:
     if 0 <= amount < CENT:
         return _("under $0.01")
     return f"${amount.quantize(CENT):,}"
+
+
+def short(number: int | None) -> str:
+    """1.2k; nothing for nothing."""
+    if not number:
+        return ""
+    if number < 1_000:
+        return str(number)
+    if number < 1_000_000:
+        return f"{number / 1_000:.1f}k"
+    return f"{number / 1_000_000:.1f}M"
 
 
 def reported(outcome: Mapping[str, Any] | None) -> Spending:
@@ -122,19 +142,44 @@ def of_jobs(task_id: int) -> dict[int, Spending]:
     return _sums("job.id", "job.task_id = %s", [task_id])
 
 
-def of_line(line_id: int) -> dict[str, Spending]:
-    """By its stations, over all of its tasks."""
-    return _sums("job.station", "version.line_id = %s", [line_id], VERSIONS)
+def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> dict[str, Spending]:
+    """By its stations, over all of its tasks: runs under the `version` with this number, that began in these days."""
+    start, end = dates.bounds
+    narrowed = [
+        ("version.line_id = %s", line_id),
+        ("version.number = %s", version),
+        ("job.created_at >= %s", start),
+        ("job.created_at < %s", end),
+    ]
+    given = [(condition, value) for condition, value in narrowed if value is not None]
+    which = " AND ".join(condition for condition, _value in given)
+    return _sums("job.station", which, [value for _condition, value in given], VERSIONS)
 
 
 def by_month(project_id: int) -> dict[date, Spending]:
     """Of a project, by the month in which the run ended, as UTC has it."""
     what = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
-    return _sums(
-        what, "task.project_id = %s", [project_id], "JOIN pipelines_task task ON task.id = job.task_id"
+    return _sums(what, "task.project_id = %s", [project_id], TASKS)
+
+
+def of_month(project_id: int, but: int | None = None) -> Spending:
+    """Of a project in the calendar month that runs, as UTC has it, without the job `but`. What runs now counts when it
+    has reported."""
+    which = "task.project_id = %s AND job.ended_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
+    which += "" if but is None else " AND job.id <> %s"
+    values = [project_id, *([] if but is None else [but])]
+    return total(_sums("task.project_id", which, values, TASKS))
+
+
+def by_line(project_id: int, since: datetime, until: datetime | None) -> dict[int, Spending]:
+    """Of a project, by its lines: runs that ended in this time."""
+    which = "task.project_id = %s AND job.ended_at >= %s" + (
+        "" if until is None else " AND job.ended_at < %s"
     )
+    return _sums("task.line_id", which, [project_id, since, *([] if until is None else [until])], TASKS)
 
 
+TASKS = "JOIN pipelines_task task ON task.id = job.task_id"
 VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
 
 

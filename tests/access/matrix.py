@@ -123,6 +123,7 @@ POST project-tokens          >          0         -       -         -         - 
 POST machine-token-revoke    >          0         -       -         -         -         y      >
 GET  project-general         >          0         -       -         -         -         y      >
 POST project-general         >          0         -       -         -         -         y      >
+POST project-cost-limit      >          0         -       -         -         -         y      >
 POST project-second-factor   >          0         -       -         -         -         y      >
 POST project-archive         >          0         -       -         -         -         y      >
 POST project-restore         >          0         -       -         -         -         y      >

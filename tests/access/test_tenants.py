@@ -298,9 +298,9 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 PLAIN = """
     action address after against alone archived at base based_on before cursor deed default_branch description
     digest display_status do document draft due_at each_task edit ends evidence expect expected file flags form
-    fragment from gates handoff id index keys kind labels last limit map mapping metadata name names outcome output
-    own peek place policy preset priority pushing reason renamed resolved revision route rows rules save scope
-    second_factor since starter station stations status steps text title to traces transitions trigger typed until
+    fragment from gates handoff id index keys kind labels last limit map mapping metadata month_cost_usd name names
+    outcome output own peek place policy preset priority pushing reason renamed resolved revision route rows rules save
+    scope second_factor since starter station stations status steps text title to traces transitions trigger typed until
     value values version versions within word Idempotency-Key
 """
 

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.models import Decision, Job
+from pipelines.people import projects
 from pipelines.queries import usage
 from pipelines.queries.why import why
 from pipelines.work.transport.local.orders import orders_of
@@ -120,6 +121,33 @@ def test_a_run_is_told_what_is_left_of_its_limit_and_of_the_tasks(world: World) 
         left.append(orders_of(world.job(task)).station.cost_usd)
         world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
     assert left == [0.5, 0.5, 0.2]
+
+
+def test_a_run_is_told_what_is_left_of_the_month_of_its_project(world: World) -> None:
+    projects.limit_cost(world.project, Decimal("1.10"), by=world.admin)
+    again = {"id": "again", "when": {"result": "success"}, "to": "code", "max_retries": 9}
+    costs = {"limits": {"cost_usd": 0.5}}
+    line = world.line(stations=[station("code", again, **costs), "ship"])
+    other = world.start(line)
+    world.report(other, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
+    task, left = world.start(line), []
+    for _visit in range(3):
+        told = orders_of(world.job(task)).station
+        left.append((told.cost_usd, told.cost_limit))
+        world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
+    assert left == [(0.5, "run"), (0.3, "month"), (0.0, "month")]
+
+
+def test_what_the_month_ended_is_over_its_budget(world: World) -> None:
+    ended = {"result": "failure", "failure_type": "budget_exceeded"}
+    code = station(
+        "code", {"id": "over", "when": {"failure_type": ["budget_exceeded"]}, "to": "ship"}, expects="change"
+    )
+    task = world.start(world.line(stations=[code, "ship"]))
+    world.report(
+        task, {**ended, "facts": {"usage": {"cost_usd": 0, "limit": "month"}, "git": {"files_changed": 0}}}
+    )
+    assert world.job(task).station == "ship"
 
 
 def test_a_join_reads_what_its_branches_observed_on_the_same_tree(world: World) -> None:

@@ -6,6 +6,8 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tests.factories import World
 from tests.pages.conftest import As, at, text
@@ -43,3 +45,43 @@ def test_a_line_without_prices_says_nothing_of_cost(world: World, signed_in: As)
     assert "Cost" not in text(client.get(at(world, "task", task.name))) + text(
         client.get(at(world, "line-live", task.line.key))
     )
+
+
+def test_insights_tell_the_cost_by_station_line_and_month(world: World, signed_in: As) -> None:
+    line = world.line(stations=["plan", "code"])
+    task = world.start(line)
+    world.report(task, costing(cost_usd=1.5, tokens_in=1_200, tokens_out=34, price="reported"))
+    world.report(task, costing(tokens_in=1, price="none"))
+    client = signed_in(world.admin)
+    page = words(text(client.get(at(world, "line-numbers", line.line.key))))
+    assert "2 decisions · $1.50 + 1 run without a price" in page
+    assert "$1.50 1.2k tokens in, 34 out" in page and "no price 1 tokens in, 0 out" in page
+    insights = words(text(client.get(at(world, "project-health"))))
+    assert "$1.50 + 1 run without a price 2 1.2k tokens in, 34 out" in insights
+    assert insights.count("$1.50 + 1 run without a price") == 2, "of the month and of the line"
+    client.post(at(world, "project-cost-limit"), {"month_cost_usd": "6"})
+    assert "$1.50 + 1 run without a price of $6.00" in words(text(client.get(at(world, "project-health"))))
+    general = text(client.get(at(world, "project-general")))
+    assert "This month: $1.50" in general and 'value="6.00"' in general
+    assert client.post(at(world, "project-cost-limit"), {"month_cost_usd": "-1"}).status_code == 422
+    client.post(at(world, "project-cost-limit"), {"month_cost_usd": ""})
+    assert "of $6.00" not in words(text(client.get(at(world, "project-health"))))
+    assert "Removed the monthly cost limit" in text(client.get(at(world, "project-audit")))
+
+
+def test_statements_of_insights_do_not_grow_with_runs(world: World, signed_in: As) -> None:
+    line, client = world.line(stations=["plan"]), signed_in(world.admin)
+    counts = []
+    for tasks in (1, 9):
+        for _ in range(tasks):
+            world.report(world.start(line), costing(cost_usd=0.1, price="reported"))
+        for name in ("project-health", "line-numbers"):
+            more = [line.line.key] if name == "line-numbers" else []
+            with CaptureQueriesContext(connection) as found:
+                client.get(at(world, name, *more))
+            counts.append(len(found))
+    assert counts[:2] == counts[2:]
+
+
+def words(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())

@@ -17,6 +17,7 @@ SOURCE: Final = "source"
 CLAIMS: Final = "claims"
 PRICES: Final = ("reported", "table", "none")
 PROVIDER: Final = ("answered", "unavailable")
+OF_RUN, OF_TASK, OF_MONTH = COST_LIMITS = ("run", "task", "month")
 
 
 def amount(value: Any, path: str) -> Any:
@@ -55,6 +56,7 @@ KINDS: Final[Mapping[str, Read]] = {
     "list": shapes.sequence,
     "flag": _flag,
     "price": lambda value, path: shapes.word(value, path, PRICES),
+    "cost limit": lambda value, path: shapes.word(value, path, COST_LIMITS),
     "provider": lambda value, path: shapes.word(value, path, PROVIDER),
 }
 """What the value of a fact may be, and how it is read."""
@@ -70,7 +72,12 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "findings": dict.fromkeys(("critical", "high", "medium", "low", "total"), "count"),
     "coverage": dict.fromkeys(("lines", "branches"), "share"),
     "ci": dict.fromkeys(("pending", "failed", "passed"), "count"),
-    "usage": {"tokens_in": "count", "tokens_out": "count", "cost_usd": "amount", "price": "price"},
+    "usage": {
+        **dict.fromkeys(("tokens_in", "tokens_out"), "count"),
+        "cost_usd": "amount",
+        "price": "price",
+        "limit": "cost limit",
+    },
     "agent": {
         **dict.fromkeys(("name", "version", "session"), "text"),
         "final_event": "flag",
@@ -79,7 +86,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     CLAIMS: dict.fromkeys(("made", "contradicted"), "list"),
 }
 """{group: {key: kind}}. `final_event`: false where the preset has one and it did not come; absent where it has none.
-`provider`: unavailable where the model's provider did not answer. `coverage` in percent."""
+`provider`: unavailable where the model's provider did not answer. `usage.limit`: which limit ended the run. `coverage`
+in percent."""
 
 OF_SOURCE: Final[Mapping[str, str]] = {
     "station": "text",

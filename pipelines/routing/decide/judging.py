@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
-from pipelines.routing.basics.facts import SOURCE, claimed
+from pipelines.routing.basics.facts import OF_MONTH, SOURCE, claimed
 from pipelines.routing.basics.outcome import FORCED, Outcome
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import expected
@@ -168,7 +168,9 @@ def _saw(path: str, value: Any) -> Seen:
 
 
 def _over_budget(about: Observed) -> tuple[Seen, ...]:
-    cost = about.fact("usage", "cost_usd")
+    cost, limit = about.fact("usage", "cost_usd"), about.fact("usage", "limit")
+    if limit == OF_MONTH:  # which the line does not say, and the worker was told
+        return (_saw("usage.limit", limit),)
     if cost is None:
         return ()
     of_run, of_task = about.station.limits.cost_usd, about.line.limits.cost_usd

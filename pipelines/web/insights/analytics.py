@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from pipelines.models import LineVersion, Project
-from pipelines.queries import analytics, versions
+from pipelines.queries import analytics, usage, versions
 from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
+from pipelines.queries.usage import Spending
 from pipelines.routing.basics import wording
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.decisions import policy_words
@@ -38,6 +40,7 @@ class StationCard:
     station: StationNumbers
     rules: list[RuleInsightsRow]
     policy: list[tuple[str, int, float]]
+    spending: Spending
 
     @property
     def has_tested(self) -> bool:
@@ -56,6 +59,7 @@ def numbers(request: SignedIn, project: Project, line: str) -> HttpResponse:
     asked = request.GET.get("version", "")
     version = lines.numbered(found, asked) if asked else None
     shown, dates = version or found.live, dates_of(request)
+    number = version.number if version else None
     return show_line(
         request,
         "insights/numbers.html",
@@ -63,7 +67,7 @@ def numbers(request: SignedIn, project: Project, line: str) -> HttpResponse:
         version=version,
         dates=dates,
         choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(found.pk))],
-        **_context(analytics.of_line(found, version.number if version else None, dates), shown),
+        **_context(analytics.of_line(found, number, dates), shown, usage.of_line(found.pk, number, dates)),
     )
 
 
@@ -72,7 +76,9 @@ def _published(line_id: int) -> list[int]:
     return list(rows.values_list("number", flat=True)[:200])
 
 
-def _context(found: LineInsights | None, shown: LineVersion | None) -> dict[str, Any]:
+def _context(
+    found: LineInsights | None, shown: LineVersion | None, spent: Mapping[str, Spending]
+) -> dict[str, Any]:
     if found is None or shown is None:
         return {"numbers": None, "stations": []}
     parsed = versions.parsed(shown)
@@ -81,19 +87,20 @@ def _context(found: LineInsights | None, shown: LineVersion | None) -> dict[str,
         (gate, ", ".join(f"{count} {words.get(word, word)}" for word, count in gate.words.items()))
         for gate in found.gates
     ]
-    cards = [_card(parsed, station) for station in found.stations]
+    cards = [_card(parsed, station, spent.get(station.key, usage.NOTHING)) for station in found.stations]
     return {
         "numbers": found,
         "stations": cards,
+        "spending": usage.total(spent),
         "gates": gates,
         "gates_opened": any(gate.visits for gate in found.gates),
         "gates_decided": any(gate.deciding for gate in found.gates),
     }
 
 
-def _card(line: Parsed, station: StationNumbers) -> StationCard:
+def _card(line: Parsed, station: StationNumbers, spending: Spending) -> StationCard:
     policy = [(knob_words(knob), count, _percent(count, station.outcomes)) for knob, count in station.policy]
-    return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy)
+    return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy, spending)
 
 
 def _row(line: Parsed, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
 
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from pipelines.models import Incident, Project
+from pipelines.models import Incident, Line, Project
 from pipelines.queries import health as query
-from pipelines.queries import times
+from pipelines.queries import times, usage
+from pipelines.queries.usage import Spending
 from pipelines.routing.analysis.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
@@ -19,6 +22,7 @@ from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 
 MOST = 20
+MONTHS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,36 @@ class FigureRow:
     todo: str
 
 
+@dataclass(frozen=True, slots=True)
+class MonthRow:
+    """`limit`: of the month that runs, in US dollars."""
+
+    month: date
+    spending: Spending
+    limit: Decimal | None = None
+
+    @property
+    def of_limit(self) -> str:
+        return "" if self.limit is None else usage.dollars(self.limit)
+
+    @property
+    def amount(self) -> str:
+        return self.spending.price or usage.dollars(Decimal())
+
+    @property
+    def percent(self) -> int:
+        """Of the limit."""
+        if self.limit is None:
+            return 0
+        return min(100, int(100 * (self.spending.cost or 0) / self.limit)) if self.limit else 100
+
+
+@dataclass(frozen=True, slots=True)
+class LineCosts:
+    line: Line
+    spending: Spending
+
+
 @in_project("view")
 @require_safe
 def health(request: SignedIn, project: Project) -> HttpResponse:
@@ -38,7 +72,8 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
     incidents = Incident.objects.filter(dates.of("opened_at"), task__project=project).select_related(
         "task__project", "escalation"
     )
-    stations = times.of_project(project, start or now - query.MONTH, end)[:MOST]
+    begin = start or now - query.MONTH
+    stations = times.of_project(project, begin, end)[:MOST]
     return show(
         request,
         "insights/health.html",
@@ -49,11 +84,31 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         dates=dates,
         stations=stations,
         has={name: any(getattr(each, name) for each in stations) for name in ("waiting", "working", "gates")},
+        months=_months(project, now),
+        costs=_costs(project, begin, end),
         incidents=[
             (each, late_words(each.escalation.role, each.escalation.trigger))
             for each in incidents.order_by("-opened_at")[:MOST]
         ],
     )
+
+
+def _months(project: Project, now: datetime) -> list[MonthRow]:
+    """The newest first; with a limit also the one that runs, whatever it cost."""
+    found, today = usage.by_month(project.pk), now.astimezone(UTC).date().replace(day=1)
+    limit = project.month_cost_usd
+    if limit is not None:
+        found = {**found, today: found.get(today, usage.NOTHING)}
+    rows = sorted(found.items(), reverse=True)[:MONTHS]
+    return [MonthRow(month, spent, limit if month == today else None) for month, spent in rows]
+
+
+def _costs(project: Project, since: datetime, until: datetime | None) -> list[LineCosts]:
+    """Of the lines, the dearest first."""
+    spent = usage.by_line(project.pk, since, until)
+    lines = Line.objects.filter(pk__in=spent).order_by("name")
+    rows = [LineCosts(line, spent[line.pk]) for line in lines]
+    return sorted(rows, key=lambda each: -(each.spending.cost or 0))[:MOST]
 
 
 def _row(figure: Figure) -> FigureRow:

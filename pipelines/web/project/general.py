@@ -19,6 +19,7 @@ from pipelines.models import Owner, Project, StoredValue, Task
 from pipelines.models.people import slug
 from pipelines.people import projects
 from pipelines.queries import members as members_in
+from pipelines.queries import usage
 from pipelines.queries.named_values import uses
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 
@@ -52,6 +53,10 @@ class ProjectNameForm(forms.Form):
 
 class SecondFactorForm(forms.Form):
     second_factor = forms.BooleanField(required=False)
+
+
+class CostLimitForm(forms.Form):
+    month_cost_usd = forms.DecimalField(required=False, min_value=0, max_digits=9, decimal_places=2)
 
 
 class TypedKeyForm(forms.Form):
@@ -141,6 +146,17 @@ def second_factor(request: SignedIn, project: Project) -> HttpResponse:
     return _back(project)
 
 
+@in_project("settings")
+@require_POST
+def cost_limit(request: SignedIn, project: Project) -> HttpResponse:
+    form = CostLimitForm(request.POST)
+    if not form.is_valid():
+        return _page(request, project, form, 422)
+    projects.limit_cost(project, form.cleaned_data["month_cost_usd"], by=request.user)
+    messages.success(request, _("Saved"))
+    return _back(project)
+
+
 def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 200) -> HttpResponse:
     """The form that was sent stands in its place with what is wrong with it; the others are fresh."""
     owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
@@ -154,6 +170,8 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         trail=tab_trail(project, _("General")),
         status=status,
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
+        limited=form if isinstance(form, CostLimitForm) else CostLimitForm(),
+        spent=usage.of_month(project.pk),
         confirmed=form if type(form) is TypedKeyForm else TypedKeyForm(project),
         transferred=form if isinstance(form, TransferForm) else TransferForm(project),
         owners=[(owner.key, owner.name) for owner in owners],

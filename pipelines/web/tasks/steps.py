@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from pipelines.formats.evidence.trees.lines import StepBudget, blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
+from pipelines.queries.usage import short
 from pipelines.routing.document.agents import Preset
 from pipelines.routing.document.kinds.agent import KIND, preset_of
 from pipelines.routing.sentences.names import station_name
@@ -335,17 +336,6 @@ def _lines_of(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
             continue
         yield from (DiffLine("removed", "− ", text) for text in old)
         yield from (DiffLine("added", "+ ", text) for text in new)
-
-
-def short(number: int | None) -> str:
-    """1.2k; nothing for nothing."""
-    if not number:
-        return ""
-    if number < 1_000:
-        return str(number)
-    if number < 1_000_000:
-        return f"{number / 1_000:.1f}k"
-    return f"{number / 1_000_000:.1f}M"
 
 
 def dollars(cost: float | None) -> str:

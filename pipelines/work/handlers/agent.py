@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.work.agents.call import arguments, can_resume, settings
 from pipelines.work.agents.facts import REPORTED, facts_of
 from pipelines.work.agents.stream import Stream
@@ -38,6 +39,12 @@ UNANSWERED_SECONDS: Final = 120.0
 """That it may go on asking: the pauses between its tries grow."""
 LONGEST_LINE: Final = 4 * 1024 * 1024
 KEPT_STEPS: Final = 200
+LIMITS: Final = {
+    "": "the cost limit",
+    OF_RUN: "the cost limit of the run",
+    OF_TASK: "the cost limit of its task",
+    OF_MONTH: "the cost limit of this month",
+}
 LONGEST_SUMMARY: Final = 2_000
 LAST_WORDS: Final = 300
 
@@ -47,7 +54,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     assert spec.agent is not None
     call, began = spec.agent, time.monotonic()
     if call.cost is not None and call.cost <= 0:
-        await sink.note("[gateline] Nothing is left of the limit of its task.")
+        await sink.note(f"[gateline] Nothing is left of {LIMITS[call.limit]}.")
         return nothing_left(call)
     resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
     told = call.remark if resumed else spec.prompt
@@ -66,12 +73,16 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 
 
 def nothing_left(call: AgentCall) -> Outcome:
-    """It was not started: others of the task have spent what there was."""
+    """It was not started: others have spent what there was."""
     failed = _failure(
-        "budget_exceeded", f"{call.preset.name} was not started: the limit of its task is spent."
+        "budget_exceeded", f"{call.preset.name} was not started: {LIMITS[call.limit]} is spent."
     )
     spent = {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0, "price": REPORTED}
-    return {**failed, "facts": {"usage": spent}}
+    return {**failed, "facts": {"usage": {**spent, **_ended_by(call)}}}
+
+
+def _ended_by(call: AgentCall) -> dict[str, str]:
+    return {"limit": call.limit} if call.limit else {}
 
 
 def not_started(call: AgentCall, spec: Spec, why: str) -> str:
@@ -161,7 +172,7 @@ class AgentWatch(command.Watch):
         elif call.cost is not None and (stream.usage.cost or 0) > call.cost:
             self.stopped = "budget"
             self.process.stop(self.spec.limits.grace)
-            return [f"[gateline] Stopped: it cost more than ${call.cost:.2f}."]
+            return [f"[gateline] Stopped: it cost more than ${call.cost:.2f}, {LIMITS[call.limit]}."]
         return []
 
     def _unanswered(self) -> bool:
@@ -195,14 +206,19 @@ class AgentWatch(command.Watch):
         used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}
         cost = {} if stream.usage.cost is None else {"cost_usd": round(stream.usage.cost, 6)}
         outcome["usage"] = {**outcome.get("usage", {}), **used, **cost}
-        outcome["facts"] = facts_of(preset, stream)
+        facts = facts_of(preset, stream)
+        if outcome.get("failure_type") == "budget_exceeded":
+            facts["usage"] |= _ended_by(self.call)
+        outcome["facts"] = facts
         return outcome
 
     def _failed(self, outcome: Outcome) -> Outcome:
         """What Gateline saw of it itself decides, whatever the program says and ends with (law §13)."""
         stream, preset = self.stream, self.call.preset
         if stream.over_budget or self.stopped == "budget":
-            return _failure("budget_exceeded", f"{preset.name} was stopped: its cost reached the limit.")
+            return _failure(
+                "budget_exceeded", f"{preset.name} was stopped: it reached {LIMITS[self.call.limit]}."
+            )
         if stream.provider_down:
             return _failure("provider_unavailable", f"The model of {preset.name} did not answer.")
         if preset.final_event and not stream.final_event:

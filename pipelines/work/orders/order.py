@@ -65,8 +65,10 @@ class StationOrder:
     expects: str = ""
     artifacts: tuple[Mapping[str, Any], ...] = ()
     labels: tuple[str, ...] = ()
-    # US dollars that one run may cost, where it is an agent's.
+    # US dollars that one run may cost, where it is an agent's, and whose limit that is: the run's, the task's, the
+    # month's.
     cost_usd: float | None = None
+    cost_limit: str = ""
 
     @property
     def kind(self) -> str:

@@ -99,6 +99,7 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         model=str(work.get("model") or ""),
         allow=tuple(work.get("allow") or ()),
         cost=orders.station.cost_usd,
+        limit=orders.station.cost_limit,
         session=orders.session,
         remark=remark(orders) if orders.feedback else None,
     )

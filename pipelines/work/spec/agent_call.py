@@ -9,12 +9,14 @@ from pipelines.routing.document.agents import Preset
 
 @dataclass(frozen=True)
 class AgentCall:
-    """`allow` is empty where nothing is limited. `cost`: US dollars that this visit may cost, None for any. `session`:
+    """`allow` is empty where nothing is limited. `cost`: US dollars that this visit may cost, None for any;
+    `limit`: whether the run's, the task's or the month's limit says so. `session`:
     of the visit before, "" where it begins afresh; then `remark` is all that is said."""
 
     preset: Preset
     model: str = ""
     allow: tuple[str, ...] = ()
     cost: float | None = None
+    limit: str = ""
     session: str = ""
     remark: str | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.analysis.regions import cells, numbers
 from pipelines.routing.analysis.regions.cells import Cell
 from pipelines.routing.analysis.regions.documents import Place
-from pipelines.routing.basics.facts import GROUPS, OF_SOURCE, PRICES, PROVIDER, SOURCE
+from pipelines.routing.basics.facts import COST_LIMITS, GROUPS, OF_SOURCE, PRICES, PROVIDER, SOURCE
 from pipelines.routing.basics.values import exact
 
 _COUNTED = numbers.compared("gte", exact(0))
@@ -31,6 +31,7 @@ _CELLS = {
     "list": _LIST,
     "flag": cells.of_type("boolean")[0],
     "price": cells.one_of(list(PRICES))[0],
+    "cost limit": cells.one_of(list(COST_LIMITS))[0],
     "provider": cells.one_of(list(PROVIDER))[0],
 }
 

@@ -10,6 +10,8 @@ from pipelines.engine.core.decision_context import about
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
+from pipelines.queries.usage import of_month as of_month_until_now
+from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds import agent, expects, may_cost, tools
 from pipelines.routing.document.kinds.route import labels
@@ -65,7 +67,7 @@ def orders_of(job: Job) -> Orders:
                 for each in station.artifacts
             ),
             labels=labels(station),
-            cost_usd=cost_left(job, line, station),
+            **cost_left(job, line, station),
         ),
         declared=runs,
         scope=scope,
@@ -77,13 +79,21 @@ def orders_of(job: Job) -> Orders:
     )
 
 
-def cost_left(job: Job, line: Line, station: LineStation) -> float | None:
-    """What this run may cost: its own limit, or what is left of the task's if that is less."""
+def cost_left(job: Job, line: Line, station: LineStation) -> dict[str, Any]:
+    """What this run may cost and whose limit says so: its own, what is left of the task's or of the month's, whichever
+    is least."""
     of_run, of_task = station.limits.cost_usd, line.limits.cost_usd
-    found = [] if of_run is None else [exactly(of_run)]
+    found = [] if of_run is None else [(exactly(of_run), OF_RUN)]
     if of_task is not None and may_cost(station):
-        found.append(max(exactly(of_task) - exactly(cost_of_task(job.task_id, but=job.pk)), Decimal()))
-    return float(min(found)) if found else None
+        found.append((exactly(of_task) - exactly(cost_of_task(job.task_id, but=job.pk)), OF_TASK))
+    of_month = job.task.project.month_cost_usd
+    if of_month is not None and may_cost(station):
+        spent = of_month_until_now(job.task.project_id, but=job.pk).cost
+        found.append((of_month - (spent or 0), OF_MONTH))
+    if not found:
+        return {}
+    least, limit = min(found)
+    return {"cost_usd": float(max(least, Decimal())), "cost_limit": limit}
 
 
 def session_of(job: Job, station: LineStation) -> str:
