@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, User, Word
+from pipelines.queries import versions
 from pipelines.web.changes import seen
 from pipelines.web.changes.comparing import CountedFile, StoredTree, compared
 from pipelines.web.changes.panel import ChangesPanel, Range
@@ -40,6 +41,11 @@ class ReviewChanges:
     @cached_property
     def masker(self) -> Masker:
         return masker_of(self.visit.task)
+
+    @cached_property
+    def patterns(self) -> tuple[str, ...]:
+        """Of the files that the line calls sensitive."""
+        return versions.by_id(self.visit.task.pinned_id).sensitive
 
     @property
     def there(self) -> bool:
@@ -81,6 +87,7 @@ class ReviewChanges:
                 reverse("gate-visit", args=[self.visit.pk]),
                 query,
                 self.masker,
+                patterns=self.patterns,
                 viewed=seen.viewed(self.reader, self.visit.task),
                 remarks=self.remarks.by_path,
                 below=self.remarks.below,

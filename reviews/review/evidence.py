@@ -23,6 +23,7 @@ from pipelines.formats.evidence.claims.manifests import is_manifest, is_other, n
 from pipelines.formats.evidence.claims.reading import OTHER, claims_of
 from pipelines.formats.evidence.readers.report import MOST_BYTES, ReadReport, ToolFinding, UnreadableReport
 from pipelines.formats.evidence.readers.table import READERS, kind_by_name
+from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.routing.basics.visible import visible
@@ -340,7 +341,7 @@ class ReviewEvidence:
             return []
         said = " ".join(each.checked.claim.text for each in self.claims)
         rest = [each for each in self.comparison.files if each.path.rpartition("/")[2] not in said]
-        rest.sort(key=lambda each: not each.sensitive)
+        rest.sort(key=lambda each: not sensitivity(each.path, self.changes.patterns))
         return [(visible(each.path), self.address(each.path, 0)) for each in rest[:20]]
 
     def _observed(self, job: Job | None) -> ObservedWork:

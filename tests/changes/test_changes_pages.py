@@ -193,6 +193,17 @@ def test_a_thousand_files_cost_as_many_statements_as_ten(world: World, line: Lin
     assert counts[0] == counts[1]
 
 
+def test_the_files_that_a_line_calls_sensitive_are_marked_and_no_others(world: World) -> None:
+    task = world.start(world.line(**gated(), key="listed", sensitive=["**/views.py"]))
+    leave(world, task, FIRST)
+    shown = page(world.reviewer, task, world, file="app/views.py")
+    assert 'tag-attention">Sensitive' in shown and "Decides what is checked" in shown
+    assert 'tag-attention">Tests' not in shown
+    assert "Decides what is checked" not in page(world.reviewer, task, world, file="tests/test_limit.py")
+    at = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
+    assert 'tag-attention">Sensitive' in as_(world.viewer).get(at, {"tab": "changes"}).content.decode()
+
+
 def test_a_task_shows_its_changes_too(world: World, reviewed: Task) -> None:
     client = as_(world.viewer)
     at = reverse("task", args=[reviewed.project.owner.key, reviewed.project.key, reviewed.name])

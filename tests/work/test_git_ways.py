@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import os
+import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 from dulwich.client import HTTPUnauthorized
+from dulwich.errors import GitProtocolError
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
@@ -73,6 +75,46 @@ def test_a_private_server_is_refused_unless_it_is_listed(served: tuple[str, Remo
     with (
         closing(HttpsGitClient(address, Guard(), 10)) as client,
         pytest.raises(RefusedAddress, match="private"),
+    ):
+        client.get_refs(b"")
+
+
+@contextmanager
+def dripping(begins: bytes) -> Iterator[int]:
+    """The port of a server that is never silent for long and never done."""
+    over = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        there, _address = listener.accept()
+        with there, suppress(OSError):
+            there.sendall(begins)
+            while not over.wait(0.02):
+                there.sendall(b"x")
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        over.set()
+        thread.join()
+        listener.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "begins"),
+    [
+        ("http", b"HTTP/1.1 200 OK\r\nx-head: "),
+        ("http", b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;"),
+        ("https", b"\x16\x03\x03\x40\x00"),
+    ],
+)
+def test_a_server_that_drips_is_left_when_its_time_is_over(scheme: str, begins: bytes) -> None:
+    with (
+        dripping(begins) as port,
+        closing(HttpsGitClient(f"{scheme}://127.0.0.1:{port}/it.git", LISTED, 10, whole=0.3)) as client,
+        pytest.raises(GitProtocolError, match="did not finish within 1 s"),
     ):
         client.get_refs(b"")
 
@@ -167,7 +209,7 @@ def test_only_what_is_no_object_counts(
     monkeypatch.setattr(
         remote_module,
         "HttpsGitClient",
-        lambda url, *more: asking_for_thin(HttpsGitClient(address, *more)),
+        lambda url, *more, **named: asking_for_thin(HttpsGitClient(address, *more, **named)),
     )
     with closing(Repo.init_bare(str(tmp_path / "into"), mkdir=True)) as into:
         far.fetch(into, [head], 1_400_000, lambda text: None)

@@ -396,12 +396,3 @@ def test_the_lines_of_all_files_are_counted_within_one_budget(monkeypatch: pytes
     assert found["insertions"] == found["deletions"]
     assert 20 * 50 < found["insertions"] < 20 * 99
     assert done < 100_000
-
-
-@pytest.mark.parametrize(
-    ("path", "sensitive"),
-    [("tests/a.py", True), ("src/tests/a.py", True), ("src/test_a.py", True), (".github/workflows/x.yml", True),
-     ("pyproject.toml", True), ("web/package.json", True), ("src/a.py", False), ("doc/testing.md", False)],
-)  # fmt: skip
-def test_what_is_sensitive(path: str, sensitive: bool) -> None:
-    assert facts.is_sensitive(path, facts.SENSITIVE) is sensitive

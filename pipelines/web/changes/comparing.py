@@ -54,10 +54,6 @@ class CountedFile:
         return self.change.path
 
     @property
-    def sensitive(self) -> str:
-        return kinds.sensitivity(self.path)
-
-    @property
     def mark(self) -> str:
         """What a mark “viewed” is about: this content."""
         entry = self.change.new or self.change.old or {}

@@ -14,6 +14,8 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from pipelines.formats.evidence.trees.kinds import BUILD, CI, TESTS, sensitivity
+from pipelines.formats.evidence.trees.kinds import LISTED as LISTED_BY_LINE
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
@@ -31,7 +33,7 @@ CHANGES = {
     RENAMED: (_("renamed"), "R"),
     MODE: (_("permissions changed"), "P"),
 }
-SENSITIVE = {"tests": _("Tests"), "build": _("Build"), "ci": _("CI")}
+SENSITIVE = {TESTS: _("Tests"), BUILD: _("Build"), CI: _("CI"), LISTED_BY_LINE: _("Sensitive")}
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class ListedFile:
     current: bool
     viewed: bool
     remarks: int = 0
+    sensitivity: str = ""
 
     @property
     def name(self) -> str:
@@ -77,7 +80,7 @@ class ListedFile:
 
     @property
     def sensitive(self) -> str:
-        return str(SENSITIVE[self.counted.sensitive]) if self.counted.sensitive else ""
+        return str(SENSITIVE[self.sensitivity]) if self.sensitivity else ""
 
 
 @dataclass(frozen=True)
@@ -88,13 +91,15 @@ class ListedFolder:
 
 @dataclass
 class ChangesPanel:
-    """`below(file)` gives what stands below the lines of a file: remarks."""
+    """`below(file)` gives what stands below the lines of a file: remarks. `patterns`: of the files that the line calls
+    sensitive; none: the usual ones."""
 
     tree: StoredTree
     ranges: Sequence[Range]
     address: str
     query: QueryDict
     masker: Masker
+    patterns: Sequence[str] = ()
     viewed: Collection[tuple[str, str]] = ()
     remarks: Mapping[str, int] = field(default_factory=dict)
     below: Callable[[Comparison, CountedFile], Below] | None = None
@@ -207,6 +212,10 @@ class ChangesPanel:
         return sum((each.path, each.mark) in self.viewed for each in self.files)
 
     @property
+    def is_sensitive(self) -> bool:
+        return self.chosen is not None and bool(sensitivity(self.chosen.path, self.patterns))
+
+    @property
     def is_viewed(self) -> bool:
         return self.chosen is not None and (self.chosen.path, self.chosen.mark) in self.viewed
 
@@ -253,4 +262,5 @@ class ChangesPanel:
             self.chosen is not None and each is self.chosen,
             (each.path, each.mark) in self.viewed,
             self.remarks.get(each.path, 0),
+            sensitivity(each.path, self.patterns),
         )

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from pipelines.models import Task, User
+from pipelines.queries import versions
 from pipelines.web.changes import seen
 from pipelines.web.changes.panel import ChangesPanel, Range
 from pipelines.web.changes.trees import TaskTrees
@@ -25,7 +26,15 @@ def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
     ranges += since_seen(trees, reader, task, now.digest)
     seen.look(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
-    return ChangesPanel(now, ranges, address, query, masker_of(task), viewed=seen.viewed(reader, task))
+    return ChangesPanel(
+        now,
+        ranges,
+        address,
+        query,
+        masker_of(task),
+        patterns=versions.by_id(task.pinned_id).sensitive,
+        viewed=seen.viewed(reader, task),
+    )
 
 
 def since_seen(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:

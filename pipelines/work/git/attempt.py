@@ -157,7 +157,7 @@ def _finished(
         if settles:
             settles.check(store, found)
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
-        counted = facts.git_facts(store, base_files, found, access.order.sensitive or facts.SENSITIVE)
+        counted = facts.git_facts(store, base_files, found, access.order.sensitive)
         before, kept = base.keep(store, base_files, found, own)
         group = {
             "base": state.base,

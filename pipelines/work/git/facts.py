@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
+from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.formats.evidence.trees.lines import StepBudget, blocks
 from pipelines.work.git.trees import Leaf
 
-# How a change is checked: tests, how it is built, what runs in CI (law §13). `**/` is any folder, or none.
-SENSITIVE = (
-    "**/tests/**", "**/test/**", "**/__tests__/**", "**/spec/**", "**/test_*", "**/*_test.*", "**/*.test.*",
-    "**/*.spec.*", "**/conftest.py", ".github/**", ".gitlab-ci.yml", ".circleci/**", ".buildkite/**", ".forgejo/**",
-    ".gitea/**", "**/Jenkinsfile", "azure-pipelines.yml", "**/Makefile", "**/Dockerfile", "**/*.mk", "**/setup.py",
-    "**/setup.cfg", "**/pyproject.toml", "**/tox.ini", "**/noxfile.py", "**/package.json", "**/Cargo.toml", "**/go.mod",
-    "**/pom.xml", "**/build.gradle*", "**/CMakeLists.txt", "**/.pre-commit-config.yaml", "**/*.lock",
-    "**/package-lock.json", "**/requirements*.txt", "**/.gitattributes", "**/.gitmodules",
-)  # fmt: skip
 MOST_PATHS = 2000
 # Of comparing by line, all files together.
 MOST_STEPS = 4_000_000
@@ -30,7 +21,7 @@ def git_facts(
     store: BaseObjectStore,
     before: Mapping[str, Leaf],
     after: Mapping[str, Leaf],
-    sensitive: Sequence[str] = SENSITIVE,
+    sensitive: Sequence[str] = (),
 ) -> dict[str, Any]:
     """files_changed, insertions, deletions, paths and sensitive of the way from one set of files to the other.
 
@@ -47,15 +38,8 @@ def git_facts(
         "insertions": inserted,
         "deletions": deleted,
         "paths": paths[:MOST_PATHS],
-        "sensitive": [path for path in paths if is_sensitive(path, sensitive)][:MOST_PATHS],
+        "sensitive": [path for path in paths if sensitivity(path, sensitive)][:MOST_PATHS],
     }
-
-
-def is_sensitive(path: str, patterns: Sequence[str]) -> bool:
-    return any(
-        fnmatchcase(path, pattern) or (pattern.startswith("**/") and fnmatchcase(path, pattern[3:]))
-        for pattern in patterns
-    )
 
 
 def lines_changed(old: bytes, new: bytes, budget: StepBudget) -> tuple[int, int]:

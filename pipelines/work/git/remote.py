@@ -84,7 +84,13 @@ class Remote:
             else:
                 url = f"https://{address.host}:{address.port}{address.path}"
                 https = HttpsGitClient(
-                    url, self.guard, self.seconds, TOKEN_USER, self.credential, bounds.took
+                    url,
+                    self.guard,
+                    self.seconds,
+                    TOKEN_USER,
+                    self.credential,
+                    bounds.took,
+                    whole=bounds.left,
                 )
                 with closing(https):
                     yield https, ""

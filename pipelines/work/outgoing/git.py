@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 from urllib.parse import urljoin
 
 import httpx
@@ -13,9 +17,49 @@ from dulwich.errors import GitProtocolError, NotGitRepository
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.outgoing.transport import blocking_client
 
+WHOLE_SECONDS = 3600.0
 Took = Callable[[int], None]
 """Told how many bytes were read; it may raise GitProtocolError."""
 ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
+
+
+class Deadline:
+    """Ends the connection that is open when the time is over, whatever a server sends until then: a line of a header at
+    a time keeps every wait for a byte short."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.passed = seconds, False
+        self._stream: Any = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self._pass)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """What httpcore calls with its events (its extension `trace`)."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            with self._lock:
+                self._stream = info["return_value"]
+                if self.passed:
+                    self._cut()
+
+    def words(self, error: Exception) -> str:
+        if self.passed:
+            return f"the server did not finish within {max(1.0, self.seconds):.0f} s."
+        return str(error) or type(error).__name__
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+    def _pass(self) -> None:
+        with self._lock:
+            self.passed = True
+            self._cut()
+
+    def _cut(self) -> None:
+        if self._stream is not None:
+            with suppress(OSError):  # It is closed already.
+                socket.socket.shutdown(self._stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
 
 class GitAnswer:
@@ -24,11 +68,11 @@ class GitAnswer:
 
     redirect_location = ""
 
-    def __init__(self, response: httpx.Response, took: Took) -> None:
+    def __init__(self, response: httpx.Response, took: Took, deadline: Deadline) -> None:
         self.status = response.status_code
         self.content_type = response.headers.get("content-type")
         self._response, self._chunks, self._rest = response, response.iter_bytes(), b""
-        self._took = took
+        self._took, self._deadline = took, deadline
 
     def read(self, size: int) -> bytes:
         """As much as that, but at the end of the answer."""
@@ -37,7 +81,7 @@ class GitAnswer:
                 self._took(len(chunk))
                 self._rest += chunk
         except ERRORS as error:
-            raise GitProtocolError(str(error)) from error
+            raise GitProtocolError(self._deadline.words(error)) from error
         found, self._rest = self._rest[:size], self._rest[size:]
         return found
 
@@ -46,7 +90,8 @@ class GitAnswer:
 
 
 class HttpsGitClient(AbstractHttpGitClient):
-    """Each request resolves, checks and connects anew. `seconds`: for which the server may be silent.
+    """Each request resolves, checks and connects anew. `seconds`: for which the server may be silent; `whole`: for
+    which all that it is asked may take together.
 
     :raises RefusedAddress: from each request, where the address must not be reached"""
 
@@ -59,14 +104,16 @@ class HttpsGitClient(AbstractHttpGitClient):
         password: str = "",
         took: Took = lambda size: None,
         thin_packs: bool = False,
+        whole: float = WHOLE_SECONDS,
     ) -> None:
         super().__init__(url, quiet=True, thin_packs=thin_packs)
-        self._took = took
+        self._took, self._deadline = took, Deadline(whole)
         self._http = blocking_client(guard, seconds)
         given = base64.b64encode(f"{user}:{password}".encode()).decode()
         self._own = {"authorization": f"Basic {given}"} if password else {}
 
     def close(self) -> None:
+        self._deadline.end()
         self._http.close()
 
     def _get_url(self, path: str | bytes) -> str:
@@ -87,16 +134,17 @@ class HttpsGitClient(AbstractHttpGitClient):
                 url,
                 headers=asked | (headers or {}) | self._own,
                 content=data,
+                extensions={"trace": self._deadline.trace},
             )
             response = self._http.send(request, stream=True)
         except RefusedAddress:
             raise
         except ERRORS as error:
-            raise GitProtocolError(str(error) or type(error).__name__) from error
+            raise GitProtocolError(self._deadline.words(error)) from error
         if raise_for_status and response.status_code != 200:
             response.close()
             raise _failure(response)
-        answer = GitAnswer(response, self._took)
+        answer = GitAnswer(response, self._took, self._deadline)
         return answer, answer.read
 
 

@@ -95,6 +95,14 @@ def test_files_by_which_the_rest_is_judged_are_sensitive(path: str, kind: str) -
 
 
 @pytest.mark.parametrize(
+    ("path", "kind"),
+    [("app/keys.py", "listed"), ("a/b/keys.py", "listed"), ("tests/keys.py", "tests"), ("tests/a.py", "")],
+)
+def test_a_line_that_lists_patterns_says_all_of_them(path: str, kind: str) -> None:
+    assert sensitivity(path, ("**/keys.py",)) == kind
+
+
+@pytest.mark.parametrize(
     ("path", "lead", "generated"),
     [
         ("package-lock.json", b"", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -28,7 +29,7 @@ _WRITTEN: Final = re.compile(rb"@generated\b|[Cc]ode generated .{0,80}DO NOT EDI
 LEAD: Final = 2048
 """Bytes in which a file says that a program wrote it."""
 
-TESTS, BUILD, CI = "tests", "build", "ci"
+TESTS, BUILD, CI, LISTED = "tests", "build", "ci", "listed"
 _CI: Final = [
     ".github/*",
     ".gitlab-ci.yml",
@@ -40,6 +41,7 @@ _CI: Final = [
     ".woodpecker/*",
     ".woodpecker.yml",
     "Jenkinsfile",
+    "*/Jenkinsfile",
     "azure-pipelines.yml",
     ".travis.yml",
     ".pre-commit-config.yaml",
@@ -47,6 +49,8 @@ _CI: Final = [
 ]
 _BUILD: Final = frozenset(
     [
+        ".gitattributes",
+        ".gitmodules",
         "Makefile",
         "makefile",
         "GNUmakefile",
@@ -77,8 +81,6 @@ _BUILD: Final = frozenset(
         "Cargo.toml",
         "Cargo.lock",
         "pom.xml",
-        "build.gradle",
-        "build.gradle.kts",
         "CMakeLists.txt",
         "uv.lock",
         "poetry.lock",
@@ -91,12 +93,12 @@ _BUILD: Final = frozenset(
         "composer.lock",
     ]
 )
+_BUILD_NAMES: Final = ["requirements*.txt", "*.lock", "*.mk", "build.gradle*"]
 _TEST_FOLDERS: Final = frozenset(["test", "tests", "spec", "specs", "__tests__", "testdata", "e2e"])
 _TEST_NAMES: Final = [
-    "test_*.py",
-    "*_test.py",
+    "test_*",
+    "*_test.*",
     "conftest.py",
-    "*_test.go",
     "*.test.*",
     "*.spec.*",
     "*Test.java",
@@ -114,12 +116,26 @@ def is_generated(path: str, lead: bytes = b"") -> bool:
     )
 
 
-def sensitivity(path: str) -> str:
-    """TESTS, BUILD or CI of a file by which the rest is judged, else ""."""
+def sensitivity(path: str, patterns: Sequence[str] = ()) -> str:
+    """TESTS, BUILD or CI of a file by which the rest is judged, else "". Where a line lists `patterns`, these and no
+    others count (law §13); LISTED is what they name besides."""
+    if patterns and not any(_matches(path, pattern) for pattern in patterns):
+        return ""
+    return _usual(path) or (LISTED if patterns else "")
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """`**/` is any folder, or none."""
+    return fnmatchcase(path, pattern) or (
+        pattern.startswith("**/") and fnmatchcase(path, pattern.removeprefix("**/"))
+    )
+
+
+def _usual(path: str) -> str:
     *folders, name = path.split("/")
     if any(fnmatchcase(path, pattern) for pattern in _CI):
         return CI
-    if name in _BUILD or fnmatchcase(name, "requirements*.txt") or fnmatchcase(name, "*.lock"):
+    if name in _BUILD or any(fnmatchcase(name, pattern) for pattern in _BUILD_NAMES):
         return BUILD
     if not _TEST_FOLDERS.isdisjoint(folders) or any(fnmatchcase(name, pattern) for pattern in _TEST_NAMES):
         return TESTS
