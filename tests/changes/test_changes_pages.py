@@ -194,7 +194,7 @@ def test_a_thousand_files_cost_as_many_statements_as_ten(world: World, line: Lin
 
 
 def test_the_files_that_a_line_calls_sensitive_are_marked_and_no_others(world: World) -> None:
-    task = world.start(world.line(**gated(), key="listed", sensitive=["**/views.py"]))
+    task = world.start(world.line(**gated(), sensitive=["**/views.py"]))
     leave(world, task, FIRST)
     shown = page(world.reviewer, task, world, file="app/views.py")
     assert 'tag-attention">Sensitive' in shown and "Decides what is checked" in shown
