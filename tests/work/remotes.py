@@ -43,6 +43,21 @@ class RemoteRepository:
             }
             return {path: blob.data for path, blob in found.items() if isinstance(blob, Blob)}
 
+    def history(self, branch: str = "main") -> set[str]:
+        """All commits that lead to it."""
+        with closing(Repo(str(self.path))) as repo:
+            walker = repo.get_walker(include=[ObjectID(self.head(branch).encode())])
+            return {entry.commit.id.decode() for entry in walker}
+
+    def point(self, branch: str, commit: str) -> None:
+        """Move a branch by force; "": delete it."""
+        with closing(Repo(str(self.path))) as repo:
+            ref = Ref(f"refs/heads/{branch}".encode())
+            if commit:
+                repo.refs[ref] = ObjectID(commit.encode())
+            else:
+                repo.refs.remove_if_equals(ref, None)
+
     def add(self, files: Files, message: str = "Change it", *, branch: str = "main") -> str:
         """A commit with exactly these files on top of the branch."""
         with closing(Repo(str(self.path))) as repo:

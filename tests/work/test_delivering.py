@@ -170,3 +170,20 @@ def test_what_landed_before_a_crash_is_found_by_the_job_that_it_names(
     outcome_now, told = asyncio.run(outcome())
     assert origin.head() == later
     assert (outcome_now["eval"], told) == (("delivered", landed.id.decode()) if found else ("base_moved", ""))
+
+
+def test_a_lock_that_somebody_left_is_said(
+    access: RepositoryAccess, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git leaves it where a program died; nobody but a person can say whether one lives."""
+    monkeypatch.setattr("pipelines.work.git.remote.LOCKED_SECONDS", 0.0)
+    (origin.path / "refs/heads/main.lock").touch()
+    server = Server(cleared(access))
+    server.go_on.set()
+
+    async def delivers() -> Outcome:
+        return await delivering(access, server)
+
+    refused = asyncio.run(delivers())
+    assert refused["failure_type"] == "push_refused" and "remove main.lock" in refused["summary"]
+    assert origin.head() == access.state.base

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from pipelines.models import Delivery, GateVisit, Job, Task, VisitCommit
 from pipelines.work.transport.local.transport import LocalTransport
@@ -44,12 +48,19 @@ def to(target: str, **more: Any) -> dict[str, Any]:
     return {"id": f"to-{target}", "to": target, "when": {"result": "success"}, **more}
 
 
-def line(world: World, program: str = FIX, *, deliver: dict[str, Any] | None = None, **more: Any) -> Any:
+def line(
+    world: World,
+    program: str = FIX,
+    *,
+    deliver: dict[str, Any] | None = None,
+    again: str = "fix",
+    **more: Any,
+) -> Any:
     """Fix, a look at it, the review, the merge; a moved base leads back."""
     said = {"to": "merge", "gate": "review", **(deliver or {})}
-    again = {
+    back = {
         "id": "again",
-        "to": "fix",
+        "to": again,
         "when": {"eval": {"op": "equals", "value": "base_moved"}},
         "max_retries": 3,
     }
@@ -57,7 +68,7 @@ def line(world: World, program: str = FIX, *, deliver: dict[str, Any] | None = N
         stations=[
             command("fix", program, to("check"), name="Fix"),
             command("check", "print(sorted(__import__('os').listdir('.')))", to("merge", gates=["review"])),
-            station("merge", to("completed"), again, kind="deliver", work=said),
+            station("merge", to("completed"), back, kind="deliver", work=said),
         ],
         gates=[GATE],
         workspace={"git": {"repository": "app", **more.pop("workspace", {})}},
@@ -184,21 +195,95 @@ def test_the_same_file_changed_by_both_is_a_conflict(
     assert Job.objects.filter(task=task, station="check").count() == 1
 
 
-@pytest.mark.wide
-@pytest.mark.parametrize("change", ["deleted", "rewritten"])
-def test_a_base_that_is_gone_is_not_pushed_over(
+@pytest.mark.parametrize(
+    "change", ["rewritten", *(pytest.param(each, marks=pytest.mark.wide) for each in ("reset", "the same"))]
+)
+def test_a_base_that_was_rewritten_is_a_new_round_on_top_of_it(
     world: World, bench: Bench, origin: RemoteRepository, change: str
 ) -> None:
-    task = world.start(line(world, policy={"no_match": "stuck", "on_failure": "stuck"}))
+    """What was taken out of its history does not come back by the task."""
+    before = origin.head()
+    gone = origin.add({"app.py": b"x = 1\n", "secret.txt": b"1\n"}, "A secret")
+    task = world.start(line(world, again="check"))
     run(bench, task)
-    place = origin.path / "refs/heads/main"
-    place.unlink()
+    origin.point("main", before)
     if change == "rewritten":
-        origin.add({"other.py": b"1\n"}, "Another history")
+        origin.add({"app.py": b"x = 1\n", "other.txt": b"1\n"}, "Another history")
+    if change == "the same":
+        origin.add({"app.py": b"x = 2\n", "new.txt": b"new\n"}, "Somebody did it")
+    theirs = origin.head()
     world.vote(task)
     run(bench, task)
-    assert outcome_of(task, "merge")["failure_type"] == "base_moved"
-    assert not (change == "deleted" and place.exists())
+    assert outcome_of(task, "merge")["failure_type"] == "base_moved" and origin.head() == theirs
+    assert world.status(task) == "awaiting_review"
+    facts = outcome_of(task, "check", 2)["facts"]["git"]
+    assert facts["base"] == theirs and "secret.txt" not in facts["paths"]
+    world.vote(task)
+    run(bench, task)
+    if change == "the same":
+        refused = outcome_of(task, "merge", 2)
+        assert refused["failure_type"] == "nothing_done" and origin.head() == theirs
+        return
+    assert world.status(task) == "completed"
+    assert origin.files()["app.py"] == b"x = 2\n" and "secret.txt" not in origin.files()
+    history = origin.history()
+    assert theirs in history and gone not in history and facts["head"] in history
+
+
+@pytest.mark.wide
+def test_a_base_that_was_deleted_is_not_made_again(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    task = world.start(line(world, again="check", policy={"no_match": "stuck", "on_failure": "stuck"}))
+    run(bench, task)
+    origin.add(origin.files(), "Aside", branch="trunk")
+    origin.point("main", "")
+    world.vote(task)
+    run(bench, task)
+    assert outcome_of(task, "merge")["summary"].startswith("main was deleted on the remote")
+    refused = outcome_of(task, "check", 2)
+    assert refused["failure_type"] == "prepare_failed"
+    assert refused["summary"] == "The repository has no branch main. It has: trunk."
+    assert origin.head() == ""
+
+
+def test_of_two_approved_tasks_the_second_takes_in_what_the_first_landed(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    """Both deliver at once, with workers of their own: one lands, the other is asked about again, on top of it."""
+    first, second = (f"open('{name}.txt', 'w').write('1')" for name in ("first", "second"))
+    tasks = [
+        world.start(line(world, program, again="check", key=f"l{n}"))
+        for n, program in enumerate((first, second))
+    ]
+    for task in tasks:
+        run(bench, task)
+        world.vote(task)
+    benches = [Bench(bench.base.parent / f"machine{n}") for n in range(2)]
+    together([partial(run_on, each, task) for each, task in zip(benches, tasks, strict=True)])
+    states = {world.status(task): task for task in tasks}
+    assert states.keys() == {"completed", "awaiting_review"}
+    late = states["awaiting_review"]
+    assert outcome_of(late, "merge")["failure_type"] == "base_moved"
+    landed = Delivery.objects.get(task=states["completed"]).commit
+    assert outcome_of(late, "check", 2)["facts"]["git"]["base"] == landed == origin.head()
+    world.vote(late)
+    run(bench, late)
+    assert world.status(late) == "completed" and {"first.txt", "second.txt"} <= origin.files().keys()
+    assert origin.commit().parents[0].decode() == landed
+
+
+def run_on(bench: Bench, task: Task) -> None:
+    try:
+        run(bench, task)
+    finally:
+        connection.close()
+
+
+def together(works: list[Callable[[], None]]) -> None:
+    with ThreadPoolExecutor(len(works)) as pool:
+        for each in [pool.submit(work) for work in works]:
+            each.result()
 
 
 def test_a_push_that_landed_before_a_crash_is_found(

@@ -99,15 +99,17 @@ def _branch(access: RepositoryAccess, base: str) -> str:
 def _taken_in(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told
 ) -> GitState:
-    """The branch on top of where the base is now: a merge of both. :raises GitRefused: merge_conflict"""
-    store = mirror.repository.object_store
+    """The branch on top of where the base is now: a merge of both. Where the base was rewritten, one commit on top of
+    it: what was taken out of its history does not come back by a task. :raises GitRefused: merge_conflict"""
+    repository = mirror.repository
     branch, commit, _refs = mirror.fetch(remote, state.base_branch, told)
     if commit == state.base:
         return replace(state, moved=False)
     base, ours, theirs = (
-        trees.leaves(store, checkout.tree_of(store, each)) for each in (state.base, state.head, commit)
+        trees.leaves(repository.object_store, checkout.tree_of(repository.object_store, each))
+        for each in (state.base, state.head, commit)
     )
-    merger = merging.Merger(store)
+    merger = merging.Merger(repository.object_store)
     files = merger.merge(base, ours, theirs, ("this task", branch))
     if merger.conflicts:
         raise GitRefused(
@@ -116,9 +118,12 @@ def _taken_in(
             MERGE_CONFLICT,
             merger.conflicts,
         )
-    text = f"Take in {branch} at {commit[:7]}"
-    head, tree = joining.merge_commit(access, mirror, merger, files, (state.head, commit), text)
-    told(f"{branch} moved to {commit[:7]}, which is taken in")
+    rewritten = not joining.is_above(mirror, state.base, commit)
+    parents = [commit] if rewritten else [state.head, commit]
+    text = f"{'Move onto' if rewritten else 'Take in'} {branch} at {commit[:7]}"
+    head, tree = joining.merge_commit(access, mirror, merger, files, parents, text)
+    how = "was rewritten and is at" if rewritten else "moved to"
+    told(f"{branch} {how} {commit[:7]}, which is taken in")
     return replace(state, base=commit, head=head, tree=tree, moved=False)
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dulwich.graph import can_fast_forward
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID, ShaFile
 
@@ -17,9 +18,6 @@ from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, some
 from pipelines.work.git.remote import Told
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitState, RepositoryAccess
-
-LOOKED_AT = 20_000
-"""Commits of a base among which an older one is looked for."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +120,11 @@ def _newest(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
     """Of the commits that the branches started from: the branch that they name moved meanwhile."""
     found = next(each for each in bases if each)
     for each in bases:
-        if each and each != found and _is_above(mirror, *((each, found) if oldest else (found, each))):
+        if each and each != found and is_above(mirror, *((each, found) if oldest else (found, each))):
             found = each
     return found
 
 
-def _is_above(mirror: Mirror, older: str, newer: str) -> bool:
-    walker = mirror.repository.get_walker(include=[ObjectID(newer.encode())], max_entries=LOOKED_AT)
-    return any(entry.commit.id.decode() == older for entry in walker)
+def is_above(mirror: Mirror, older: str, newer: str) -> bool:
+    """Whether one commit came from the other."""
+    return can_fast_forward(mirror.repository, ObjectID(older.encode()), ObjectID(newer.encode()))

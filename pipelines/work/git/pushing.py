@@ -96,10 +96,16 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
         told(f"{number[:7]} is pushed to {branch}")
         try:
             remote.push(mirror.repository, branch, cleared.onto, number, may.check)
-        except GitRefused:
-            # The answer may be lost of a push that came through.
-            if remote.references().branch(branch) != number:
-                raise
+        except GitRefused as error:
+            # The answer may be lost of a push that came through; or another one came first.
+            now = remote.references().branch(branch)
+            if now:
+                mirror.bring(remote, [now], told)
+            if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
+                return Landed(found, tree.decode(), branch, True)
+            if now != cleared.onto:
+                raise GitRefused(moved(branch, cleared.onto, now), BASE_MOVED) from error
+            raise
     return Landed(number, tree.decode(), branch, False)
 
 

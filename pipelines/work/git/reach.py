@@ -39,7 +39,8 @@ def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, told: To
             mirror.fetch(remote, state.base_branch, told)
         if not mirror.has(base):
             raise GitRefused(
-                f"{state.base_branch} was rewritten: the commit {base[:7]} that this task started from is gone."
+                f"{state.base_branch} was rewritten: the commit {base[:7]} that this task started from "
+                "is gone. Start the task anew."
             )
     if all(mirror.has(each) for each in state.heads):
         return

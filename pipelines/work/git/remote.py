@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 
 from dulwich.client import GitClient, HTTPUnauthorized, LocalGitClient, SendPackResult
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository, SendPackError
+from dulwich.file import FileLocked
 from dulwich.object_store import PackBasedObjectStore
 from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, Ref
@@ -30,6 +32,8 @@ TOKEN_USER = "x-access-token"  # the name of a user, not of a token
 SECONDS = 60.0
 ASKING = 3
 """Times as long as it may be silent, a server has in all to say what it has."""
+LOCKED_SECONDS = 10.0
+"""How long a push waits for another one to the same folder."""
 ERRORS = (
     GitProtocolError, HangupException, HTTPUnauthorized, NotGitRepository, SendPackError, OSError, ValueError, KeyError,
 )  # fmt: skip
@@ -180,7 +184,7 @@ class Remote:
         self._not_checked_out(branch)
         try:
             with self._client(Bounds(WHOLE_SECONDS)) as (client, path):
-                answer = client.send_pack(path.encode(), update, data)
+                answer = _in_turn(lambda: client.send_pack(path.encode(), update, data), branch)
         except GitRefused as error:
             raise (
                 error
@@ -218,6 +222,22 @@ class Remote:
         except GitRefused as error:
             return str(error)
         return ""
+
+
+def _in_turn(push: Callable[[], SendPackResult], branch: str) -> SendPackResult:
+    """A folder has a lock for each branch, which is held for as long as one is written."""
+    until = time.monotonic() + LOCKED_SECONDS
+    while True:
+        try:
+            return push()
+        except FileLocked as error:
+            if time.monotonic() > until:
+                lock = Path(os.fsdecode(error.lockfilename))
+                raise GitRefused(
+                    f"Somebody else is writing to {branch}. Try again later; if nobody is, a program died there: "
+                    f"then remove {lock.name} beside the branch."
+                ) from error
+            time.sleep(0.05)
 
 
 def moved(branch: str, old: str, now: str) -> str:
