@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,14 +16,15 @@ from pipelines.engine.commands.inputs import default_title
 from pipelines.errors import Conflict
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
-from pipelines.web.tasks.start import StartField, fields_of
+from pipelines.web.tasks.start import StartField, fields_of, offered_repositories, usual_of
 
 router = Router(tags=["tasks"])
 
 
 class StartFieldOut(BaseModel):
     """`help`: what the line says, and what the field takes. `default`: what the form begins with, else null.
-    `choices`: of a `secret` the names that are stored for the line. `minimum` and `maximum`: of a text its characters,
+    `choices`: of a `secret` the names that are stored for the line, of the repository that the tasks work in the
+    addresses that are connected. `minimum` and `maximum`: of a text its characters,
     of a file its MiB. `accept`: endings of the names of files."""
 
     key: str
@@ -47,12 +49,18 @@ class StartFieldOut(BaseModel):
             help=field.help,
             required=said.required,
             default=field.default,
-            choices=list(field.secrets if said.type == "secret" else said.choices),
+            choices=list(_choices(field)),
             minimum=said.minimum,
             maximum=field.most if said.type == "file" else said.maximum,
             pattern=said.pattern,
             accept=list(said.accept),
         )
+
+
+def _choices(field: StartField) -> Iterable[str]:
+    if field.repositories is not None:
+        return (each.address for each in field.repositories)
+    return field.secrets if field.input.type == "secret" else field.input.choices
 
 
 class StartFormOut(BaseModel):
@@ -75,10 +83,10 @@ def start_form(request: Request, owner: str, project: str, line: str) -> StartFo
     if found.live is None:
         raise Conflict(_("This line has no published version yet; publish it first."))
     inputs = versions.parsed(found.live).inputs
-    fields = fields_of(inputs, None, reach=Reach(found.project.owner_id, found.project_id, found.pk))
-    usual = {field.input.key: field.default for field in fields if field.default is not None}
+    reach = Reach(found.project.owner_id, found.project_id, found.pk)
+    fields = fields_of(inputs, None, reach=reach, repositories=offered_repositories(found))
     return StartFormOut(
         version=found.live.number,
-        title=default_title(found.name, inputs, usual),
+        title=default_title(found.name, inputs, usual_of(fields)),
         fields=[StartFieldOut.of(field) for field in fields],
     )

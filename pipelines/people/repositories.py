@@ -122,6 +122,7 @@ def _listed(page: HostPage) -> bool:
 def connect(project: Project, said: RepositorySettings, *, by: User, now: datetime) -> Repository:
     """Raises Invalid, Conflict (the name is taken)."""
     fields = said.checked(project).fields
+    _once(project, fields["address"])
     try:
         with transaction.atomic():
             made = Repository.objects.create(project=project, connected_at=now, **fields)
@@ -137,6 +138,8 @@ def change(repository: Repository, said: RepositorySettings, *, by: User, now: d
     before = {key: getattr(repository, key) for key in fields}
     if before == fields:
         return
+    if before["address"] != fields["address"]:
+        _once(repository.project, fields["address"])
     try:
         with transaction.atomic():
             Repository.objects.filter(pk=repository.pk).update(**fields, tested=None, tested_at=None)
@@ -145,6 +148,14 @@ def change(repository: Repository, said: RepositorySettings, *, by: User, now: d
             _record("repository.changed", repository, by, now, changed=changed)
     except IntegrityError as taken:
         raise _taken(fields["name"]) from taken
+
+
+def _once(project: Project, address: str) -> None:
+    """Tasks name a repository by its address. Raises Invalid."""
+    if known := Repository.objects.filter(project=project, address=address).first():
+        raise Invalid.at(
+            "address", _("This repository is connected already, as %(name)s.") % {"name": known.name}
+        )
 
 
 def disconnect(repository: Repository, *, by: User, now: datetime) -> None:

@@ -83,7 +83,7 @@ def test_from_an_address_to_a_merged_commit(
     try:
         page.goto(at(demo, "task-new", "fix-lint-findings"))
         page.get_by_label("Title").fill("Fix the shop")
-        page.get_by_label("Repository").fill(str(origin.path))
+        page.get_by_label("Repository").select_option(str(origin.path))
         page.get_by_role("button", name="Start the task").click()
         pill = page.locator(".task-head [data-status]")
         expect(pill).to_have_attribute("data-status", "awaiting_review")

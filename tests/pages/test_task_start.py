@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
-from pipelines.models import Task
+from pipelines.models import Repository, Task
 from tests.factories import World, document
 from tests.pages.asking import ASKING
 from tests.pages.conftest import As, at, text
@@ -123,3 +124,47 @@ def test_with_one_line_new_task_leads_straight_to_its_form(world: World, signed_
     )
     world.line(document(key="other"))
     assert "Choose a line" in text(client.get(at(world, "task-new-choose")))
+
+
+def in_a_repository(world: World) -> str:
+    said = {"key": "repository", "type": "repository", "label": "Repository", "required": True}
+    workspace = {"git": {"repository": "input.repository"}}
+    return world.line(name="Fix", inputs=[said], workspace=workspace).line.key
+
+
+def connected(world: World, name: str) -> str:
+    address = f"https://git.example.com/team/{name}.git"
+    Repository.objects.create(project=world.project, name=name, address=address, connected_at=timezone.now())
+    return address
+
+
+def test_a_connected_repository_is_chosen_in_place_of_a_typed_address(world: World, signed_in: As) -> None:
+    address = at(world, "task-new", in_a_repository(world))
+    page = text(signed_in(world.operator).get(address))
+    assert (
+        "An admin connects one under Settings, Repositories." in page
+        and "<select" not in page.split("Desc")[0]
+    )
+    assert at(world, "project-repositories") in text(signed_in(world.admin).get(address))
+    app = connected(world, "app")
+    client = signed_in(world.operator)
+    page = text(client.get(address))
+    assert f'<option value="{app}" selected> app · {app} </option>' in page
+    assert page.count('value="Fix: app"') == 2, "the only one there is needs no choosing"
+    shop = connected(world, "shop")
+    page = text(client.get(address))
+    assert f'<option value="{shop}" > shop' in page and "selected> app" not in page
+    client.post(address, {"title": "Fix it", "inputs.repository": shop})
+    assert Task.objects.get().inputs == {"repository": shop}
+
+
+def test_a_repository_that_is_not_connected_is_refused(world: World, signed_in: As) -> None:
+    address = at(world, "task-new", in_a_repository(world))
+    sent = {"title": "Fix it", "inputs.repository": "https://git.example.com/other.git"}
+    client = signed_in(world.operator)
+    answer = client.post(address, sent)
+    assert answer.status_code == 422 and "Repository is not connected to this project." in text(answer)
+    assert not Task.objects.exists()
+    app = connected(world, "app")
+    client.post(address, {**sent, "inputs.repository": "app"})
+    assert Task.objects.get().inputs == {"repository": app}, "its name is understood, too"

@@ -95,8 +95,18 @@ def test_what_is_wrong_is_said_at_its_field(
     assert refused.value.path == field
 
 
+def test_one_repository_is_connected_once(world: World, origin: RemoteRepository) -> None:
+    said = RepositorySettings(str(origin.path))
+    repositories.connect(world.project, said, by=world.admin, now=timezone.now())
+    with pytest.raises(Invalid, match="connected already, as app"):
+        repositories.connect(
+            world.project, RepositorySettings(str(origin.path), "again"), by=world.admin, now=timezone.now()
+        )
+
+
 def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, tmp_path: Path) -> None:
     def tested(**said: str) -> list[tuple[str, bool | None, str]]:
+        Repository.objects.filter(project=world.project).delete()
         made = repositories.connect(
             world.project,
             RepositorySettings(**{"address": str(origin.path), **said}),

@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 
 from pipelines.engine.commands.input_values import NO_SECRET, content_fault, fault_of, size_fault
 from pipelines.engine.core.errors import InputError
-from pipelines.models import Upload
+from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.finding import SECRET, Reach
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.line import Problem, Station
+from pipelines.routing.document.line import Line, Problem, Station
 
 TITLE = 300
 
@@ -58,6 +58,31 @@ def default_of(field: Input, known: Collection[str]) -> Any:
 def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
     """The names that a field of the type secret takes; asked for only where there is one."""
     return reach.names(SECRET) if any(field.type == "secret" for field in fields) else ()
+
+
+def connected_repositories(line: Line | None, project: Project) -> list[Repository]:
+    """What a task of this line may work in, by name; asked for only where an input names it (law §15)."""
+    if line is None or line.workspace is None or not line.workspace.input:
+        return []
+    return list(Repository.objects.filter(project=project).order_by("name"))
+
+
+def with_address(line: Line, given: Mapping[str, Any], connected: Iterable[Repository]) -> Mapping[str, Any]:
+    """What was given; a connected repository that was named by its name is named by its address."""
+    key = line.workspace.input if line.workspace else ""
+    found = next((each.address for each in connected if key and each.name == given.get(key)), None)
+    return {**given, key: found} if found else given
+
+
+def not_connected(
+    line: Line, filled: Mapping[str, Any], connected: Iterable[Repository], at: str = "inputs"
+) -> list[Problem]:
+    """A task would only fail at its first station."""
+    key = line.workspace.input if line.workspace else ""
+    if not key or not filled.get(key) or filled[key] in {each.address for each in connected}:
+        return []
+    said = _("is not connected to this project")
+    return [Problem(f"{at}.{key}", said, _("Connect it under Settings, Repositories."))]
 
 
 def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:

@@ -58,7 +58,10 @@ def submit(
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
     try:
         of = version.line.project
-        filled = forms.fill(line.inputs, inputs or {}, Reach(of.owner_id, of.pk, version.line_id))
+        connected = forms.connected_repositories(line, of)
+        given = forms.with_address(line, inputs or {}, connected)
+        filled = forms.fill(line.inputs, given, Reach(of.owner_id, of.pk, version.line_id))
+        problems += forms.not_connected(line, filled, connected)
     except InputError as fault:
         problems += fault.problems
     try:

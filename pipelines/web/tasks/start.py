@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -18,10 +18,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
-from pipelines.engine.commands.inputs import default_of, default_title, known_secrets
+from pipelines.engine.commands.inputs import (
+    connected_repositories,
+    default_of,
+    default_title,
+    known_secrets,
+)
 from pipelines.engine.commands.typed_values import typed_value
 from pipelines.errors import Conflict, InputError, Refused
-from pipelines.models import Line, LineVersion, Priority, Project, Task
+from pipelines.models import Line, LineVersion, Priority, Project, Repository, Task
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import words
@@ -47,7 +52,8 @@ LONGEST = 10_000
 @dataclass(frozen=True, slots=True)
 class StartField:
     """One input with its name in the form, what was typed, and what is wrong with it. `id`: where a page has several
-    forms with this field."""
+    forms with this field. `repositories`: those to choose from, where the tasks of the line work in the one that this
+    field names; else None."""
 
     input: Input
     name: str
@@ -55,11 +61,17 @@ class StartField:
     errors: Sequence[str]
     id: str = ""
     secrets: Sequence[str] = ()
+    repositories: Sequence[Repository] | None = None
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """The stored secrets to choose from, by name."""
-        return [("", _("Choose a secret")), *((name, name) for name in self.secrets)]
+        """The stored secrets to choose from, by name; or the connected repositories, by address."""
+        if self.repositories is None:
+            return [("", _("Choose a secret")), *((name, name) for name in self.secrets)]
+        return [
+            ("", _("Choose a repository")),
+            *((each.address, f"{each.name} · {each.address}") for each in self.repositories),
+        ]
 
     @property
     def label(self) -> str:
@@ -67,12 +79,20 @@ class StartField:
 
     @property
     def default(self) -> Any:
-        """What the form begins with; None for an empty field."""
-        return default_of(self.input, self.secrets)
+        """What the form begins with; None for an empty field. The only repository there is needs no choosing."""
+        usual = default_of(self.input, self.secrets)
+        if self.repositories is None:
+            return usual
+        addresses = [each.address for each in self.repositories]
+        if usual in addresses:
+            return usual
+        return addresses[0] if self.input.required and len(addresses) == 1 else None
 
     @property
     def control(self) -> str:
         """Which HTML control fits the type."""
+        if self.repositories is not None:
+            return "connected"
         known = ("long_text", "number", "date", "choice", "yes_no", "file", "secret")
         return self.input.type if self.input.type in known else "text"
 
@@ -97,7 +117,7 @@ class StartField:
 
     def _bounds(self) -> Iterator[str]:
         field = self.input
-        if field.type == "repository":
+        if field.type == "repository" and self.repositories is None:
             roots = ", ".join(map(str, settings.REPOSITORY_ROOTS))
             yield _("Folders the worker may read: %s.") % (roots or _("none"))
         if field.type == "file":
@@ -133,21 +153,34 @@ def fields_of(
     at: str = "inputs",
     place: str = "",
     reach: Reach | None = None,
+    repositories: Mapping[str, Sequence[Repository]] | None = None,
 ) -> list[StartField]:
     """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ;
-    `reach`: where the secrets are that can be chosen."""
+    `reach`: where the secrets are that can be chosen; `repositories`: {key of a field: what it offers}."""
     names = known_secrets(inputs, reach) if reach else ()
     found = []
     for each in inputs:
         name = f"{at}.{each.key}"
-        value = typed.get(name, "") if typed is not None else each.default if each.has_default else ""
         said = [_sentence(problem, each.label or each.key) for problem in problems if problem.path == name]
-        found.append(
-            StartField(
-                each, name, "" if value is None else value, said, f"{name}-{place}" if place else "", names
-            )
-        )
+        offered = (repositories or {}).get(each.key)
+        field = StartField(each, name, "", said, f"{name}-{place}" if place else "", names, offered)
+        begins = field.default if offered is not None else each.default if each.has_default else ""
+        value = typed.get(name, "") if typed is not None else begins
+        found.append(replace(field, value="" if value is None else value))
     return found
+
+
+def usual_of(fields: Iterable[StartField]) -> dict[str, Any]:
+    """What the inputs are where the form is left as it begins."""
+    return {field.input.key: field.default for field in fields if field.default is not None}
+
+
+def offered_repositories(line: Line) -> dict[str, Sequence[Repository]]:
+    """{the input that names where the tasks of the line work: the repositories that are connected}."""
+    parsed = versions.parsed(line.live) if line.live else None
+    if parsed is None or parsed.workspace is None or not parsed.workspace.input:
+        return {}
+    return {parsed.workspace.input: connected_repositories(parsed, line.project)}
 
 
 def _sentence(problem: Problem, label: str) -> str:
@@ -278,7 +311,9 @@ def _filled(request: SignedIn, line: Line, about: RelatedTasks) -> dict[str, Any
     if not said:
         return None
     inputs = versions.parsed(line.live).inputs if line.live else ()
-    defaults = {field.name: field.value for field in fields_of(inputs, None)}
+    defaults = {
+        field.name: field.value for field in fields_of(inputs, None, repositories=offered_repositories(line))
+    }
     return {"priority": Priority.MEDIUM, **defaults, **said}
 
 
@@ -306,8 +341,10 @@ def _page(
 ) -> HttpResponse:
     project = lines.get(request, line.project, line.key).project
     inputs = versions.parsed(line.live).inputs if line.live else ()
-    usual = {each.key: each.default for each in inputs if each.has_default}
-    titled = default_title(line.name, inputs, usual)
+    offered = offered_repositories(line)
+    reach = Reach(project.owner_id, project.pk, line.pk)
+    fields = fields_of(inputs, typed, problems, reach=reach, repositories=offered)
+    titled = default_title(line.name, inputs, usual_of(fields))
     known = {*OWN, *(f"inputs.{each.key}" for each in inputs)}
     own = {
         name: [_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
@@ -327,6 +364,7 @@ def _page(
         upload_to=uploads.address(project),
         faults=own,
         other_faults=[str(each) for each in problems if each.path.partition("[")[0] not in known],
-        fields=fields_of(inputs, typed, problems, reach=Reach(project.owner_id, project.pk, line.pk)),
+        fields=fields,
+        may_connect=offered and access.can(request.user, "repositories", project),
         priorities=Priority.choices,
     )
