@@ -29,6 +29,10 @@ class RemoteRepository:
         with closing(Repo(str(self.path))) as repo:
             return repo.refs.as_dict().get(Ref(f"refs/heads/{branch}".encode()), ObjectID(b"")).decode()
 
+    def branch(self, name: str, of: str = "main") -> None:
+        with closing(Repo(str(self.path))) as repo:
+            repo.refs[Ref(f"refs/heads/{name}".encode())] = ObjectID(self.head(of).encode())
+
     def commit(self, of: str = "main") -> Commit:
         with closing(Repo(str(self.path))) as repo:
             found = repo[ObjectID((self.head(of) or of).encode())]

@@ -427,3 +427,48 @@ def test_changes_of_a_branch_are_those_since_its_base(
     shown = client_of(world.reviewer).get(f"/inbox/{world.visit(task).pk}/").content.decode()
     assert "<del>1</del>" in shown and "<ins>2</ins>" in shown
     assert "new.txt" in shown and "a.md" not in shown and "Changes" in shown
+
+
+def test_a_branch_of_somebody_is_looked_at_and_merged_with_its_commits(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    files = {"app.py": b"x = 1\n", "tests/test_app.py": b"", "doc/a.md": b"a\n"}
+    origin.branch("feature")
+    theirs = origin.add({**files, "app.py": b"x = 3\n"}, "Make it three", branch="feature")
+    base = origin.add({**files, "doc/a.md": b"b\n"}, "Meanwhile")
+    task = world.start(line(world, "pass", workspace={"head": "feature"}), title="Review it")
+    run(bench, task)
+    assert world.status(task) == "awaiting_review", text_of(done(task, "fix"))
+    facts = outcome_of(task, "fix")["facts"]["git"]
+    assert (facts["base"], facts["paths"], facts["commits"]) == (base, ["app.py"], 2)
+    shown = client_of(world.reviewer).get(f"/inbox/{world.visit(task).pk}/").content.decode()
+    assert "<del>1</del>" in shown and "<ins>3</ins>" in shown and "a.md" not in shown
+    # Another worker, which has nothing of it yet.
+    shutil.rmtree(bench.base / ".mirrors", ignore_errors=True)
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed", outcome_of(task, "merge")
+    landed, taken = origin.commit(), origin.commit(facts["head"])
+    assert landed.tree.decode() == facts["tree"]
+    assert [each.decode() for each in landed.parents] == [base, facts["head"]]
+    assert [each.decode() for each in taken.parents] == [theirs, base]
+    assert origin.files()["app.py"] == b"x = 3\n" and origin.files()["doc/a.md"] == b"b\n"
+
+
+@pytest.mark.parametrize("branch", ["gone", "apart", "clash"])
+def test_a_branch_that_cannot_be_looked_at_is_said(
+    world: World, bench: Bench, origin: RemoteRepository, branch: str
+) -> None:
+    origin.branch("clash")
+    origin.add({"app.py": b"x = 3\n"}, branch="clash")
+    origin.add({"app.py": b"x = 4\n"})
+    origin.add({"other.py": b"y = 1\n"}, branch="apart")
+    task = world.start(line(world, workspace={"head": branch}, policy={"on_failure": "stuck"}))
+    run(bench, task)
+    refused = outcome_of(task, "fix")
+    said = {
+        "gone": ("prepare_failed", "has no branch gone"),
+        "apart": ("prepare_failed", "apart and main have no commit in common"),
+        "clash": ("merge_conflict", "app.py"),
+    }
+    assert refused["failure_type"] == said[branch][0] and said[branch][1] in refused["summary"]

@@ -39,7 +39,7 @@ def _workspace(line: Line) -> Iterator[Problem]:
     elif workspace.input and inputs[workspace.input].type != "repository":
         message = _("the input “%(key)s” is no repository", key=workspace.input)
         yield Problem(f"{path}.repository", message, _("give the input the type repository"))
-    for key in ("base", "branch"):
+    for key in ("base", "head", "branch"):
         yield from _template(line, f"{path}.{key}", getattr(workspace, key))
     for s, station in enumerate(line.stations):
         if station.join and unattended(station):

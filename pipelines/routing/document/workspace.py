@@ -26,7 +26,8 @@ COMMITS: Final = {
 @dataclass(frozen=True, kw_only=True)
 class GitWorkspace:
     """`repository`: the name of one that is connected to the project, or `input.<key>`. `base`: the branch or tag that
-    a task starts from, "" is the repository's default branch. `branch`: a template, "" is the usual name."""
+    a task starts from, "" is the repository's default branch. `head`: a branch whose changes are there from the start,
+    "" is none. `branch`: a template, "" is the usual name."""
 
     repository: str = declared(
         Text(
@@ -43,6 +44,15 @@ class GitWorkspace:
             label=_("Start from"),
             help=_("A branch or a tag. Leave empty for the default branch."),
             placeholder="main",
+            code=True,
+        )
+    )
+    head: str = declared(
+        Text(
+            longest=200,
+            label=_("Look at the changes of"),
+            help=_("A branch whose changes since the base are there from the start. Leave empty for none."),
+            placeholder="{{input.branch}}",
             code=True,
         )
     )

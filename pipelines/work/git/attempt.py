@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dulwich.graph import find_merge_base
 from dulwich.object_format import DEFAULT_OBJECT_FORMAT
 from dulwich.objects import Commit, ObjectID
 from dulwich.pack import write_pack_data
@@ -66,7 +67,7 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told)
         attempt_repository.remove(workspace)
         there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
         attempt_repository.make(workspace, mirror, state.branch, state.head, there)
-    earlier = access.state.heads or (state.head,)
+    earlier = access.state.heads or (state.base,)
     return Prepared(access, state, files, earlier, tree.decode(), settles)
 
 
@@ -83,7 +84,21 @@ def _begun(access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Re
         return state if state.branch else replace(state, branch=_branch(access, state.base_branch))
     base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, told)
     told(f"{base} is at {commit[:7]}")
-    return GitState(branch=_branch(access, base), base_branch=base, base=commit, head=commit)
+    state = GitState(branch=_branch(access, base), base_branch=base, base=commit, head=commit)
+    return _with_changes_of(access, state, mirror, remote, told) if access.head else state
+
+
+def _with_changes_of(
+    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told
+) -> GitState:
+    """With what a branch changed since it left the base, on top of where the base is now. :raises GitRefused"""
+    name, commit, _refs = mirror.fetch(remote, access.head, told)
+    told(f"{name} is at {commit[:7]}")
+    shared = find_merge_base(mirror.repository, [ObjectID(each.encode()) for each in (state.base, commit)])
+    if not shared:
+        raise GitRefused(f"{name} and {state.base_branch} have no commit in common.")
+    state = replace(state, base=shared[0].decode(), head=commit)
+    return _taken_in(access, state, mirror, remote, told)
 
 
 def _branch(access: RepositoryAccess, base: str) -> str:

@@ -13,14 +13,15 @@ from pipelines.work.spec.hosting import HostAccess, RequestText
 
 @dataclass(frozen=True)
 class GitOrder:
-    """`problem` says why there is no repository to work in; then the rest is empty. `base` and `branch` are templates,
-    "" the usual; `commit`: visit, squash or none. `station` and `author`: whose work a commit is."""
+    """`problem` says why there is no repository to work in; then the rest is empty. `base`, `head` and `branch` are
+    templates, "" the usual; `commit`: visit, squash or none. `station` and `author`: whose work a commit is."""
 
     repository: int = 0
     name: str = ""
     address: str = ""
     default_branch: str = ""
     base: str = ""
+    head: str = ""
     branch: str = ""
     commit: str = "visit"
     station: str = ""
@@ -126,8 +127,9 @@ class RepositoryAccess:
     guard: Guard = field(default_factory=Guard, repr=False)
     credential: str = field(default="", repr=False)
     fetch: Callable[[str, Path], None] = field(default=lambda stored, path: None, repr=False)
-    # Rendered.
+    # Rendered. `head`: of a branch whose changes are there from the start.
     base: str = ""
+    head: str = ""
     branch: str = ""
 
 

@@ -50,6 +50,7 @@ def reached(
         credential=started.values.credential,
         fetch=transport.fetch,
         base=rendered(orders, "workspace.git.base", order.base),
+        head=rendered(orders, "workspace.git.head", order.head),
         branch=rendered(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
     )
 

@@ -26,7 +26,7 @@ def of_line(fragment: Fragment, setting: Setting) -> Section:
     )
     fields: list[FormField | Rows] = [repository]
     if type(places.get(fragment, AT)) is dict:
-        fields += [control(GIT_WORKSPACE, AT, key) for key in ("base", "branch", "commit")]
+        fields += [control(GIT_WORKSPACE, AT, key) for key in ("base", "head", "branch", "commit")]
     return Section(title=_("Repository"), fields=fields, help=_help(setting))
 
 

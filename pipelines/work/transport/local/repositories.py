@@ -36,6 +36,7 @@ def git_order(task: Task, line: Line, station: Station) -> GitOrder | None:
         address=found.address,
         default_branch=found.default_branch,
         base=workspace.base,
+        head=workspace.head,
         branch=workspace.branch,
         commit=workspace.commit,
         station=station.name,
