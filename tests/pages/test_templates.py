@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
 
 from pipelines.lines.linting import examined_text
@@ -16,8 +18,8 @@ pytestmark = pytest.mark.django_db
 every = pytest.mark.parametrize("starter", STARTERS, ids=lambda starter: starter.key)
 
 
-def test_there_are_eight() -> None:
-    assert len({starter.key for starter in STARTERS}) == 8
+def test_there_are_eleven() -> None:
+    assert len({starter.key for starter in STARTERS}) == 11
 
 
 @every
@@ -55,10 +57,10 @@ def test_a_line_is_begun_with_it_and_can_be_published_as_it_is(
 
 
 def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World, signed_in: As) -> None:
-    page = text(signed_in(world.designer).get(at(world, "lines-new")))
+    page = unescape(text(signed_in(world.designer).get(at(world, "lines-new"))))
     for starter in STARTERS:
         assert starter.line.name in page
         assert str(starter.purpose) in page
         assert all(str(need) in page for need in starter.needs)
-    assert page.count('class="starter-picture" inert') == 8
+    assert page.count('class="starter-picture" inert') == 11
     assert "Build → Test → Fix → Build → Test → RELEASED" in page

@@ -76,6 +76,9 @@ EXECUTE = _("The permission to publish programs, and a runner")
 
 REPOSITORY = _("A repository that is connected to the project, and may be pushed to")
 
+AGENT = _("A coding agent, with its key among the secrets")
+INPUT = {"repository": "https://git.example.com/team/app.git"}
+
 STARTERS: tuple[Starter, ...] = (
     Starter(
         "fix-lint-findings",
@@ -84,7 +87,35 @@ STARTERS: tuple[Starter, ...] = (
         ),
         (REPOSITORY, EXECUTE, REVIEWER),
         (_did(), _did(), _did(), _said("code-review"), _did(eval="delivered")),
-        {"repository": "https://git.example.com/team/app.git"},
+        INPUT,
+    ),
+    Starter(
+        "dependency-update",
+        _(
+            "Updates that nobody likes to do by hand, and that somebody should look at before they are merged."
+        ),
+        (REPOSITORY, EXECUTE, REVIEWER, _("The commands make update and make test in the repository")),
+        (_did(), _did(), _said("code-review"), _did(eval="delivered")),
+        INPUT,
+    ),
+    Starter(
+        "review-branch",
+        _("Work that was made elsewhere: tested, read first, and merged as it was reviewed."),
+        (REPOSITORY, EXECUTE, REVIEWER, AGENT, _("The command make test in the repository")),
+        (_did(), _did(output={"findings": "None"}), _said("code-review"), _did(eval="delivered")),
+        {**INPUT, "branch": "add-login"},
+    ),
+    Starter(
+        "release",
+        _("Versions that two people answer for, from the change of the number to what is published."),
+        (
+            REPOSITORY,
+            EXECUTE,
+            _("Two members who may review, besides who asks"),
+            _("The commands make prepare-release, make test and make publish in the repository"),
+        ),
+        (_did(), _did(), _said("release-approval"), _did(eval="delivered"), _did()),
+        {**INPUT, "version": "2.4.0"},
     ),
     Starter(
         "review-before-delivery",

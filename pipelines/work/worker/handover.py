@@ -194,9 +194,12 @@ def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None
     visit can tell: tests that a later station counts are held against it in the review."""
     said = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
     made = [each for each in claims_of(said) if each.kind != OTHER]
-    if not made or picture is None:
+    if picture is None:
         return outcome
     facts = outcome.get("facts", {})
+    if not made:
+        claims = {"contradicted": [], **facts.get("claims", {})}
+        return {**outcome, "facts": {**facts, "claims": claims}}
     present = frozenset(str(entry["path"]) for entry in picture.manifest)
     if "git" in facts:
         paths = facts["git"].get("paths", ())
