@@ -27,6 +27,10 @@ class Worker(models.Model):
     offers = models.JSONField(
         null=True, blank=True, help_text=_("What it has of what stations need; null: everything.")
     )
+    agents = models.JSONField(
+        default=dict,
+        help_text=_("{agent: {path, version, seconds}} of the coding agents that are installed here."),
+    )
     isolation = models.CharField(max_length=40, help_text=_("What separates stations here, or “none”."))
     cuts_network = models.BooleanField(
         default=False, help_text=_("Whether a station without the network is kept from it here.")

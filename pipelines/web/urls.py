@@ -24,6 +24,7 @@ from pipelines.web.project import (
     stored_values,
     tokens,
 )
+from pipelines.web.setup import page as setup
 from pipelines.web.shell import design, home, palette, preferences
 from pipelines.web.tasks import (
     actions,
@@ -73,6 +74,7 @@ urlpatterns = [
     path("_design/", design.design, name="design"),
     # A project
     path(IN, settings.start, name="project"),
+    path(f"{IN}setup/", setup.setup, name="project-setup"),
     path(f"{IN}health/", project_health.health, name="project-health"),
     path(f"{IN}new-task/", start.choose, name="task-new-choose"),
     path(f"{IN}settings/", settings.members, name="project-settings"),

@@ -109,6 +109,8 @@ POST member-invite           >          0         -       -         -         - 
 POST invitation-change       >          0         -       -         -         -         y      >
 GET  project-audit           >          0         -       -         -         -         y      >
 GET  project-audit-export    >          0         -       -         -         -         y      >
+GET  project-setup           >          0         -       -         y         -         y      >
+POST project-setup           >          0         -       -         y         -         y      >
 GET  project-agents          >          0         y       y         y         y         y      >
 POST project-agents          >          0         -       -         -         -         y      >
 GET  project-agent           >          0         y       y         y         y         y      >

@@ -74,6 +74,7 @@ PLACES: Mapping[str, str] = {
     "project-general": "projects#rename-archive-restore-transfer",
     "project-archive": "projects#rename-archive-restore-transfer",
     "project-transfer": "projects#rename-archive-restore-transfer",
+    "project-setup": "getting-started#set-up-a-project",
     "project-repositories": "repositories#connect-a-repository",
     "project-repository": "repositories#connect-a-repository",
     "project-secrets": "secrets",

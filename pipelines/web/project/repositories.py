@@ -77,7 +77,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
     form = RepositoryForm(request.POST or None, initial={"pushing": Repository.Pushing.EXECUTE})
     if request.method == "POST":
         require(request, "repositories", project)
-        made = _connected(request, project, form) if form.is_valid() else None
+        made = connected(request, project, form) if form.is_valid() else None
         if made is not None:
             return redirect("project-repositories", project.owner.key, project.key)
     return show(
@@ -89,7 +89,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         rows=rows_of(project),
-        **_offered(request, project),
+        **offered(request, project),
     )
 
 
@@ -111,7 +111,7 @@ def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         repository=found,
-        **_offered(request, project),
+        **offered(request, project),
     )
 
 
@@ -119,7 +119,7 @@ def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
 @costly
 @require_POST
 def test(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    _told(request, _found(project, repository))
+    told(request, _found(project, repository))
     return redirect("project-repositories", project.owner.key, project.key)
 
 
@@ -141,7 +141,7 @@ def _found(project: Project, repository: int) -> Repository:
     return found
 
 
-def _offered(request: SignedIn, project: Project) -> dict[str, Any]:
+def offered(request: SignedIn, project: Project) -> dict[str, Any]:
     """Names of secrets only for who may store them."""
     reach = finding.Reach(project.owner_id, project.pk)
     names = reach.names(SECRET) if access.can(request.user, "repositories", project) else []
@@ -156,14 +156,14 @@ def _offered(request: SignedIn, project: Project) -> dict[str, Any]:
     }
 
 
-def _connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repository | None:
+def connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repository | None:
     """None where it is refused; then the form says why."""
     try:
         made = repositories.connect(project, form.said, by=request.user, now=timezone.now())
     except (Invalid, Conflict) as fault:
         _refused(form, fault)
         return None
-    _told(request, made)
+    told(request, made)
     return made
 
 
@@ -173,11 +173,11 @@ def _changed(request: SignedIn, found: Repository, form: RepositoryForm) -> bool
     except (Invalid, Conflict) as fault:
         _refused(form, fault)
         return False
-    _told(request, found)
+    told(request, found)
     return True
 
 
-def _told(request: SignedIn, repository: Repository) -> None:
+def told(request: SignedIn, repository: Repository) -> None:
     """Test it; what failed stands with the repository."""
     found = repositories.test(repository, by=request.user, now=timezone.now())
     if all(each["ok"] for each in found):

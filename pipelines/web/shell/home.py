@@ -21,6 +21,7 @@ from pipelines.web.shell.scope import scope_of
 
 COOKIE = "gl_first_steps"
 YEAR = 365 * 24 * 3600
+MOST_TO_SET_UP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     )
     line = lines.order_by("pk").first()  # of the demo that is its main line
     if line is None:
-        return []
+        return _set_up(user, projects)
     keys = (line.project.owner.key, line.project.key, line.key)
     ran = Task.objects.filter(project__in=able).exists()
     decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
@@ -77,6 +78,21 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
         FirstStep(_("Change the line"), _("Edit the line and publish it. New tasks use your version."),
              _("Edit"), reverse("line-draw", args=keys), changed),
     ]  # fmt: skip
+
+
+def _set_up(user: User, projects: Sequence[Project]) -> list[FirstStep]:
+    """The guided first run of each project in which this person can draw lines."""
+    designed = access.projects_where(user, "design").filter(pk__in=[project.pk for project in projects])
+    return [
+        FirstStep(
+            _("Set up %(project)s") % {"project": project.name or project.key},
+            _("Connect a repository, choose an agent, start from a template: about 5 minutes."),
+            _("Set up"),
+            reverse("project-setup", args=[project.owner.key, project.key]),
+            done=False,
+        )
+        for project in designed.filter(archived_at=None)[:MOST_TO_SET_UP]
+    ]
 
 
 @signed_in

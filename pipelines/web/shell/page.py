@@ -199,13 +199,17 @@ def show_line(
 
 
 class Permissions:
-    """`may.operate` in templates: the table of `pipelines.access` for the reader and this project."""
+    """`may.operate` in templates: the table of `pipelines.access` for the reader and this project. Each action is asked
+    once for a page, however many rows show a button."""
 
     def __init__(self, who: Any, project: Project) -> None:
         self._who, self._project = who, project
+        self._known: dict[str, bool] = {}
 
     def __getitem__(self, action: str) -> bool:
-        return access.can(self._who, action, self._project)
+        if action not in self._known:
+            self._known[action] = access.can(self._who, action, self._project)
+        return self._known[action]
 
 
 def at_address(response: HttpResponse, request: HttpRequest, query: str) -> HttpResponse:

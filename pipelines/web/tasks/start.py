@@ -340,6 +340,24 @@ def _page(
     about: RelatedTasks,
 ) -> HttpResponse:
     project = lines.get(request, line.project, line.key).project
+    return show(
+        request,
+        "tasks/new.html",
+        project=project,
+        section="tasks",
+        trail=tab_trail(project, _("New task")),
+        status=422 if problems else 200,
+        line=line,
+        about=about,
+        **form_of(request, line, typed, problems),
+    )
+
+
+def form_of(
+    request: SignedIn, line: Line, typed: Mapping[str, Any] | None = None, problems: Sequence[Problem] = ()
+) -> dict[str, Any]:
+    """What `tasks/_start_fields.html` shows."""
+    project = line.project
     inputs = versions.parsed(line.live).inputs if line.live else ()
     offered = offered_repositories(line)
     reach = Reach(project.owner_id, project.pk, line.pk)
@@ -350,21 +368,13 @@ def _page(
         name: [_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
         for name, label in OWN.items()
     }
-    return show(
-        request,
-        "tasks/new.html",
-        project=project,
-        section="tasks",
-        trail=tab_trail(project, _("New task")),
-        status=422 if problems else 200,
-        line=line,
-        about=about,
-        typed={"title": titled, **(typed or {"priority": Priority.MEDIUM})},
-        default_title=titled,
-        upload_to=uploads.address(project),
-        faults=own,
-        other_faults=[str(each) for each in problems if each.path.partition("[")[0] not in known],
-        fields=fields,
-        may_connect=offered and access.can(request.user, "repositories", project),
-        priorities=Priority.choices,
-    )
+    return {
+        "typed": {"title": titled, **(typed or {"priority": Priority.MEDIUM})},
+        "default_title": titled,
+        "upload_to": uploads.address(project),
+        "faults": own,
+        "other_faults": [str(each) for each in problems if each.path.partition("[")[0] not in known],
+        "fields": fields,
+        "may_connect": offered and access.can(request.user, "repositories", project),
+        "priorities": Priority.choices,
+    }

@@ -152,8 +152,8 @@ class Transport(Protocol):
 
     async def register(self, facts: Mapping[str, Any]) -> None: ...
 
-    async def tell(self, **facts: bool) -> None:
-        """`stopping`, `no_space`."""
+    async def tell(self, **facts: Any) -> None:
+        """`stopping`, `no_space`, `agents`."""
 
     async def sign_off(self) -> None:
         """Give back whatever it still holds; it is gone."""

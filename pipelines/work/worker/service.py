@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from pipelines.work.agents.installed import installed, programs
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport
@@ -25,6 +26,7 @@ from pipelines.work.workspaces import Folders
 log = structlog.get_logger(__name__)
 HOUSEKEEPING_SECONDS = 2.0
 MIRRORS_SECONDS = 3600.0
+AGENTS_SECONDS = 15.0
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
 UNATTENDED_SECONDS = 3.0
 
@@ -83,15 +85,17 @@ class Service:
         log.info("worker_ready", worker=str(self.id), isolation=self.config.isolation.name)
         beside = asyncio.create_task(self.beside.run(driver, renewal.connected_for))
         housekeeping = asyncio.create_task(self._housekeeping(driver, folders))
+        agents = asyncio.create_task(self._tell_agents())
         stopping = asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait((beside, housekeeping, stopping), return_when=asyncio.FIRST_COMPLETED)
             await self._drain(driver)
         finally:
             housekeeping.cancel()
+            agents.cancel()
             self.beside.end()
-            await asyncio.gather(beside, housekeeping, return_exceptions=True)
-        for task in (beside, housekeeping):
+            await asyncio.gather(beside, housekeeping, agents, return_exceptions=True)
+        for task in (beside, housekeeping, agents):
             if not task.cancelled() and (error := task.exception()):
                 raise error
 
@@ -156,6 +160,19 @@ class Service:
             return
         if removed:
             log.info("mirrors_removed", count=len(removed))
+
+    async def _tell_agents(self) -> None:
+        """Which coding agents are installed; again where one was added, replaced or removed."""
+        path, known = self.config.station_path, dict[str, tuple[str, float]]()
+        while True:
+            found = await asyncio.to_thread(programs, path)
+            if found != known:
+                try:
+                    await self.transport.tell(agents=await asyncio.to_thread(installed, found, path))
+                    known = found
+                except ServerAway as error:
+                    log.warning("agents_not_told", error=str(error))
+            await asyncio.sleep(AGENTS_SECONDS)
 
     async def _unattended(self, driver: Driver) -> None:
         if driver.full:

@@ -46,7 +46,7 @@ class LocalTransport:
         now = jobs.later(0)
         Worker.objects.update_or_create(id=self.worker, defaults=facts | {"started_at": now, "seen_at": now})
 
-    async def tell(self, **facts: bool) -> None:
+    async def tell(self, **facts: Any) -> None:
         await self._once(Worker.objects.filter(pk=self.worker).update, **facts)
 
     async def sign_off(self) -> None:

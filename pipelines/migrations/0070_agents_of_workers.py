@@ -1,0 +1,18 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("pipelines", "0061_commit_before"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="worker",
+            name="agents",
+            field=models.JSONField(
+                default=dict,
+                help_text="{agent: {path, version, seconds}} of the coding agents that are installed here.",
+            ),
+        ),
+    ]

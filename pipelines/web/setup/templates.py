@@ -1,0 +1,57 @@
+"""The templates with which a first task can change a repository, with the agent that was chosen."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from django.utils import timezone
+
+from pipelines.lines import publishing
+from pipelines.lines.starters.catalogue import STARTERS, Starter
+from pipelines.models import Line, Project, User
+from pipelines.routing.basics.keys import free_key
+from pipelines.routing.document.agents import PRESETS
+from pipelines.web.graph import drawing_of
+
+
+def agents_of(starter: Starter) -> set[str]:
+    """The agents with a model that it names."""
+    named = {str(station.work.get("agent")) for station in starter.line.stations if station.kind == "agent"}
+    return {key for key in named if key in PRESETS and not PRESETS[key].fixed}
+
+
+def offered(agent: str) -> list[Starter]:
+    """Those whose tasks work in a repository; for an agent without a model those that need none."""
+    fixed = PRESETS[agent].fixed
+    return [each for each in STARTERS if each.line.workspace and not (fixed and agents_of(each))]
+
+
+@cache
+def drawn(key: str, language: str | None) -> Any:
+    """The words of a drawing are of this language."""
+    return drawing_of(next(each for each in STARTERS if each.key == key).line)
+
+
+def begin(project: Project, starter: Starter, agent: str, user: User) -> Line:
+    """A line like the template, with this agent, as a draft. Raises Forbidden, Conflict."""
+    taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
+    key = free_key(starter.key, taken)
+    text = starter.under(key)
+    for named in agents_of(starter):
+        text = text.replace(f"agent: {named}\n", f"agent: {agent}\n")
+    return publishing.create_line(project, key, starter.line.name, text, user)
+
+
+def publish(line: Line, user: User) -> None:
+    """Raises Forbidden, PublishRefused."""
+    publishing.publish(line, user=user, based_on=line.draft_number)
+
+
+def ready(project: Project) -> list[Line]:
+    """Lines that are live and let tasks work in a repository, the latest first."""
+    live = project.lines.filter(live__isnull=False, archived_at=None).select_related("live", "project__owner")
+    found = [line for line in live if (line.live.document if line.live else {}).get("workspace")]
+    return sorted(
+        found, key=lambda line: line.live.published_at if line.live else timezone.now(), reverse=True
+    )

@@ -1,0 +1,86 @@
+"""The guided first run in a real browser: from an empty project to a task that runs, typing an address alone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines.demo import lint_example
+from pipelines.models import Membership, Task, User
+from tests.factories import World
+from tests.fixtures.browser import DESKTOP, PHONE
+from tests.fixtures.site import Site
+from tests.pages.conftest import at
+
+pytestmark = [pytest.mark.browser, pytest.mark.wide, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def folder(settings: Any) -> Iterator[Path]:
+    """Below the roots of the site."""
+    base = Path(settings.DATA_DIR) / "repositories"
+    base.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=base))
+    yield made
+    shutil.rmtree(made)
+
+
+def look(page: Page, kept: Path, name: str) -> None:
+    """A picture at both widths and in both themes; axe finds nothing grave, and nothing scrolls sideways."""
+    for width, size in (("1440", DESKTOP), ("390", PHONE)):
+        for theme in ("light", "dark"):
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            page.screenshot(path=kept / f"{name}-{width}-{theme}.png", full_page=True, animations="disabled")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} at {width}"
+    found = Axe().run(page).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    page.set_viewport_size(DESKTOP)
+    page.emulate_media(color_scheme="light")
+
+
+def test_from_an_empty_project_to_a_task_that_runs(
+    new_context: Callable[..., BrowserContext],
+    site: Site,
+    world: World,
+    worker: subprocess.Popen[bytes],
+    sign_in: Callable[[Page | BrowserContext, User], None],
+    folder: Path,
+    tmp_path: Path,
+) -> None:
+    origin = lint_example.ready(folder / "shop.git")
+    Membership.objects.filter(user=world.admin).update(execute=True)
+    context = new_context(viewport=DESKTOP)
+    sign_in(context, world.admin)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_role("link", name="Set up", exact=True).click()
+    page.get_by_label("Address").fill(origin)
+    look(page, tmp_path, "repository")
+    page.get_by_role("button", name="Connect and test").click()
+    expect(page.get_by_role("heading", name="Choose an agent")).to_be_visible()
+    page.get_by_role("link", name="Claude Code").click()
+    expect(page.get_by_text("0 of")).to_be_visible()
+    look(page, tmp_path, "agent-lacking")
+    page.get_by_role("link", name="Use Codemod for now").click()
+    expect(page.get_by_role("heading", name="Fix lint findings")).to_be_visible()
+    look(page, tmp_path, "template")
+    page.get_by_role("button", name="Use this template Fix lint findings").click()
+    expect(page.get_by_role("heading", name="First task")).to_be_visible()
+    expect(page.get_by_label("Repository")).to_have_value(origin)
+    look(page, tmp_path, "task")
+    page.get_by_role("button", name="Start the task").click()
+    expect(page.locator(".task-head [data-status]")).to_have_attribute(
+        "data-status", "awaiting_review", timeout=60_000
+    )
+    assert Task.objects.get().requester == world.admin
+    page.goto(at(world, "project-setup"))
+    expect(page.get_by_role("heading", name="First task")).to_be_visible()

@@ -1,0 +1,172 @@
+"""The guided first run: four steps, each checked, from an empty project to the form of a first task."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from pipelines.lines.starters.catalogue import BY_KEY
+from pipelines.models import AdministrativeAct, Line, Membership, Repository, StoredValue
+from pipelines.web.setup import templates
+from tests.factories import World
+from tests.pages.conftest import As, at, text
+from tests.work.remotes import RemoteRepository, remote
+
+pytestmark = pytest.mark.django_db
+CLAUDE = {"path": "/opt/bin/claude", "version": "2.1.330 (Claude Code)", "seconds": 0.4}
+
+
+@pytest.fixture
+def origin(tmp_path: Path, settings: Any) -> RemoteRepository:
+    settings.REPOSITORY_ROOTS = [tmp_path]
+    return remote(tmp_path / "app.git", {"a": b"1"})
+
+
+@pytest.fixture
+def runner(world: World) -> Any:
+    """A runner that is alive, with one agent."""
+    world.worker.name, world.worker.agents = "worker-1", {"claude": CLAUDE}
+    world.worker.seen_at = timezone.now()
+    world.worker.save()
+    return world.worker
+
+
+@pytest.fixture
+def admin(world: World, signed_in: As) -> Client:
+    Membership.objects.filter(user=world.admin).update(execute=True)
+    return signed_in(world.admin)
+
+
+def page(client: Client, world: World, **query: str) -> str:
+    answer = client.get(at(world, "project-setup"), query)
+    assert answer.status_code == 200
+    return text(answer)
+
+
+def send(client: Client, world: World, **said: str) -> Any:
+    return client.post(at(world, "project-setup"), said, follow=True)
+
+
+def connected(world: World, origin: RemoteRepository) -> Repository:
+    found = [{"check": "reach", "ok": True, "said": "1", "commit": "", "seconds": 0.0}]
+    return Repository.objects.create(
+        project=world.project,
+        name="app",
+        address=str(origin.path),
+        connected_at=timezone.now(),
+        tested=found,
+        tested_at=timezone.now(),
+    )
+
+
+def test_from_nothing_to_the_form_of_a_first_task(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository
+) -> None:
+    begun = page(admin, world, step="task")
+    assert "Connect and test" in begun and 'aria-current="step"' in begun, "no step is skipped"
+    chosen = send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
+    shown = text(chosen)
+    assert "Choose an agent" in shown and "1 branch" in shown and "found on worker-1 · 2.1.330" in shown
+    shown = page(admin, world, step="template", agent="codemod")
+    assert "Fix lint findings" in shown and "Dependency update" in shown
+    assert "Review somebody" not in shown, "it asks for an agent with a model"
+    last = text(
+        send(admin, world, do="begin", step="template", agent="codemod", template="fix-lint-findings")
+    )
+    line = Line.objects.get()
+    assert line.live is not None and line.live.number == 1
+    assert "Start the task" in last and f'<option value="{origin.path}" selected>' in last
+    assert at(world, "task-new", "fix-lint-findings") in last
+
+
+def test_a_failed_check_keeps_the_step_and_says_what_to_do(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository
+) -> None:
+    made = connected(world, origin)
+    shutil.rmtree(origin.path)
+    said = text(send(admin, world, do="connect", step="repository", address="ext::sh", pushing="execute"))
+    assert "transport::address" in said
+    said = text(send(admin, world, do="test", step="repository", repository=str(made.pk)))
+    assert "There is no such folder on this machine." in said and "Continue" not in said
+    Repository.objects.update(
+        tested=[{"check": "reach", "ok": True, "said": "1", "commit": "", "seconds": 0}]
+    )
+    claude = page(admin, world, step="agent", agent="claude")
+    assert "/opt/bin/claude" in claude and "no secret ANTHROPIC_API_KEY" in claude
+    assert "2 of 4 checks passed" in claude and "Claude Code has 1 failed check." in claude
+    assert "step=template&amp;agent=claude" not in claude
+    codex = page(admin, world, step="agent", agent="codex")
+    assert "not found on worker-1" in codex and "GATELINE_STATION_PATH" in codex
+    refused = page(admin, world, step="template", agent="claude")
+    assert "Use this template" not in refused, "nobody goes on with a check that failed"
+
+
+def test_a_key_is_stored_on_the_way(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository
+) -> None:
+    connected(world, origin)
+    said = {"do": "key", "step": "agent", "agent": "claude", "name": "ANTHROPIC_API_KEY"}
+    assert "Use at least" in text(send(admin, world, **said, value="short"))
+    assert "that are offered" in text(
+        send(admin, world, **{**said, "name": "PATH"}, value="a-long-key-of-mine")
+    )
+    shown = text(send(admin, world, **said, value="a-long-key-of-mine"))
+    assert "as the secret ANTHROPIC_API_KEY" in shown and "3 of 4 checks passed" in shown
+    assert "a-long-key" not in shown and StoredValue.objects.get().name == "ANTHROPIC_API_KEY"
+    assert AdministrativeAct.objects.filter(kind="secret.created").exists()
+    shown = page(admin, world, step="template", agent="claude")
+    assert "Review somebody" in shown
+
+
+def test_a_template_is_begun_with_the_agent_that_was_chosen(world: World) -> None:
+    line = templates.begin(world.project, BY_KEY["review-branch"], "gemini", world.admin)
+    assert [station["work"].get("agent") for station in line.draft["stations"]] == [None, "gemini", None]
+    assert (
+        templates.begin(world.project, BY_KEY["review-branch"], "gemini", world.admin).key
+        == "review-branch-2"
+    )
+
+
+def test_a_designer_without_the_permission_keeps_the_draft(
+    world: World, signed_in: As, runner: Any, origin: RemoteRepository
+) -> None:
+    connected(world, origin)
+    client = signed_in(world.designer)
+    assert "Connect and test" not in page(client, world, step="repository")
+    for act in ("connect", "test", "key"):
+        assert client.post(at(world, "project-setup"), {"do": act}).status_code == 403
+    refused = send(client, world, do="begin", step="template", agent="codemod", template="fix-lint-findings")
+    assert refused.status_code == 422 and "need the permission “execute”" in text(refused)
+    assert at(world, "line-draw", "fix-lint-findings") in text(refused)
+    assert Line.objects.get().live is None
+    assert "Choose one of the templates." in text(
+        send(client, world, do="begin", agent="codemod", template="x")
+    )
+
+
+def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client, signed_in: As) -> None:
+    address = at(world, "project-setup")
+    assert address in text(admin.get("/")) and address in text(admin.get(at(world, "lines")))
+    assert address not in text(signed_in(world.operator).get("/"))
+
+
+def test_its_statements_do_not_grow_with_what_is_there(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository, django_assert_max_num_queries: Any
+) -> None:
+    connected(world, origin)
+    for number in range(30):
+        world.line(key=f"line-{number}")
+        Repository.objects.create(
+            project=world.project,
+            name=f"r{number}",
+            address=f"https://h/{number}",
+            connected_at=timezone.now(),
+        )
+    for step in ("repository", "agent", "template"):
+        with django_assert_max_num_queries(24):
+            page(admin, world, step=step, agent="codemod")
