@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0061_commit_before"),
+        ("pipelines", "0080_hosts"),
     ]
 
     operations = [
