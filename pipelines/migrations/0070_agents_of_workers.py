@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0080_hosts"),
+        ("pipelines", "0085_month_cost"),
     ]
 
     operations = [
