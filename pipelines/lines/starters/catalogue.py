@@ -86,7 +86,13 @@ STARTERS: tuple[Starter, ...] = (
             "Small mends of a repository that a program makes and a person looks at; needs no model and no key."
         ),
         (REPOSITORY, EXECUTE, REVIEWER),
-        (_did(), _did(), _did(), _said("code-review"), _did(eval="delivered")),
+        (
+            _did(),
+            _did(artifacts=["lint.sarif"]),
+            _did(artifacts=["tests.xml"]),
+            _said("code-review"),
+            _did(eval="delivered"),
+        ),
         INPUT,
     ),
     Starter(
