@@ -256,6 +256,10 @@ FORMS: list[Row] = [
     ("project-secrets", lambda x: {"name": "N", "kind": "secret", "value": "12345678", "place": x.owner}),
     ("project-secrets", lambda x: {"name": "N", "kind": "secret", "value": "12345678", "place": x.line}),
     ("project-repositories", lambda x: {"address": HOST, "pushing": "admin", "credential": x.stored}),
+    (
+        "project-setup",
+        lambda x: {"do": "connect", "address": HOST, "pushing": "admin", "credential": x.stored},
+    ),
     ("sessions-end", lambda x: {"session": x.session}),
     ("notifications-read", lambda x: {"notification": x.notification}),
     ("notifications-read", lambda x: {"notification": x.notification, "all": "1"}),

@@ -78,9 +78,7 @@ def test_from_an_empty_project_to_a_task_that_runs(
     expect(page.get_by_label("Repository")).to_have_value(origin)
     look(page, tmp_path, "task")
     page.get_by_role("button", name="Start the task").click()
-    expect(page.locator(".task-head [data-status]")).to_have_attribute(
-        "data-status", "awaiting_review", timeout=60_000
-    )
+    expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "awaiting_review")
     assert Task.objects.get().requester == world.admin
     page.goto(at(world, "project-setup"))
     expect(page.get_by_role("heading", name="First task")).to_be_visible()
