@@ -14,7 +14,7 @@ from pipelines.routing.basics.problems import Problem
 class Refused(Exception):
     """`says` is the message, unless a better one is given."""
 
-    says: str | Promise = gettext_lazy("This is refused.")
+    says: str | Promise = gettext_lazy("This is not allowed.")
 
     def __init__(self, detail: str = "") -> None:
         self.detail = detail or str(self.says)
@@ -26,13 +26,13 @@ class NotFound(Refused):
 
 
 class Forbidden(Refused):
-    says = gettext_lazy("You may not do this.")
+    says = gettext_lazy("You don’t have permission to do this.")
 
 
 class Conflict(Refused):
     """`by` and `at` name who was first, where somebody was."""
 
-    says = gettext_lazy("Something else happened first; look again.")
+    says = gettext_lazy("Something else changed first. Check the current state.")
 
     def __init__(self, detail: str = "", *, by: str = "", at: datetime | None = None) -> None:
         super().__init__(detail)

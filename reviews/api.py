@@ -54,11 +54,11 @@ def decide(
     if payload.action not in ACTIONS:
         raise Invalid.at(
             "action",
-            _("“%(action)s” is no action.") % {"action": payload.action},
+            _("“%(action)s” is not an action.") % {"action": payload.action},
             _("Use one of %(actions)s.") % {"actions": ", ".join(ACTIONS)},
         )
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Say why; it is stored and shown."))
+        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
     return answer_once(request, idempotency_key, partial(_vote, found, gate, payload, user))
 
 
@@ -114,11 +114,11 @@ def _another_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
     [visit] = open_visits
     if payload.visit is None and payload.evidence is None:
         detail = _(
-            "This task was at this gate before. Look at what it shows now, then send “visit” with your decision."
+            "This task was at this gate before. Check what it shows now, then send “visit” with your decision."
         )
     else:
         detail = _(
-            "What you saw is not what is under review now. Look at what it shows now, then send its “visit”."
+            "What you saw is no longer what is under review. Check what it shows now, then send its “visit”."
         )
     return NotThisVisit(detail, visit=str(visit.pk), evidence=visit.evidence_digest)
 
@@ -143,4 +143,4 @@ def _uuid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise Invalid.at("visit", _("This is no id of a gate visit.")) from None
+        raise Invalid.at("visit", _("This is not the id of a gate visit.")) from None

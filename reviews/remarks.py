@@ -191,7 +191,7 @@ def write(
 
     Raises Invalid: no such line, no text."""
     if visit.votes.filter(user=user).exists() or visit.state != GateVisit.State.OPEN:
-        raise Conflict(_("You have decided here already."))
+        raise Conflict(_("You have already decided here."))
     text = text.strip()
     if not text or len(text) > LONGEST or "\x00" in text:
         raise Invalid.at("text", _("Write a comment."), _("At most %(n)s characters.") % {"n": LONGEST})
@@ -231,7 +231,7 @@ def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
         raise Conflict(_("This review is closed."))
     found = sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True).first()
     if found is None:
-        raise NotFound(_("There is no such remark."))
+        raise NotFound(_("This remark does not exist."))
     if found.user_id != user.pk:
         raise Forbidden(_("Only the reviewer who made a remark can say whether it is resolved."))
     found.resolution = resolution if resolution in Remark.Resolution.values else ""

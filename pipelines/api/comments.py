@@ -106,7 +106,7 @@ def change(
     if payload.text is None:
         return comments.told(comments.resolve(found, comment, user, bool(payload.resolved), now))
     if payload.revision is None:
-        raise Invalid.at("revision", _("is missing"), _("Say which revision was changed."))
+        raise Invalid.at("revision", _("is missing"), _("Name the revision that you changed."))
     return comments.told(comments.edit(found, comment, user, payload.text, payload.revision, now))
 
 

@@ -69,7 +69,7 @@ def duplicate(request: Request, owner: str, project: str, line: str, payload: Du
     found, by = line_of(request, owner, project, line), person_of(request.auth)
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
-        raise Invalid.at("project", _("is no project in which you have the role Designer"))
+        raise Invalid.at("project", _("is not a project in which you have the role Designer"))
     return Status(201, LineOut.of(settings.duplicate(found, to, by=by)))
 
 

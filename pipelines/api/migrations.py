@@ -232,7 +232,7 @@ def _target(line: Line, to: str) -> LineVersion | None:
     if to == "draft":
         return None
     if not (to.isascii() and to.isdigit() and len(to) < 10):
-        raise Invalid.at("to", _("has to be the number of a version, or “draft”"))
+        raise Invalid.at("to", _("must be the number of a version, or “draft”"))
     return _version(line, int(to))
 
 

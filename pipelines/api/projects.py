@@ -76,7 +76,9 @@ def create(request: Request, owner: str, payload: ProjectIn) -> Status[ProjectOu
     found = access.owners_to_create_in(request.auth).filter(key=owner).first()
     if found is None:
         if access.visible_projects(request.auth).filter(owner__key=owner).exists():
-            raise Forbidden(_("A new project of this owner needs the role Admin in one of its projects."))
+            raise Forbidden(
+                _("To create a project of this owner you need the role Admin in one of its projects.")
+            )
         raise NotFound
     made = projects.create(found, payload.key, payload.name, by=person_of(request.auth))
     return Status(201, ProjectOut.of(made))

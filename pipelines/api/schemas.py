@@ -219,5 +219,5 @@ def text_of(request: HttpRequest) -> str:
         return request.body.decode()
     except UnicodeDecodeError as fault:
         raise Invalid.at(
-            "", _("is not UTF-8 text from byte %(start)s on") % {"start": fault.start}
+            "", _("is not UTF-8 text, starting at byte %(start)s") % {"start": fault.start}
         ) from fault

@@ -93,7 +93,9 @@ def _place(request: Request, project: Project, where: Where, line: str) -> store
             raise NotFound(_("This project has no such line."))
         return store.Place(found)
     if where == "owner" and not access.can_in_owner(request.auth, "secrets", project.owner):
-        raise Forbidden(_("What counts for all projects of an owner needs the role Admin in each of them."))
+        raise Forbidden(
+            _("To change a value for all projects of an owner you need the role Admin in each of them.")
+        )
     return store.Place(project.owner if where == "owner" else project)
 
 

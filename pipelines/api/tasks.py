@@ -172,7 +172,7 @@ def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | No
     try:
         return access.find_task(who, owner, project, name) if name else None
     except NotFound:
-        raise InputError([Problem("follows", _("is no task of this project"))]) from None
+        raise InputError([Problem("follows", _("is not a task of this project"))]) from None
 
 
 def _task(request: Request, owner: str, project: str, line: str, task: str, action: str = "view") -> Task:

@@ -16,7 +16,7 @@ Sign = Callable[[Any], str | None]
 
 HINT: Final = _(
     "Gateline reads lines in its own format, which begin with “gateline: 1”. "
-    "Draw this one on the canvas, or write it anew."
+    "Draw this one on the canvas, or rewrite it in that format."
 )
 
 

@@ -151,7 +151,7 @@ class _Builder:
         if isinstance(event, ScalarEvent):
             return _Node(self._scalar(event))
         if event.tag is not None:
-            raise self._error(event, _("tags are not read: %(tag)s", tag=event.tag))
+            raise self._error(event, _("tags are not supported: %(tag)s", tag=event.tag))
         if depth >= MAX_DEPTH:
             raise self._error(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
         if isinstance(event, MappingStartEvent):
@@ -188,7 +188,7 @@ class _Builder:
         if fault:
             raise self._error(event, fault)
         if event.tag not in (None, "!", _TEXT_TAG):
-            raise self._error(event, _("tags are not read: %(tag)s", tag=event.tag))
+            raise self._error(event, _("tags are not supported: %(tag)s", tag=event.tag))
         if event.tag is not None or not event.implicit[0]:
             return str(event.value)
         try:

@@ -115,7 +115,7 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
     with transaction.atomic():
         row = _own(line, pk, user)
         if row.revision != revision and row.text != said:
-            raise Conflict(_("This comment was changed meanwhile; look again."))
+            raise Conflict(_("This comment has changed in the meantime. Reload the page."))
         if row.text != said:
             row.text, row.edited_at = said, now
             _keep(row, "text", "edited_at")
@@ -166,7 +166,7 @@ def moved(line: Line, renamed: Iterable[tuple[str, str, str]], there: Collection
 
 def _again(known: Comment, line: Line, user: User) -> Comment:
     if known.line_id != line.pk or known.author_id != user.pk:
-        raise Conflict(_("This id is taken; choose another."))
+        raise Conflict(_("This id is already used. Choose another one."))
     return known
 
 
@@ -175,9 +175,9 @@ def _thread(line: Line, pk: uuid.UUID) -> Comment:
     if row is None:
         raise NotFound
     if row.parent_id is not None:
-        raise Invalid.at("parent", _("is an answer itself"), _("Answer the comment that began the thread."))
+        raise Invalid.at("parent", _("is itself an answer"), _("Answer the comment that started the thread."))
     if row.resolved_at is not None:
-        raise Conflict(_("This thread is resolved; reopen it to answer."))
+        raise Conflict(_("This thread is resolved. Reopen it to answer."))
     return row
 
 
@@ -189,7 +189,7 @@ def _place(kind: str, key: str) -> tuple[str, str]:
         )
     if (kind == Comment.Kind.LINE) != (key == ""):
         raise Invalid.at(
-            "key", _("is for a part"), _("A comment on the line has none; any other names its part.")
+            "key", _("is for a part"), _("A comment on the line has none. Any other comment names its part.")
         )
     return kind, payload.text(key, "key", LONGEST_KEY)
 
@@ -197,7 +197,7 @@ def _place(kind: str, key: str) -> tuple[str, str]:
 def _said(text: str) -> str:
     said = payload.text(text, "text", LONGEST).strip()
     if not said:
-        raise Invalid.at("text", _("says nothing"), _("Write what you want to say."))
+        raise Invalid.at("text", _("is empty"), _("Enter a comment."))
     return said
 
 
@@ -212,7 +212,7 @@ def _found(line: Line, pk: uuid.UUID, user: User) -> Comment:
 def _own(line: Line, pk: uuid.UUID, user: User) -> Comment:
     row = _found(line, pk, user)
     if row.author_id != user.pk:
-        raise Forbidden(_("This is somebody else's comment: only who wrote it changes or deletes it."))
+        raise Forbidden(_("Only its author can change or delete this comment."))
     return row
 
 

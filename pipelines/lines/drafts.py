@@ -60,9 +60,7 @@ def save(
     save again and again)."""
     number, wanted = based_on, document
     if text and not says(native.loads(text), document):
-        raise Invalid.at(
-            "text", gettext("does not say the same as the document"), gettext("Load the page again.")
-        )
+        raise Invalid.at("text", gettext("does not match the document"), gettext("Reload the page."))
     for _ in range(TRIES - 1):
         try:
             return _stored(line, text or wanted, user, number, renamed)

@@ -16,7 +16,7 @@ NAME = 200
 
 
 class NothingToRestore(Conflict):
-    says = gettext_lazy("The draft says just this already.")
+    says = gettext_lazy("The draft already has this content.")
 
 
 def restore(line: Line, source: str, user: User, based_on: int) -> Line:

@@ -27,7 +27,7 @@ from pipelines.routing.basics.problems import Problem
 
 
 class StaleFindings(Conflict):
-    says = gettext_lazy("What is found about this draft changed after the page was made: look at it again.")
+    says = gettext_lazy("The problems of this draft changed after the page was loaded. Reload the page.")
 
 
 @dataclass(frozen=True)
@@ -156,13 +156,15 @@ def confirm(line: Line, said: Confirmed, user: User) -> Published:
 def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confirmed) -> None:
     """Raises Invalid."""
     problems = [
-        Problem("warnings", each.message, _("Tick it, or put it right on the canvas."))
+        Problem("warnings", each.message, _("Acknowledge it, or fix it on the canvas."))
         for each in warnings
         if warning_key(each) not in said.warnings
     ]
     problems += [
         Problem(
-            "seen", _("has changes of somebody else that you did not tick"), _("Look at them, and tick them.")
+            "seen",
+            _("has changes by somebody else that you did not acknowledge"),
+            _("Review and acknowledge them."),
         )
         for each in seen
         if each.key not in said.seen
@@ -174,7 +176,9 @@ def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confi
 def _planned(stored: Line, said: Confirmed) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
     if not said.reason.strip():
-        raise Invalid.at("reason", _("is missing or blank"), _("Say why; it is kept with the migration."))
+        raise Invalid.at(
+            "reason", _("is missing or blank"), _("Enter a reason. It is kept with the migration.")
+        )
     payload.text(said.reason, "reason", migrating.REASON)
     migrating.check_idle(stored)
     impact = migrating.impact_of(stored, None, said.mapping)
@@ -183,7 +187,9 @@ def _planned(stored: Line, said: Confirmed) -> str | None:
     if impact.needs:
         raise Invalid(
             Problem(
-                f"mapping.{key}", _("is gone, and tasks stand there"), _("Say at which station they go on.")
+                f"mapping.{key}",
+                _("does not exist any more, and tasks are there"),
+                _("Choose the station where they continue."),
             )
             for key in impact.needs
         )

@@ -73,7 +73,7 @@ class DraftConflict(_Meanwhile):
 
     def __init__(self, line: Line) -> None:
         number = line.draft_number
-        what = gettext("This line was changed meanwhile: draft %(number)s") % {"number": number}
+        what = gettext("This line has changed in the meantime: draft %(number)s") % {"number": number}
         super().__init__(what, number, line.draft_by, line.draft_at)
 
 
@@ -81,7 +81,7 @@ class LiveConflict(_Meanwhile):
     """Another version was published meanwhile. `number` is the one that is live now."""
 
     def __init__(self, version: LineVersion) -> None:
-        what = gettext("Version %(number)s was published meanwhile") % {"number": version.number}
+        what = gettext("Version %(number)s was published in the meantime") % {"number": version.number}
         super().__init__(what, version.number, version.published_by, version.published_at)
 
 
@@ -90,7 +90,7 @@ class Archived(Conflict):
 
 
 class NothingToPublish(Conflict):
-    says = gettext_lazy("The draft says the same as the version that is live.")
+    says = gettext_lazy("The draft has no changes compared with the live version.")
 
 
 class PublishRefused(Refused):
@@ -129,13 +129,13 @@ def repository_problems(line: routing.Line, project: Project) -> list[Problem]:
     found = Repository.objects.filter(project=project, name=workspace.repository).first()
     if found is None:
         message = _("the project has no repository “%(name)s”", name=workspace.repository)
-        return [Problem(path, message, _("connect it in the settings of the project, or choose another"))]
+        return [Problem(path, message, _("connect it in the project settings, or choose another"))]
     if found.pushing == Repository.Pushing.NOBODY and pushes(line):
         message = _("nobody may push to %(name)s", name=found.name)
-        return [Problem(path, message, _("change who may push in the settings of the project"))]
+        return [Problem(path, message, _("change who may push in the project settings"))]
     if requests(line) and not _hosted(found):
         message = _("nobody knows which host keeps %(name)s", name=found.name)
-        return [Problem(path, message, _("choose its host in the settings of the project, or only push"))]
+        return [Problem(path, message, _("choose its host in the project settings, or only push"))]
     return []
 
 
@@ -200,7 +200,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
                 created_at=now,
             )
     except IntegrityError as taken:
-        raise Conflict(gettext("This project has a line “%(key)s” already.") % {"key": key}) from taken
+        raise Conflict(gettext("This project already has a line “%(key)s”.") % {"key": key}) from taken
 
 
 def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_on: int) -> Line:

@@ -42,7 +42,7 @@ SHOWN_FAILURES = 5
 class DraftUnreadable(Conflict):
     """`problems` says why."""
 
-    says = gettext_lazy("The draft cannot be read as a line; nothing can be run against it.")
+    says = gettext_lazy("The draft cannot be read as a line. Nothing can be run against it.")
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         super().__init__()
@@ -136,7 +136,9 @@ def put(
     access.require(user, "design", line.project)
     script = read(document)
     if key and script.key != key:
-        raise Invalid.at("key", _("is not “%(key)s”") % {"key": key}, _("Scenarios are known by their key."))
+        raise Invalid.at(
+            "key", _("is not “%(key)s”") % {"key": key}, _("A scenario is identified by its key.")
+        )
     return put_all(line, [script], user, now, source=source)[0]
 
 
@@ -250,7 +252,7 @@ def run_against(
         raise NotFound(_("This line has no scenario “%(key)s”.") % {"key": key})
     scripts = [read_scenario(row.document) for row in rows]
     if bounded and sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
-        raise Refused(_("These are too many steps for one request; use `manage.py run_scenarios`."))
+        raise Refused(_("These are too many steps for one request. Use `manage.py run_scenarios`."))
     told = report(subject.parsed, scripts, f"{line.key} {subject.name}")
     if subject.mark:
         _keep(rows, told.results, subject, now)

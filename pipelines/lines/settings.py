@@ -55,7 +55,9 @@ def _retitled(text: str, draft: dict[str, Any]) -> str:
     except DocumentError:
         says = {}
     if says != draft:
-        raise Conflict(_("Change the name in the text of the draft: it cannot be changed there from here."))
+        raise Conflict(
+            _("The name cannot be changed in the draft from here. Change it in the text of the draft.")
+        )
     return changed
 
 

@@ -17,11 +17,11 @@ from pipelines.ports import audit
 
 
 class NeedsHeir(Conflict):
-    says = gettext_lazy("This person answers for agents. Choose a member who takes them over.")
+    says = gettext_lazy("This person is responsible for agents. Choose a member who takes them over.")
 
 
 class NoHeir(Conflict):
-    says = gettext_lazy("Whoever takes over is another active member of the project.")
+    says = gettext_lazy("Choose another active member of the project.")
 
 
 def agents_of(user: User, project: Project) -> QuerySet[Agent]:
@@ -90,7 +90,7 @@ def _keeps_an_admin(member: Membership) -> None:
     )
     if [each.pk for each in admins] == [member.pk]:
         raise members.LastAdmin(
-            f"{member.project}: a project keeps at least one admin. Make somebody else an admin first."
+            f"{member.project}: a project needs at least one admin. Make somebody else an admin first."
         )
 
 

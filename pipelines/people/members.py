@@ -14,7 +14,7 @@ from pipelines.ports import audit, observers
 
 
 class LastAdmin(Conflict):
-    says = gettext_lazy("A project keeps at least one admin. Make somebody else an admin first.")
+    says = gettext_lazy("A project needs at least one admin. Make somebody else an admin first.")
 
 
 @transaction.atomic

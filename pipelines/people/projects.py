@@ -25,7 +25,9 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
     the projects of this owner, or administer the installation. Raises Forbidden, Invalid (path `key`, `name`), Conflict
     (the key is taken)."""
     if not access.owners_to_create_in(by).filter(pk=owner.pk).exists():
-        raise Forbidden(_("A new project of this owner needs the role Admin in one of its projects."))
+        raise Forbidden(
+            _("To create a project of this owner you need the role Admin in one of its projects.")
+        )
     _check_key(key)
     name = _checked(name)
     runs = by.is_staff or Membership.objects.filter(user=by, project__owner=owner, execute=True).exists()
@@ -36,7 +38,7 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
             _record("project.created", project, by)
     except IntegrityError as taken:
         raise Conflict(
-            _("%(owner)s has a project “%(key)s” already.") % {"owner": owner.key, "key": key}
+            _("%(owner)s already has a project “%(key)s”.") % {"owner": owner.key, "key": key}
         ) from taken
     return project
 
@@ -44,7 +46,7 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
 def create_owner(key: str, name: str, *, by: User) -> Owner:
     """A name space for projects, which administrators of the installation add. Raises Forbidden, Invalid, Conflict."""
     if not by.is_staff:
-        raise Forbidden(_("An administrator of the installation adds owners."))
+        raise Forbidden(_("Only an administrator of the installation can add owners."))
     _check_key(key)
     try:
         with transaction.atomic():
@@ -53,7 +55,7 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
                 "owner.created", by=by, at=timezone.now(), about=f"owner:{owner.pk}", name=owner.name
             )
     except IntegrityError as taken:
-        raise Conflict(_("There is an owner “%(key)s” already.") % {"key": key}) from taken
+        raise Conflict(_("An owner “%(key)s” already exists.") % {"key": key}) from taken
     return owner
 
 
@@ -138,7 +140,7 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
     access.require(by, "settings", project)
     owner = access.owners_to_create_in(by).filter(key=owner_key).first()
     if owner is None:
-        raise Invalid.at("owner", _("is no owner in whose projects you have the role Admin"))
+        raise Invalid.at("owner", _("is not an owner in whose projects you have the role Admin"))
     try:
         with transaction.atomic():
             stored = _locked(project)
@@ -148,7 +150,7 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
                 _record("project.transferred", stored, by, before={"name": was}, after={"name": owner.key})
     except IntegrityError as taken:
         raise Conflict(
-            _("%(owner)s has a project “%(project)s” already.") % {"owner": owner.key, "project": project.key}
+            _("%(owner)s already has a project “%(project)s”.") % {"owner": owner.key, "project": project.key}
         ) from taken
     project.owner = owner
     return owner

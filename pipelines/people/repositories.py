@@ -64,9 +64,9 @@ class RepositorySettings:
             raise Invalid.at("name", str(repository_name.message)) from fault
         branch = self.default_branch.strip()
         if branch and not is_branch(branch):
-            raise Invalid.at("default_branch", _("This is no name for a branch."))
+            raise Invalid.at("default_branch", _("This is not a valid name for a branch."))
         if self.pushing not in Repository.Pushing.values:
-            raise Invalid.at("pushing", _("Choose one of those that are offered."))
+            raise Invalid.at("pushing", _("Choose one of the options."))
         known = finding.Reach(project.owner_id, project.pk).names(SECRET)
         for field in ("credential", "host_credential"):
             named = getattr(self, field)
@@ -166,7 +166,7 @@ def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict(_("The project has a repository %(name)s already.") % {"name": name})
+    return Conflict(_("The project already has a repository %(name)s.") % {"name": name})
 
 
 def _record(kind: str, repository: Repository, by: User, now: datetime, **data: Any) -> None:
@@ -228,7 +228,7 @@ def credential_of(repository: Repository, name: str) -> tuple[str, str]:
     if not name:
         return "", ""
     found = finding.decrypted(_stored(repository, name)).get(name, "")
-    return found, "" if found else _("The secret %(name)s is not stored any more. Store it again.") % {
+    return found, "" if found else _("The secret %(name)s is no longer stored. Store it again.") % {
         "name": name
     }
 

@@ -26,7 +26,7 @@ GROUPS = {
     choices.ANSWER: lambda: _("The evaluation answers"),
     choices.QUICK: lambda: _("Quick"),
     choices.RULE: lambda: _("Take a rule"),
-    choices.REST: lambda: _("What no rule takes"),
+    choices.REST: lambda: _("When no rule matches"),
     choices.RESOLVE: lambda: _("Resolve the escalation"),
     choices.THERE: lambda: _("What was missing"),
     choices.RETRY: lambda: _("By hand"),
@@ -138,7 +138,7 @@ def _resolved(line: Line, taken: Taken) -> str:
         said.insert(0, _("%(stations)s starts") % {"stations": station_name(line, taken.entered[0])})
     if not said and taken.walk.escalations:
         said = [_("another escalation is still open")]
-    return " ".join(map(sentence, said or [_("nothing keeps the task from going forward any more")]))
+    return " ".join(map(sentence, said or [_("nothing keeps the task from moving forward any more")]))
 
 
 def _after(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:

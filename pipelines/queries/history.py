@@ -123,7 +123,7 @@ def _move(line: Line, event: Event) -> TimelineItem:
                 item.state = "waiting"
             item.label = item.label or BY.get(event.data.get("by", ""), lambda: "")()
             if event.trigger.startswith("escalation:"):
-                item.label = _with(_("By whom it was escalated to"), event.data.get("reason"))
+                item.label = _with(_("By the person it was escalated to"), event.data.get("reason"))
             if event.trigger in BY_HAND:
                 item.label = _with(BY_HAND[event.trigger](), event.data.get("reason"))
     return item
@@ -187,10 +187,10 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
             text = _("The runner of %(station)s was lost; attempt %(attempt)s")
             return _dot(event, text % {"station": station, "attempt": attempt})
         case "job.ignored":
-            return _dot(event, _("A report that came too late was ignored"))
+            return _dot(event, _("A late report was ignored"))
         case "signal.ignored":
             words = {"station": station, "verdict": ", ".join(map(str, data.get("verdicts", ())))}
-            return _dot(event, _("%(station)s gave a signal that says nothing known: %(verdict)s") % words)
+            return _dot(event, _("%(station)s gave an unknown signal: %(verdict)s") % words)
         case "task.cancelled":
             return _dot(
                 event,
@@ -204,7 +204,7 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
 
 GIVEN = {
     "metadata.added": lambda: _("%(who)s added what was missing: %(names)s"),
-    "handoff.added": lambda: _("%(who)s gave the handoff of %(station)s"),
+    "handoff.added": lambda: _("%(who)s provided the handoff of %(station)s"),
     "token.released": lambda: _("%(who)s released it"),
 }
 
@@ -248,13 +248,13 @@ def _alarm(line: Line, event: Event, who: people.Who) -> TimelineItem:
 
 
 RESOLVED = {
-    "go_on": lambda: _("%(who)s let it go on: %(what)s"),
+    "go_on": lambda: _("%(who)s let it continue: %(what)s"),
     "choose": lambda: _("%(who)s chose what counts: %(what)s"),
-    "retry": lambda: _("%(who)s lets the station run again: %(what)s"),
-    "route": lambda: _("%(who)s sends it on: %(what)s"),
-    "cancel": lambda: _("%(who)s ends it: %(what)s"),
-    "decided": lambda: _("No escalation any more, the review was decided: %(what)s"),
-    "ended": lambda: _("No escalation any more, the task ended: %(what)s"),
+    "retry": lambda: _("%(who)s ran the station again: %(what)s"),
+    "route": lambda: _("%(who)s sent it on: %(what)s"),
+    "cancel": lambda: _("%(who)s ended it: %(what)s"),
+    "decided": lambda: _("Escalation closed, the review was decided: %(what)s"),
+    "ended": lambda: _("Escalation closed, the task ended: %(what)s"),
 }
 
 VOTED = {

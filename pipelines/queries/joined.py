@@ -38,7 +38,7 @@ def waits_for(line: Line, group: JoinGroup) -> Sentence:
     names = ", ".join(station_name(line, key) for key in group.pending or group.missing)
     return Sentence(
         _("Waits for %(stations)s.") % {"stations": names},
-        _("%(join)s starts when every branch has come, or can come no more.")
+        _("%(join)s starts when every branch has arrived, or can no longer arrive.")
         % {"join": station_name(line, group.station)},
     )
 

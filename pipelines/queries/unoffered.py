@@ -81,7 +81,7 @@ def _lacking(need: str) -> Sentence:
         return Sentence(_("No active runner has a model."), _("Set GATELINE_MODEL_URL for a runner."))
     if need == DEFAULT_MODEL:
         return Sentence(
-            _("No active runner says which model to ask."),
+            _("No active runner has a default model."),
             _("Name a model at the station, or set GATELINE_MODEL."),
         )
     if family == "secret":
@@ -91,5 +91,5 @@ def _lacking(need: str) -> Sentence:
             _("Add it under Settings, Secrets and variables, or set GATELINE_SECRET_%s for a runner.") % name,
         )
     return Sentence(
-        _("No active runner does work of the kind %s.") % name, _("Start a runner of this version.")
+        _("No active runner handles work of the kind %s.") % name, _("Start a runner of this version.")
     )

@@ -135,7 +135,7 @@ def _escalations_after(told: StepRecord) -> str:
     if told.walk.over:
         return _("The task is cancelled.")
     if told.walk.escalations:
-        return _("The task cannot go forward until every escalation is resolved.")
+        return _("The task cannot move forward until every escalation is resolved.")
     return _("Nothing is escalated any more.")
 
 
@@ -223,7 +223,7 @@ def _escalated(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> 
             )
         if holds is None and position.status == READY and index == walk.present:
             words = {"trigger": trigger_words(each.trigger)}
-            text = _("Cannot go forward while an escalation is open: %(trigger)s.") % words
+            text = _("Cannot move forward while an escalation is open: %(trigger)s.") % words
             return Sentence(text, answered_by(line, each.trigger, each.role), "")
     return None
 

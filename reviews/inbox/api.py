@@ -59,7 +59,7 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
     if kind and kind not in BY_KEY:
         raise Invalid.at(
             "kind",
-            _("“%(kind)s” is no kind.") % {"kind": kind},
+            _("“%(kind)s” is not a kind.") % {"kind": kind},
             _("Use one of %(kinds)s.") % {"kinds": ", ".join(BY_KEY)},
         )
     return [_out(found) for found in narrowed(needs(Mine(user, token)), kind, project)]

@@ -35,7 +35,7 @@ KINDS: tuple[InboxKind, ...] = (
         (Act("answer", _("Answer"), "words", Fact, acts.settle), CANCEL),
     ),
     InboxKind(
-        "question", _("Questions"), _("A station asks before it goes on."), Token, finding.questions,
+        "question", _("Questions"), _("A station asks before it continues."), Token, finding.questions,
         (Act("answer", _("Answer"), "text", AnswerForm, acts.answer), CANCEL),
     ),
     InboxKind(
@@ -50,7 +50,7 @@ KINDS: tuple[InboxKind, ...] = (
     ),
     InboxKind(
         "blocked", _("Blocked"), _("A station could not continue by itself."), Token, finding.blocked,
-        (Act("answer", _("Say what it needs"), "text", AnswerForm, acts.answer), RETRY, CANCEL),
+        (Act("answer", _("Answer what it needs"), "text", AnswerForm, acts.answer), RETRY, CANCEL),
     ),
     InboxKind(
         "stuck", _("Stuck"), _("The engine could not decide where the task goes."), Token, finding.stuck,
@@ -58,7 +58,7 @@ KINDS: tuple[InboxKind, ...] = (
          Link("migrate", _("Migrate"), acts.impact, acts.designs), CANCEL),
     ),
     InboxKind(
-        "escalation", _("Escalations"), _("Somebody responsible decides how a task goes on."), Escalation,
+        "escalation", _("Escalations"), _("Somebody responsible decides how a task continues."), Escalation,
         finding.escalations,
         (Act("resolve", _("Resolve"), "resolve", Resolved, acts.resolve), Link("look", _("Open the task"), acts.look)),
     ),
@@ -70,7 +70,7 @@ KINDS: tuple[InboxKind, ...] = (
     InboxKind(
         "missing", _("On hold for something missing"), _("A task cannot continue yet."), Token, finding.missing,
         (Act("supply", _("Add what is missing"), "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
-         Act("handoff", _("Give the handoff"), "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
+         Act("handoff", _("Provide the handoff"), "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
          Link("agents", _("See the agents"), acts.agents, acts.lacks_an_agent),
          Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
     ),

@@ -219,7 +219,7 @@ def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpR
     task: Task = subject.task
     if kind.model in WORKED and task.project not in mine.operated:
         raise PermissionDenied(REFUSALS["operate"])
-    words = _("Somebody was faster: this does not need you any more.")
+    words = _("Somebody was faster: this no longer needs you.")
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))
     if not _in_place(request):

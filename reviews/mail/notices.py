@@ -77,7 +77,7 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
 def _escalation(notice: Notice) -> dict[str, Any]:
     found = Escalation.objects.get(pk=notice.about)
     late = notice.kind == Notice.Kind.BREACHED
-    in_time = _("The task does not go forward until this is resolved.")
+    in_time = _("The task does not move forward until this is resolved.")
     overdue = _("Nobody has answered this escalation in time. %(still)s") % {"still": in_time}
     return {
         "anchor": "escalation",

@@ -108,7 +108,7 @@ def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     may = dossier(found, request.user).deciding
     changes = ReviewChanges(found, request.user, may)
     if not may:
-        raise PermissionDenied(_("Only who may decide here can comment on lines."))
+        raise PermissionDenied(_("Only people who can decide here can comment on lines."))
     comparison = changes.panel(request.GET).comparison
     line = request.POST.get("line", "")
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0

@@ -32,8 +32,8 @@ export const words = {
   earlier: (count: number, revision: number): string =>
     say(
       ngettext(
-        "%s decision was recorded before revision %s of the law, under which all are tried.",
-        "%s decisions were recorded before revision %s of the law, under which all are tried.",
+        "%s decision was recorded before revision %s of the routing rules of Gateline, which decides all of them here.",
+        "%s decisions were recorded before revision %s of the routing rules of Gateline, which decides all of them here.",
         count,
       ),
       count,
@@ -54,5 +54,5 @@ export const words = {
   refused: (at: string): string => say(gettext("refused at %s"), at),
   stuck: (why: string): string => say(gettext("stuck: %s"), why),
   rule: (id: string): string => say(gettext("rule %s"), id),
-  offline: gettext("The connection ended before the result was there. Try again."),
+  offline: gettext("The connection ended before the result arrived. Try again."),
 };

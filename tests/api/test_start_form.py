@@ -195,7 +195,7 @@ def test_nobody_looked_at_a_file_of_before() -> None:
 def test_a_file_that_is_not_what_it_is_called_is_refused_everywhere(
     world: World, line: str, tmp_path: Path
 ) -> None:
-    fault = "is called .png, but its content is of another type"
+    fault = "has the ending .png, but its content is of another type"
     tasks = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}"
     sent = {"file": SimpleUploadedFile("a.png", b"<script>alert(1)</script>", "image/png")}
     value = bearer(world).post(f"{tasks}/files", sent).json()

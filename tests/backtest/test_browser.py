@@ -83,7 +83,7 @@ def test_what_fails_is_said_and_can_be_tried_again(
     page.goto(address(task, site) + "/backtest/")
     page.route("**/api/**/backtest?*", lambda route: route.abort())
     page.get_by_role("button", name="Run back-test").click()
-    expect(page.locator("[data-problem]")).to_contain_text("The connection ended before the result was there")
+    expect(page.locator("[data-problem]")).to_contain_text("The connection ended before the result arrived")
     page.unroute("**/api/**/backtest?*")
     page.get_by_role("button", name="Run back-test").click()
     expect(page.locator("[data-problem]")).to_be_hidden()

@@ -31,7 +31,7 @@ def test_a_fork_is_made_in_the_dialog_with_the_mouse(line: Line, enter_canvas: E
     dialog = page.get_by_role("dialog", name="Connect build to")
     options = [dialog.get_by_role("option", name=name) for name in ("lint", "test")]
     for option in options:
-        plus = option.get_by_title("Mark as one of several")
+        plus = option.get_by_title("Select several")
         inside, outside = plus.bounding_box(), option.bounding_box()
         assert inside and outside
         assert outside["x"] < inside["x"] < outside["x"] + outside["width"] - 1

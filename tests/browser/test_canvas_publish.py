@@ -58,7 +58,7 @@ def test_a_draft_is_looked_at_ticked_and_published_by_keyboard(
     assert grave(page) == []
     publish.focus()
     page.keyboard.press("Enter")
-    seen = page.get_by_role("checkbox", name="I have looked at")
+    seen = page.get_by_role("checkbox", name="I have reviewed")
     expect(seen).to_be_focused()
     page.keyboard.press("Space")
     warning = page.get_by_role("checkbox", name="the task gets stuck")
@@ -84,7 +84,7 @@ def test_a_page_that_is_out_of_date_says_so_and_keeps_what_was_typed(
     publishing.save_draft(line, changed, world.admin, line.draft_number)
     page.locator("#publish-go").get_by_role("button", name="Publish").click()
     refused = page.locator("#refused")
-    expect(refused).to_contain_text("changed after this page was made")
+    expect(refused).to_contain_text("changed after this page was loaded")
     expect(refused).to_contain_text(f"{world.admin} changed name.")
     expect(page.get_by_label("Name of the version")).to_have_value("My words")
     expect(page.get_by_role("checkbox", name="the task gets stuck")).to_be_checked()

@@ -185,7 +185,7 @@ def test_a_comment_appears_at_the_others_screen_and_is_answered_and_resolved(
     node(other, "build").press("Delete")
     saved(other)
     one.keyboard.press("Escape")
-    expect(one.get_by_role("region", name="Of parts that are gone")).to_be_visible()
+    expect(one.get_by_role("region", name="On deleted parts")).to_be_visible()
     assert "twice" not in json.dumps(draft(drawn))
 
 

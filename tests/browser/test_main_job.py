@@ -170,7 +170,7 @@ def test_a_problem_leads_to_its_line_in_the_text(
     sign_in(page, demo.admin)
     demo.line(stations=["build", "ship"], key="small")
     page.goto(at(demo, "line-edit", "small"))
-    text = page.get_by_label("Document of the line")
+    text = page.get_by_label("Line document")
     typed = text.input_value().replace("kind: noop", "kind: nonsense", 1)
     text.fill(typed)
     page.get_by_role("button", name="Save draft").click()

@@ -231,7 +231,7 @@ def test_a_group_of_the_provider_gives_a_role_and_takes_it_again(browse: Browse,
     page.reload()
     expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
     page.get_by_role("link", name="Go to Home").click()
-    expect(page.get_by_role("heading", name="You are in no project yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="You are not in a project yet")).to_be_visible()
 
 
 @pytest.mark.wide
@@ -263,7 +263,7 @@ def test_who_leaves_is_looked_after(
     page.get_by_role("row").filter(has_text=leaver.email).get_by_role("link", name="Manage").click()
     page.get_by_role("button", name="Deactivate account").click()
     dialog = page.get_by_role("dialog", name="Deactivate account")
-    expect(dialog).to_contain_text("Gates that ask by name")
+    expect(dialog).to_contain_text("Gates that name this person")
     expect(dialog).to_contain_text("Legal · 1 open task")
     dialog.get_by_role("button", name="Deactivate", exact=True).click()
     expect(page.get_by_text("Deactivated", exact=True).first).to_be_visible()

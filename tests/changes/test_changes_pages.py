@@ -197,9 +197,9 @@ def test_the_files_that_a_line_calls_sensitive_are_marked_and_no_others(world: W
     task = world.start(world.line(**gated(), sensitive=["**/views.py"]))
     leave(world, task, FIRST)
     shown = page(world.reviewer, task, world, file="app/views.py")
-    assert 'tag-attention">Sensitive' in shown and "Decides what is checked" in shown
+    assert 'tag-attention">Sensitive' in shown and "Affects checks" in shown
     assert 'tag-attention">Tests' not in shown
-    assert "Decides what is checked" not in page(world.reviewer, task, world, file="tests/test_limit.py")
+    assert "Affects checks" not in page(world.reviewer, task, world, file="tests/test_limit.py")
     at = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
     assert 'tag-attention">Sensitive' in as_(world.viewer).get(at, {"tab": "changes"}).content.decode()
 

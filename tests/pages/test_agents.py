@@ -48,7 +48,7 @@ def test_an_admin_adds_an_agent_and_members_see_it(world: World, signed_in: As) 
 
 FAULTS = [
     ({"key": "9x"}, "beginning with a letter"),
-    ({"owner": ""}, "Somebody has to answer for it."),
+    ({"owner": ""}, "Choose who is responsible for it."),
     ({"trust": "code: 4"}, "a level from 0 to 3"),
     ({"capacity": "-1"}, "greater than or equal to 0"),
     ({"name": "\0"}, "Null characters are not allowed"),
@@ -72,7 +72,7 @@ def test_an_owner_is_a_member_and_a_key_stands_once(world: World, signed_in: As)
     stranger = client.post(place(world), {"key": "other", "owner": str(world.stranger.pk)})
     twice = client.post(place(world), {"key": "coder", "owner": str(world.operator.pk)})
     assert (stranger.status_code, twice.status_code) == (422, 422)
-    assert "There is an agent with this key already." in text(twice)
+    assert "An agent with this key already exists." in text(twice)
 
 
 def test_what_is_changed_stands_in_the_audit_and_wakes_who_waits(world: World, signed_in: As) -> None:
@@ -100,7 +100,7 @@ def test_suspending_says_why_and_restoring_takes_it_back(world: World, signed_in
     shown = text(client.get(place(world, "project-agent", agent=coder.pk)))
     assert "It pushed to main." in shown
     client.post(place(world, "agent-suspend", agent=coder.pk), {"reason": "Again."})
-    assert "suspended already" in text(client.get(place(world, "project-agent", agent=coder.pk)))
+    assert "already suspended" in text(client.get(place(world, "project-agent", agent=coder.pk)))
     client.post(place(world, "agent-restore", agent=coder.pk))
     coder.refresh_from_db()
     assert coder.suspended_at is None

@@ -161,7 +161,7 @@ def test_empty_boards_say_what_to_do(world: World, signed_in: As) -> None:
     address = at(world, "line-live", version.line.key)
     assert "No tasks on this line" in text(client.get(address))
     world.start(version)
-    assert "No open task fits." in text(client.get(address, {"q": "zzz"}))
+    assert "No open tasks match." in text(client.get(address, {"q": "zzz"}))
 
 
 def test_the_last_line_of_the_log_stands_on_the_card_of_what_runs(world: World, signed_in: As) -> None:

@@ -84,7 +84,7 @@ def numbers(world: World, signed_in: As, query: str = "") -> str:
 
 def test_numbers_without_tasks_say_how_to_get_some(world: World, signed_in: As, line: Line) -> None:
     shown = numbers(world, signed_in)
-    assert "No outcome was decided yet" in shown
+    assert "No outcomes decided yet" in shown
     assert "Not used in 0 tasks, but matched by" in shown
 
 

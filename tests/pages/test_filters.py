@@ -116,7 +116,7 @@ def test_insights_are_narrowed_by_days(world: World, signed_in: As) -> None:
         assert shows(client, line, "1 decision", **query), query
         assert shows(client, project, 'id="station-times"', **query), query
     for query in HOLDS_NOT:
-        assert shows(client, line, "No outcome was decided on these days.", **query), query
+        assert shows(client, line, "No outcomes were decided in this period.", **query), query
         assert not shows(client, project, 'id="station-times"', **query), query
     assert f'value="{EARLIER}"' in text(client.get(line, {"since": EARLIER}))
 

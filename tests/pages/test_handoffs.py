@@ -30,7 +30,7 @@ def address(task: Task, name: str = "task", **more: int) -> str:
 def test_a_missing_handoff_is_named_and_given_on_the_page(world: World, signed_in: As) -> None:
     task, client = held(world), signed_in(world.operator)
     page = text(client.get(address(task)))
-    assert "Missing: a valid handoff document." in page and "Give the handoff" in page
+    assert "Missing: a valid handoff document." in page and "Provide the handoff" in page
     token = world.token(task)
     to = address(task, "task-handoff", token=token.pk)
     given = {"document": json.dumps(HANDOFF), "token_version": token.version}
@@ -40,7 +40,7 @@ def test_a_missing_handoff_is_named_and_given_on_the_page(world: World, signed_i
 
 
 FAULTS = [
-    ("{", 422, "This is not JSON"),
+    ("{", 422, "This is not valid JSON"),
     ("", 422, "required"),
     (json.dumps({**HANDOFF, "evidence": {}}), 422, "handoff.evidence"),
     (json.dumps({"a": "\0"}), 422, "NUL"),

@@ -55,7 +55,7 @@ def test_pages_for_users_come_first_and_those_for_developers_apart(world: World,
     assert [page.slug for shelf in listed["shelves"].values() for page in shelf] == list(FOR_USERS)
     assert {"architecture", "law", "dependencies"} <= {page.slug for page in listed["developers"]}
     found = text(client.get(reverse("help"), {"q": "reviewers approve"}))
-    users, _apart, developers = found.partition("Found in the pages for developers of Gateline")
+    users, _apart, developers = found.partition("Found in the developer pages")
     assert reverse("help-page", args=["gates"]) in users.partition("Found")[2]
     marked = text(client.get(reverse("help-page", args=["architecture"]))).partition("<article")[2]
     assert "For developers of Gateline" in marked
@@ -141,7 +141,7 @@ def test_manual_work_is_offered_by_what_is_to_be_done(world: World, signed_in: A
 def test_somebody_without_a_project_is_told_what_to_do(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
     Membership.objects.filter(user=world.viewer).delete()
-    assert "You are in no project yet" in text(client.get(reverse("home")))
+    assert "You are not in a project yet" in text(client.get(reverse("home")))
 
 
 def test_an_open_question_of_another_project_is_not_on_my_home(world: World, signed_in: As) -> None:

@@ -38,7 +38,7 @@ def test_a_version_is_compared_with_the_one_before_it(world: World, signed_in: A
     page = words(text(signed_in(world.viewer).get(at(world, "line-versions", line.key))))
     assert "Rule 1, “Good” of build: target: ship before, test now." in page
     assert "Station test (test) is new." in page
-    assert "2 decide where tasks go" in page
+    assert "2 affect where tasks go" in page
 
 
 def test_the_first_version_has_none_before_it(world: World, signed_in: As) -> None:
@@ -53,7 +53,7 @@ def test_any_two_are_compared_in_both_directions(world: World, signed_in: As) ->
     page = words(text(client.get(at(world, "line-versions", line.key), {"from": "2", "to": "1"})))
     assert "Station test (test) is gone." in page
     same = text(client.get(at(world, "line-versions", line.key), {"from": "1", "to": "1"}))
-    assert "Both say the same." in same
+    assert "There are no changes." in same
 
 
 def test_the_draft_stands_on_top_where_it_says_anything_else(world: World, signed_in: As) -> None:
@@ -169,6 +169,6 @@ def test_a_viewer_sees_the_history_and_changes_nothing(world: World, signed_in: 
 
 def test_a_line_without_versions_says_how_to_get_one(world: World, signed_in: As) -> None:
     publishing.create_line(world.project, "new", "New", document(key="new"), world.designer)
-    assert "Nothing was published yet" in text(
+    assert "Nothing has been published yet" in text(
         signed_in(world.designer).get(at(world, "line-versions", "new"))
     )

@@ -62,7 +62,7 @@ def test_what_changes_is_said_in_words_with_its_hand_and_what_decides_first(
     line = published(world, station("build", GOOD), "ship")
     saved(line, world.designer, station("build", {**GOOD, "to": "failed"}, name="Make"), "ship")
     shown = parts(signed_in(world.designer), world, line.key)["changes"]
-    assert "1 change decides where tasks go" in shown
+    assert "1 change affects where tasks go" in shown
     assert "Rule 1, “Good” of Make: target: Ship before, failed now." in shown.replace("ship", "Ship")
     assert shown.index("Where tasks go") < shown.index("Names and notes")
     assert str(world.designer) in shown
@@ -86,7 +86,7 @@ def test_a_draft_that_says_what_is_live_cannot_be_published_and_says_so(world: W
     line, client = published(world), signed_in(world.designer)
     shown = parts(client, world, line.key)
     assert "There is nothing to publish" in shown["changes"]
-    assert "The draft says the same as v1" in shown["findings"]
+    assert "The draft has no changes compared with v1" in shown["findings"]
     assert "disabled" in shown["findings"]
     answer = post(client, world, as_shown(client, world))
     assert answer.status_code == 409
@@ -100,7 +100,7 @@ def test_a_first_version_has_nothing_to_be_compared_with(world: World, signed_in
     assert "Running tasks" not in page
     shown = parts(client, world, "new")["changes"]
     assert "This is the first version: 2 stations." in shown
-    assert f"I have looked at what {world.admin} drew" in shown
+    assert f"I have reviewed what {world.admin} changed" in shown
     said = as_shown(client, world, "new", name="One")
     assert client.post(at(world, "line-publish", "new"), said).status_code == 302
 
@@ -159,7 +159,7 @@ def test_a_warning_is_ticked_by_its_sentence_and_the_tick_is_kept(world: World, 
 def test_changes_of_somebody_else_are_listed_and_have_to_be_seen(world: World, signed_in: As) -> None:
     line = saved(published(world), world.designer)
     client = signed_in(world.admin)
-    assert f"I have looked at 1 change of {world.designer}" in parts(client, world, line.key)["changes"]
+    assert f"I have reviewed 1 change by {world.designer}" in parts(client, world, line.key)["changes"]
     said = as_shown(client, world)
     refused = post(client, world, {**said, "seen": []})
     assert refused.status_code == 422
@@ -178,7 +178,7 @@ def test_a_save_after_the_page_was_made_is_told_with_who_and_where(world: World,
     refused = post(client, world, said)
     assert refused.status_code == 409
     page = text(refused)
-    assert "changed after this page was made" in page
+    assert "changed after this page was loaded" in page
     assert f"{world.designer} changed name." in page
     assert 'value="Typed"' in page
     assert f'name="based_on" value="{line.draft_number + 1}"' in page, (
@@ -194,7 +194,7 @@ def test_another_version_that_is_live_by_now_is_told(world: World, signed_in: As
     publishing.publish(line, user=world.designer, based_on=line.draft_number)
     refused = post(client, world, said)
     assert refused.status_code == 409
-    assert "Version 2 was published meanwhile" in text(refused)
+    assert "Version 2 was published in the meantime" in text(refused)
     assert live(line) == 2
 
 

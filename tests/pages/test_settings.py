@@ -159,7 +159,7 @@ def test_only_members_can_be_put_into_a_group(world: World, signed_in: As) -> No
 def test_the_table_of_roles_says_what_the_product_does(world: World, signed_in: As) -> None:
     page = text(signed_in(world.viewer).get(at(world, "project-settings")))
     assert "Permissions by role" in page
-    assert "An admin of the project changes members." in page
+    assert "Only an admin of the project can change members." in page
 
 
 def test_settings_say_plainly_where_nothing_isolates(world: World, signed_in: As) -> None:

@@ -69,7 +69,7 @@ def test_lines_that_are_no_steps_are_told_to_be_in_the_log(world: World, signed_
     world.report(task, {"exit_code": 0})
     page = text(signed_in(world.operator).get(f"{at(world, 'task', task.name)}?tab=steps&job={job.pk}"))
     assert "No steps" in page
-    assert "It is in the log as it came." in page
+    assert "See the log for what it wrote." in page
 
 
 def test_a_run_without_a_price_says_so_and_never_shows_none(world: World, signed_in: As) -> None:

@@ -259,7 +259,7 @@ def test_what_blocks_a_task_is_listed_where_it_is_answered(world: World, signed_
     page = text(client.get(at(world, "task", task.name)))
     for said in ("Stopped.", "No key: The registry wants one.", "Something else", "Asked the owner."):
         assert said in page
-    assert "gave a signal that says nothing known: wait" in page
+    assert "gave an unknown signal: wait" in page
     [link] = re.findall(r'href="([^"]*new-task/[^"]*title=No\+key[^"]*)"', page)
     world.line(key="other")
     choice = text(client.get(link.replace("&amp;", "&")))

@@ -95,7 +95,7 @@ def test_generating_that_takes_too_long_stops_and_says_so(
     assert made["made"] == 0
     assert "the time for it was over" in made["missing"][0]["why"]
     page = signed_in(world.designer).post(at(world, "line-tests-generate", "drawn"), {"against": "draft"})
-    assert "a page looks for ten seconds" in page.content.decode()
+    assert "this page searches for ten seconds" in page.content.decode()
 
 
 def test_a_test_is_deleted_and_a_strange_one_is_not_there(ask: Any, world: World, signed_in: As) -> None:

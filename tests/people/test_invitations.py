@@ -137,8 +137,8 @@ def test_what_cannot_be_invited_says_why(world: World) -> None:
     invited(world, "there@example.com")
     for emails, why in (
         ("no address", "is not an e-mail address"),
-        (world.viewer.email, "is a member already"),
-        ("There@example.com", "is invited already"),
+        (world.viewer.email, "is already a member"),
+        ("There@example.com", "is already invited"),
         (" ".join(f"p{n}@example.com" for n in range(51)), "at most 50"),
     ):
         answer = client.post(at(world, "member-invite"), {"emails": emails, "roles": ["viewer"]})

@@ -47,7 +47,7 @@ def test_who_leaves_loses_roles_groups_and_tokens_of_the_project(world: World, s
 def test_the_last_admin_stays(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
     client.post(at(world, "project-leave"), {"leave": "yes"})
-    assert "keeps at least one admin" in text(client.get(at(world, "project-settings")))
+    assert "needs at least one admin" in text(client.get(at(world, "project-settings")))
     with pytest.raises(members.LastAdmin):
         leaving.deactivate(world.admin, heir=None, by=None, now=timezone.now())
     assert User.objects.get(pk=world.admin.pk).is_active
@@ -57,7 +57,7 @@ def test_who_answers_for_an_agent_hands_it_on_first(world: World, signed_in: As)
     agent = agent_of(world, world.operator)
     client = signed_in(world.operator)
     client.post(at(world, "project-leave"), {"leave": "yes"})
-    assert "answer for agents" in text(client.get(at(world, "project-settings")))
+    assert "responsible for agents" in text(client.get(at(world, "project-settings")))
     assert Membership.objects.filter(user=world.operator).exists()
     assert world.operator == Agent.objects.get(pk=agent.pk).owner
 

@@ -149,9 +149,9 @@ def test_gates_that_ask_for_somebody_by_name_are_listed_before_they_go(world: Wo
     world.line(stations=stations, gates=[{**asks, "approval": {"who": [{"role": "reviewer"}]}}])
     assert [(n.gate, n.live, n.tasks) for n in named_at(user, world.project)] == [("Sign-off", False, 1)]
     client = signed_in(world.admin)
-    assert "Gates that ask by name" in text(client.get(page_of(world, user)))
+    assert "Gates that name this person" in text(client.get(page_of(world, user)))
     assert "1 open task" in text(signed_in(user).get(at(world, "project-settings")))
-    assert "Gates that ask by name" not in text(client.get(page_of(world, world.admin)))
+    assert "Gates that name this person" not in text(client.get(page_of(world, world.admin)))
 
 
 def test_who_leaves_names_who_takes_over_the_agents(world: World, signed_in: As) -> None:
@@ -160,7 +160,7 @@ def test_who_leaves_names_who_takes_over_the_agents(world: World, signed_in: As)
     )
     heir = make_member(world.project, "operator")
     client = signed_in(world.operator)
-    assert "Who takes over the agents" in text(client.get(at(world, "project-settings")))
+    assert "New owner of the agents" in text(client.get(at(world, "project-settings")))
     client.post(at(world, "project-leave"), {"leave": "yes", "heir": str(world.stranger.pk)})
     assert Membership.objects.filter(user=world.operator).exists(), "a stranger takes nothing over"
     client.post(at(world, "project-leave"), {"leave": "yes", "heir": str(heir.pk)})

@@ -77,7 +77,7 @@ def test_it_is_connected_and_tested_on_its_page(
         ({"address": "ext::sh"}, "address", "transport::address"),
         ({"address": "/etc"}, "address", "below a listed one"),
         ({"name": "input.a"}, "name", "Use letters"),
-        ({"default_branch": "-f"}, "default_branch", "no name for a branch"),
+        ({"default_branch": "-f"}, "default_branch", "not a valid name for a branch"),
         ({"credential": "NOT_THERE"}, "credential", "has no secret NOT_THERE"),
         ({"pushing": "all"}, "pushing", "Choose one"),
     ],

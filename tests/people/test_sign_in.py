@@ -116,7 +116,7 @@ def test_an_address_of_before_gets_no_reset(world: World) -> None:
     assert client.post(reverse("account"), given).status_code == 302
     mail.outbox.clear()
     Client().post(reverse("account_reset_password"), {"email": old})
-    assert "no account has it" in str(mail.outbox[0].body)
+    assert "no account uses it" in str(mail.outbox[0].body)
 
 
 def test_nobody_signs_up() -> None:

@@ -319,7 +319,7 @@ def test_the_page_is_narrowed_by_kind_and_project(world: World) -> None:
     question(world), stuck(world)
     assert "Which colour?" in page(world.operator, kind="question")
     assert "No rule of weigh" not in page(world.operator, kind="question")
-    assert "Nothing of this kind needs you." in page(world.operator, kind="gate")
+    assert "No items of this kind." in page(world.operator, kind="gate")
     assert "Which colour?" in page(world.operator, project="acme/app", kind="nonsense")
     assert "Which colour?" in page(world.operator, project="someone/else")
 

@@ -51,7 +51,7 @@ def nobody_is_here(world: World) -> None:
         (CHAT, (), {}, "No active runner has a model."),
         (ROUTE, (LABELLED,), {}, "No active runner has a model."),
         (CALL, (), {}, "No active runner has the secret API."),
-        (CHAT, (), {"outgoing": Outgoing(endpoint=Endpoint("http://127.0.0.1:1/v1"))}, "which model to ask"),
+        (CHAT, (), {"outgoing": Outgoing(endpoint=Endpoint("http://127.0.0.1:1/v1"))}, "a default model"),
     ],
 )
 def test_a_worker_leaves_what_it_cannot_do_and_the_page_says_what_is_missing(

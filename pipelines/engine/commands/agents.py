@@ -43,7 +43,7 @@ def _register(project: Project, key: str, values: Mapping[str, Any], actor: Acto
         project=project, key=key, defaults={**values, "created_at": now()}
     )
     if not made:
-        raise Conflict(_("There is an agent with this key already."))
+        raise Conflict(_("An agent with this key already exists."))
     audit(agent, actor, "added", **{name: _said(getattr(agent, name)) for name in FIELDS})
     _tell_owner(agent, actor)
     wake(project.pk, key)

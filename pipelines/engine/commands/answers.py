@@ -44,11 +44,11 @@ def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offer
             _("Use one of %(words)s.") % {"words": ", ".join(words)},
         )
     if not answer.reason:
-        raise Invalid.at("reason", _("A reason is needed."), _("Say why; it is stored and shown."))
+        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
     return found
 
 
 def refuse_second(found: Escalation | Deadlock) -> None:
     """Raises Conflict where it was resolved already."""
     if found.resolved_at is not None:
-        raise Conflict(_("This was resolved already."), by=str(found.resolved_by or ""), at=found.resolved_at)
+        raise Conflict(_("This is already resolved."), by=str(found.resolved_by or ""), at=found.resolved_at)

@@ -29,7 +29,7 @@ ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'),
 def named(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
     """The tasks of the project with these names, `WI-app-7`. Raises Invalid with the place."""
     if len(names) > MOST:
-        raise Invalid.at(path, gettext("are more than %(most)s") % {"most": MOST})
+        raise Invalid.at(path, gettext("more than %(most)s tasks are listed") % {"most": MOST})
     found = []
     for index, name in enumerate(dict.fromkeys(names)):
         start, _, number = name.rpartition("-")

@@ -22,7 +22,7 @@ from pipelines.routing.document.operators import compile_pattern
 from pipelines.routing.document.work.references import NAME
 
 LONGEST = 100_000
-NO_SECRET = gettext_lazy("has to be the name of a secret that is stored for this line, such as API_TOKEN")
+NO_SECRET = gettext_lazy("must be the name of a secret that is stored for this line, such as API_TOKEN")
 PATH, REVISION = 4096, 250
 MIB = 1024 * 1024
 # Of git: https://host/…, ssh://user@host/… or user@host:path.
@@ -139,7 +139,7 @@ def content_fault(field: Input, name: str, content: str) -> str:
     ending = belies(name, content) if field.accept else ""
     if not ending:
         return ""
-    return _("is called %(ending)s, but its content is of another type") % {"ending": ending}
+    return _("has the ending %(ending)s, but its content is of another type") % {"ending": ending}
 
 
 def _is_name(name: Any) -> bool:

@@ -105,7 +105,7 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
     problems = []
     for key, field in files.items():
         name, digest = filled[key]["name"], filled[key]["digest"]
-        fault = _("is no file that was uploaded to this project")
+        fault = _("is not a file that was uploaded to this project")
         if upload := measured.get(digest):
             filled[key] = {"name": name, "digest": digest, "size": upload.blob.size}
             fault = size_fault(field, upload.blob.size) or content_fault(field, name, upload.content)

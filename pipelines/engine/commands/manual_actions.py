@@ -44,7 +44,7 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
     if result.status == "invalid":
         raise Invalid.at(result.path, result.detail)
     if result.status in ("conflict", "ignored"):
-        raise Conflict(_("This job was reported on, or its task changed, after you opened the page."))
+        raise Conflict(_("This job was reported, or its task changed, after you opened the page."))
     return result
 
 
@@ -82,12 +82,12 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
     actor = Actor.person(user)
     evaluation = token.wait.get("evaluation")
     if token.status == Status.EVALUATING and "agentic" not in evaluation:
-        raise Conflict(_("A program decides this; a person is asked only if it cannot be run."))
+        raise Conflict(_("A program decides this. A person is asked only if it cannot run."))
     if evaluation:
         _decide_again(batch, token, actor, _fact(evaluation, fact), text)
     else:
         if not text.strip():
-            raise Invalid.at("text", _("is missing or blank"), _("Say what the station needs to know."))
+            raise Invalid.at("text", _("is missing or blank"), _("Enter what the station needs to know."))
         question = str(token.wait.get("question") or "")
         answered(batch, task, user, text)
         run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
@@ -127,7 +127,7 @@ def _retry(token_id: int, actor: Actor, token_version: int, reason: str) -> Task
     if "paused_by" in token.wait:
         raise Conflict(_("Its work is held until somebody resolves what holds it."))
     if batch.open_job(token):
-        raise Conflict(_("This task is only held; release it to go on."))
+        raise Conflict(_("This task is only on hold. Release it to continue."))
     last = _last(token)
     said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
     run_again(batch, task, token, actor, "retry", **said, reason=reason)
@@ -207,7 +207,7 @@ def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.QUEUED,))
     if not batch.open_job(token):
-        raise Conflict(_("This branch waits for others at a join; hold those."))
+        raise Conflict(_("This branch waits for others at a join. Put those on hold."))
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
     token.status = Status.HELD
     batch.stays(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
@@ -225,7 +225,7 @@ def release(token_id: int, *, user: User, token_version: int) -> Task:
 def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job(token) or "paused_by" in token.wait:
-        raise Conflict(_("No person holds this task; see what it waits for."))
+        raise Conflict(_("Nobody put this task on hold. See what it waits for."))
     if any(map(is_dependency, each_of(token.wait))):
         wait_no_longer(batch, task)
     let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
@@ -269,5 +269,5 @@ def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tup
     batch = Batch.of_tasks(task_id)
     token = batch.tokens.get(token_id)
     if token is None or token.version != token_version or token.status not in statuses or token.forked:
-        raise Conflict(_("This task changed after you opened the page; look again."))
+        raise Conflict(_("This task changed after you opened the page. Reload the page."))
     return batch, batch.tasks[task_id], token

@@ -119,7 +119,7 @@ def _in_range(each: Report) -> None:
 
 def _exit_code(outcome: Outcome) -> None:
     if outcome.exit_code is not None and abs(outcome.exit_code) >= 2**31:
-        raise Invalid.at("outcome.exit_code", _("is no exit code"))
+        raise Invalid.at("outcome.exit_code", _("is not an exit code"))
 
 
 def _record(batch: Batch, member: Checked) -> ReportResult:

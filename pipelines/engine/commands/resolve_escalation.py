@@ -46,10 +46,12 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
         raise Invalid.at(
             "trigger",
             _("has 1 to %(longest)s characters") % {"longest": LONGEST},
-            _("Say in a word what it is about."),
+            _("Enter a word that names the problem."),
         )
     if not reason:
-        raise Invalid.at("reason", _("A reason is needed."), _("Say what is wrong; it is stored and shown."))
+        raise Invalid.at(
+            "reason", _("A reason is needed."), _("Describe what is wrong. It is stored and shown.")
+        )
     return run(partial(_escalate, task_id, user, trigger, reason))
 
 
@@ -93,7 +95,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
 def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -> None:
     token = held_by(batch, found)
     if answer.word in ("retry", "route") and token is None:
-        raise Invalid.at("word", _("it holds no station"), _("Let it go on, or cancel the task."))
+        raise Invalid.at("word", _("it holds no station"), _("Let it continue, or cancel the task."))
     target = _target(task, token, answer.route) if token and answer.word == "route" else ""
     chosen = _chosen(token, answer) if answer.word == "choose" else {}
     escalations.close(
@@ -144,7 +146,7 @@ def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
     """What the chosen branch says under the keys that are contradicted."""
     said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
     if not said:
-        raise Invalid.at("word", _("nothing is contradicted here"), _("Let it go on, or cancel the task."))
+        raise Invalid.at("word", _("nothing is contradicted here"), _("Let it continue, or cancel the task."))
     if answer.route not in said:
         raise Invalid.at(
             "route", _("has to name a branch"), _("Use one of: %(branches)s.") % {"branches": ", ".join(said)}
@@ -158,7 +160,7 @@ def _target(task: Task, token: Token, route: str) -> str:
         known = ", ".join(open_ways) or _("none from here")
         raise Invalid.at(
             "route",
-            _("leads to no station where rules allow it"),
+            _("is not a station that the rules lead to from here"),
             _("Use one of: %(known)s.") % {"known": known},
         )
     return route
@@ -174,5 +176,7 @@ def _decide_again(
     turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
     situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
     if said(again(turn.judged_by, situation)).get("decision") == "escalate":
-        raise Conflict(_("The same would be escalated again: run the station again, send it on, or cancel."))
+        raise Conflict(
+            _("The same would be escalated again. Run the station again, send the task on, or cancel it.")
+        )
     effects.apply(turn, settle(turn, situation))

@@ -104,12 +104,12 @@ def _problems(
     """What is wrong with the fields that every task has."""
     named = "-" if title is None else title
     checks = (
-        ("title", bool(named.strip()), _("is required"), _("Say in one line what this is about.")),
+        ("title", bool(named.strip()), _("is required"), _("Describe the task in one line.")),
         (
             "title",
             len(named) <= forms.TITLE,
             _("is longer than %(most)s characters") % {"most": forms.TITLE},
-            _("Put the rest into the description."),
+            _("Put the details into the description."),
         ),
         (
             "description",
@@ -123,7 +123,7 @@ def _problems(
             _("has to be one of: %(choices)s") % {"choices": ", ".join(Priority.values)},
             "",
         ),
-        ("labels", len(labels) <= LABELS, _("are more than %(most)s") % {"most": LABELS}, ""),
+        ("labels", len(labels) <= LABELS, _("more than %(most)s tasks are listed") % {"most": LABELS}, ""),
         (
             "labels",
             all(0 < len(each) <= LABEL for each in labels),
@@ -133,11 +133,11 @@ def _problems(
         (
             "title",
             _storable(named),
-            _("holds a character that cannot be stored"),
-            _("Remove NUL and half characters."),
+            _("contains a character that cannot be stored"),
+            _("Remove NUL characters and incomplete surrogate pairs."),
         ),
-        ("description", _storable(description), _("holds a character that cannot be stored"), ""),
-        ("labels", all(map(_storable, labels)), _("hold a character that cannot be stored"), ""),
+        ("description", _storable(description), _("contains a character that cannot be stored"), ""),
+        ("labels", all(map(_storable, labels)), _("contain a character that cannot be stored"), ""),
         (
             "due_at",
             due_at is None or EARLIEST <= due_at < LATEST,
@@ -157,7 +157,11 @@ def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
     if follows.status not in ENDED:
         said = _("%(task)s has not ended yet") % {"task": follows.name}
         return [
-            Problem("follows", said, _("Follow up what has ended; until then go on with the task itself."))
+            Problem(
+                "follows",
+                said,
+                _("Only a task that has ended can be followed up. Continue with the task itself."),
+            )
         ]
     return []
 

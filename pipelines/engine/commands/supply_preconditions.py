@@ -110,7 +110,7 @@ def metadata(line: Line, token: Token) -> tuple[Input, ...]:
     return tuple(replace(known.get(name) or Input(name, "text", label=name), required=True) for name in names)
 
 
-CHANGED = gettext_lazy("This task changed after you opened the page; look again.")
+CHANGED = gettext_lazy("This task changed after you opened the page. Reload the page.")
 
 
 def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:

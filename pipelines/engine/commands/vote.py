@@ -82,7 +82,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     token = _still_shown(batch, visit, said)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(
-            _("This was sent back %(max_rounds)s times already; approve or reject it.")
+            _("This was already sent back %(max_rounds)s times. Approve or reject it.")
             % {"max_rounds": policy.max_rounds}
         )
     alone = said.word == Word.APPROVE and decides_alone(person, task, visit, policy)
@@ -124,12 +124,12 @@ def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_req
         )
     payload.text(said.reason, "reason")
     if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Say why; it is stored and shown."))
+        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
     chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
     if said.word == Word.REJECT and chooses:
         if said.route not in ("fail", "rework") and said.route not in line.stations_by_key:
             raise Invalid.at(
-                "route", _("has to be fail, rework or a station"), _("Say where the task goes then.")
+                "route", _("has to be fail, rework or a station"), _("Choose where the task goes then.")
             )
     elif said.route:
         raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
@@ -146,9 +146,9 @@ def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
         or token.version != visit.token_version
         or (said.token_version, said.evidence_digest) != shown
     ):
-        raise Conflict(_("What you saw is not what is under review now; look again."))
+        raise Conflict(_("What you saw is no longer what is under review. Reload the page."))
     if visit.votes.filter(user=said.user).exists():
-        raise Conflict(_("You have voted here already."), by=str(said.user))
+        raise Conflict(_("You have already voted here."), by=str(said.user))
     return token
 
 
@@ -157,7 +157,7 @@ def _too_late(visit: GateVisit) -> Conflict:
     what = (
         _("%(who)s said “%(word)s” here first.") % {"who": by or _("Somebody"), "word": visit.word_display}
         if visit.word
-        else _("This review was closed.")
+        else _("This review is closed.")
     )
     return Conflict(what, by=by, at=visit.decided_at)
 

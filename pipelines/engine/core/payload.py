@@ -27,12 +27,12 @@ def accept(value: Any, path: str = "") -> str:
         raise Invalid.at(fault.path, fault.message) from fault
     except ValueError as fault:
         # Python refuses to write a number of more than 4,300 digits.
-        raise Invalid.at(path, _("holds a number that is too long")) from fault
+        raise Invalid.at(path, _("contains a number that is too long")) from fault
     if len(text) > SIZE:
         raise Invalid.at(
             path,
             _("larger than %(size)s MiB") % {"size": SIZE >> 20},
-            _("Hand large data over as an artifact."),
+            _("Pass large data as an artifact."),
         )
     return _sha(text)
 

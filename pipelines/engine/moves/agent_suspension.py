@@ -17,16 +17,16 @@ from pipelines.models import Agent, AgentEvent
 
 
 def suspend(agent_id: int, *, actor: Actor, reason: str) -> Agent:
-    """Raises NotFound, Invalid (path `reason`), Conflict (suspended already)."""
+    """Raises NotFound, Invalid (path `reason`), Conflict (already suspended)."""
     if not payload.text(reason, "reason").strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Say why; it is stored and shown."))
+        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
     return run(partial(_suspend, agent_id, actor, reason))
 
 
 def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
     agent = locked(agent_id)
     if agent.suspended_at is not None:
-        raise Conflict(_("This agent is suspended already."), by=agent.suspended_by, at=agent.suspended_at)
+        raise Conflict(_("This agent is already suspended."), by=agent.suspended_by, at=agent.suspended_at)
     agent.suspended_at = now()
     agent.suspended_by, agent.suspended_why = (actor.name or str(actor))[:200], reason
     _keep(agent, actor, "suspended", reason=reason)

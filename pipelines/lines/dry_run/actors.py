@@ -117,7 +117,7 @@ class Cast:
             )
         user, _new = User.objects.get_or_create(username=name[:150], defaults={"is_active": True})
         if not user.is_active:
-            raise Refused(_("%(name)s: this person may not sign in; let somebody else play") % {"name": name})
+            raise Refused(_("%(name)s: this person cannot sign in; choose somebody else") % {"name": name})
         Membership.objects.update_or_create(
             project=self._project, user=user, defaults={"roles": simplify(given)}
         )

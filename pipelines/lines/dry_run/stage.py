@@ -19,7 +19,7 @@ class CannotHappen(Refused):
 
 
 class NotPlayable(Refused):
-    says = gettext_lazy("No rehearsal can play this, whatever the line does.")
+    says = gettext_lazy("A rehearsal cannot do this on any line.")
 
 
 @dataclass

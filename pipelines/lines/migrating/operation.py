@@ -28,7 +28,7 @@ Result = MigrationEntry.Result
 
 
 class StaleImpact(Conflict):
-    says = gettext_lazy("The running tasks changed after this impact was shown; look at it again.")
+    says = gettext_lazy("The running tasks changed after this impact was shown. View it again.")
 
 
 def migrate(
@@ -117,15 +117,17 @@ def counts_of(migration: Migration) -> dict[str, int]:
 def _check_undo(migration: Migration) -> None:
     before = Migration.objects.filter(undoes=migration).select_related("by").first()
     if before:
-        raise Conflict(_("This migration was undone already."), by=str(before.by or ""), at=before.at)
+        raise Conflict(_("This migration is already undone."), by=str(before.by or ""), at=before.at)
     if migration.undoes_id:
-        raise Conflict(_("An undo is not undone; migrate the tasks again."))
+        raise Conflict(_("An undo cannot be undone. Migrate the tasks again."))
 
 
 def _check_reason(reason: str) -> None:
     payload.text(reason, "reason", REASON)
     if not reason.strip():
-        raise Invalid.at("reason", _("is missing or blank"), _("Say why; it is kept with the migration."))
+        raise Invalid.at(
+            "reason", _("is missing or blank"), _("Enter a reason. It is kept with the migration.")
+        )
 
 
 def _locked(line: Line) -> None:
@@ -157,12 +159,12 @@ def _check(found: Impact, user: User) -> None:
             Problem(
                 f"mapping.{key}",
                 ngettext(
-                    "the station is gone in version %(version)s; %(n)s task stands there",
-                    "the station is gone in version %(version)s; %(n)s tasks stand there",
+                    "the station does not exist in version %(version)s; %(n)s task is there",
+                    "the station does not exist in version %(version)s; %(n)s tasks are there",
                     n,
                 )
                 % {"version": to.number, "n": n},
-                _("Say at which station they go on."),
+                _("Choose the station where they continue."),
             )
             for key, n in found.needs.items()
         )

@@ -82,9 +82,7 @@ INPUT = {"repository": "https://git.example.com/team/app.git"}
 STARTERS: tuple[Starter, ...] = (
     Starter(
         "fix-lint-findings",
-        _(
-            "Small mends of a repository that a program makes and a person looks at; needs no model and no key."
-        ),
+        _("Small repository fixes that a program makes and a person reviews. Needs no model and no key."),
         (REPOSITORY, EXECUTE, REVIEWER),
         (
             _did(),
@@ -125,32 +123,28 @@ STARTERS: tuple[Starter, ...] = (
     ),
     Starter(
         "review-before-delivery",
-        _("Work that nobody should hand over alone: documents, releases, answers to customers."),
+        _("Work that needs a second pair of eyes: documents, releases, answers to customers."),
         (REVIEWER,),
         (_did(), _said("review"), _did(output={"where": "to the customer"})),
         {"what": "The offer"},
     ),
     Starter(
         "build-test-fix",
-        _("Software that has to pass its tests, with a bound on how often it is tried."),
+        _("Software that has to pass its tests, with a limit on retries."),
         (EXECUTE, _("The commands make build and make test")),
         (_did(), _did("failure"), _did(), _did(), _did()),
         {},
     ),
     Starter(
         "checks-in-turn",
-        _(
-            "Several checks of one thing, where whoever puts it right should not have to know which one failed."
-        ),
+        _("Several checks of one thing, with one place to fix whatever failed."),
         (EXECUTE, REVIEWER, _("The commands make lint, make test and make audit")),
         (_did(), _did("failure"), _did(), _did(), _did(), _said("sign-off")),
         {},
     ),
     Starter(
         "checks-side-by-side",
-        _(
-            "Checks that take long and do not need each other: they run at once, and the release waits for both."
-        ),
+        _("Long, independent checks: they run in parallel, and the release waits for both."),
         (
             EXECUTE,
             _("The commands make build, make test and make audit"),
@@ -161,14 +155,14 @@ STARTERS: tuple[Starter, ...] = (
     ),
     Starter(
         "triage",
-        _("Reports of any kind that go different ways, and sometimes need a question answered first."),
+        _("Reports of any kind that take different paths, and sometimes need a question answered first."),
         (_("Somebody who may do manual work"),),
         (_did(output={"grave": "high"}), _did()),
         {"report": "The door does not close"},
     ),
     Starter(
         "agent-draft",
-        _("Texts that an agent drafts and people answer for."),
+        _("Texts that an agent drafts and people are responsible for."),
         (
             EXECUTE,
             _("An agent program, named in AGENT_COMMAND"),

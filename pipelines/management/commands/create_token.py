@@ -69,7 +69,7 @@ class Command(printing.Command):
             words = {"name": name, "project": project}
             raise CommandError(
                 _(
-                    "%(name)s is no member of %(project)s. Make one: manage.py create_member %(name)s --project "
+                    "%(name)s is not a member of %(project)s. Create one: manage.py create_member %(name)s --project "
                     "%(project)s --role viewer. For a machine add --machine."
                 )
                 % words

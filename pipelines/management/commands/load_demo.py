@@ -84,7 +84,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
     if line is None:
         line = publishing.create_line(project, key, given.name, text, user)
     elif not untouched(line):
-        return _("%s: left as it is, somebody has changed it") % key
+        return _("%s: left unchanged, somebody has edited it") % key
     elif line.live and line.live.digest == digest(to_publish(given.to_document())):
         return _("%s: up to date") % key
     else:

@@ -72,7 +72,7 @@ class Command(printing.Command):
     def _submit(self, line: Line, user: User, options: dict[str, Any]) -> Task:
         if line.live is None:
             raise CommandError(
-                _("The line “%s” is not published yet. Publish it on its page, then again.") % line.key
+                _("The line “%s” is not published yet. Publish it on its page, then try again.") % line.key
             )
         fields = {field.key: field for field in versions.parsed(line.live).inputs}
         try:
@@ -132,7 +132,7 @@ def find_line(user: User, key: str, path: str) -> Line:
         access.require(user, "submit", lines[0].project)
     except Refused as refused:
         raise CommandError(
-            _("%(user)s may not start tasks in %(project)s: it needs the role operator there.")
+            _("%(user)s cannot start tasks in %(project)s. That needs the role operator.")
             % {"user": user, "project": lines[0].project}
         ) from refused
     return lines[0]

@@ -133,7 +133,7 @@ def _check(name: str, value: str, kind: str) -> None:
     if kind not in StoredValue.Kind.values:
         raise Invalid.at("kind", _("is secret or variable"))
     if not value or "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
-        raise Invalid.at("value", _("Enter a value without NUL or half characters."))
+        raise Invalid.at("value", _("Enter a value without NUL characters and incomplete surrogate pairs."))
     if kind == SECRET and len(value) < SHORTEST_SECRET:
         raise Invalid.at(
             "value",

@@ -86,7 +86,7 @@ def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: i
 def _kept(effect: Effect, token: Position, judge: Line, words: dict[str, str]) -> str:
     if token.status == "running":
         said = _(
-            "Its work at %(station)s finishes under the version it began with; after that it follows %(version)s."
+            "Its work at %(station)s finishes under the version it started with; after that it follows %(version)s."
         )
     else:
         said = _("A person's word is not overruled: it follows %(version)s from its next move on.")

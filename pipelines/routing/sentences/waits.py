@@ -205,7 +205,7 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
             text = _("All its work is held until an escalation is resolved: %(trigger)s.")
         return Sentence(
             text % words,
-            _("Somebody responsible decides how it goes on."),
+            _("Somebody responsible decides how it continues."),
             str(wait["trigger"]) if wait["trigger"] in ("RetryLimitExceeded",) else "",
         )
     if wait.get("by"):

@@ -136,13 +136,15 @@ def _imported(request: SignedIn, project: Project, form: Import) -> tuple[Line |
         key, name = document.get("key"), document.get("name") or document.get("key")
         if not isinstance(key, str) or not isinstance(name, str):
             return None, [
-                Problem("key", _("is missing"), _("A line is known by its key, e.g. “key: my-line”."))
+                Problem(
+                    "key", _("is missing"), _("A line is identified by its key, for example “key: my-line”.")
+                )
             ]
         return publishing.create_line(project, key, name, text, request.user), []
     except (DocumentError, Invalid) as fault:
         return None, list(fault.problems)
     except Conflict as taken:
-        return None, [Problem("key", taken.detail, _("Change the key, or edit the line that there is."))]
+        return None, [Problem("key", taken.detail, _("Change the key, or edit the existing line."))]
 
 
 def get(request: SignedIn, project: Project, key: str) -> Line:

@@ -165,7 +165,7 @@ def restore(request: SignedIn, project: Project, agent: int) -> HttpResponse:
     _said(
         request,
         lambda: engine.restore(found.pk, actor=Actor.person(request.user)),
-        _("It gets work again, and tasks that waited for it go on."),
+        _("It gets work again, and tasks that waited for it continue."),
     )
     return redirect("project-agent", project.owner.key, project.key, found.pk)
 

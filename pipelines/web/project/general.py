@@ -217,7 +217,7 @@ def transfer(request: SignedIn, project: Project) -> HttpResponse:
             form.add_error("owner", conflict.detail)
         else:
             messages.success(
-                request, _("The project belongs to %(owner)s now.") % {"owner": project.owner.name}
+                request, _("The project now belongs to %(owner)s.") % {"owner": project.owner.name}
             )
             return _back(project)
     return _page(request, project, form, 422)

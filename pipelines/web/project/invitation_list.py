@@ -54,10 +54,10 @@ class InviteForm(RolesForm):
                 _("“%(email)s” is not an e-mail address.") % {"email": email}
             ) from wrong
         if Membership.objects.filter(project=self.project, user__email__iexact=email).exists():
-            raise forms.ValidationError(_("%(email)s is a member already.") % {"email": email})
+            raise forms.ValidationError(_("%(email)s is already a member.") % {"email": email})
         if invitations.pending(self.project).filter(email__iexact=email).exists():
             raise forms.ValidationError(
-                _("%(email)s is invited already. Renew the invitation instead.") % {"email": email}
+                _("%(email)s is already invited. Renew the invitation instead.") % {"email": email}
             )
 
 

@@ -171,7 +171,7 @@ def _to_list(project: Project) -> HttpResponse:
 
 def _why(refused: Exception) -> str:
     if isinstance(refused, leaving.NeedsHeir):
-        return _("You answer for agents of this project. Give each another owner first.")
+        return _("You are responsible for agents of this project. Choose another owner for each first.")
     if isinstance(refused, leaving.NoHeir):
-        return _("Whoever takes over the agents has to be an active member of each of their projects.")
-    return _("A project keeps at least one admin. Make somebody else an admin first.")
+        return _("The new owner of the agents must be an active member of each of their projects.")
+    return _("A project needs at least one admin. Make somebody else an admin first.")

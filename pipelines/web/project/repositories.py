@@ -218,10 +218,10 @@ def check_row(said: dict[str, Any]) -> CheckRow:
 
 def _fact(said: dict[str, Any]) -> str:
     if said["ok"] is None:
-        return _("not looked at")
+        return _("not checked")
     if not said["ok"]:
         return str(said["said"])
     if said["check"] == "reach":
         count = int(said["said"])
         return ngettext("%(count)d branch", "%(count)d branches", count) % {"count": count}
-    return str(said["said"]) or _("as far as the server says without a push")
+    return str(said["said"]) or _("as reported by the server, without a push")

@@ -84,7 +84,7 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
         by=request.user,
         now=timezone.now(),
     )
-    messages.success(request, _("%(who)s is a member now.") % {"who": form.user})
+    messages.success(request, _("%(who)s is now a member.") % {"who": form.user})
     return redirect(_address(project, "project-settings"))
 
 

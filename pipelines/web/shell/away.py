@@ -15,7 +15,7 @@ AWAY = (OperationalError, InterfaceError, PoolTimeout)
 
 def words() -> str:
     return gettext(
-        "The database cannot be reached, or is busy. Nothing was half done: try again in a few seconds."
+        "The database cannot be reached, or is busy. Nothing was left half done: try again in a few seconds."
     )
 
 

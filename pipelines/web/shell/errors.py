@@ -56,7 +56,9 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 def too_many(request: HttpRequest, seconds: int, reason: str = "") -> HttpResponse:
     """429, as a page or, where a script asked, as JSON."""
-    detail = reason or gettext("You asked more often than the server allows. Wait a minute, then try again.")
+    detail = reason or gettext(
+        "You sent more requests than the server allows. Wait a minute, then try again."
+    )
     if request.content_type == "application/json":
         problem = {"path": "", "message": detail, "hint": ""}
         response: HttpResponse = JsonResponse({"detail": detail, "problems": [problem]}, status=429)

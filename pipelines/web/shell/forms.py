@@ -93,7 +93,7 @@ class AddMember(RolesForm):
             )
         self.user = found
         if Membership.objects.filter(project=self.project, user=self.user).exists():
-            raise ValidationError(_("This person is a member already. Change the role in the list."))
+            raise ValidationError(_("This person is already a member. Change the role in the list."))
         return name
 
 
@@ -108,7 +108,7 @@ class NewGroup(forms.Form):
     def clean_key(self) -> str:
         key = self.cleaned_data["key"]
         if Group.objects.filter(project=self.project, key=key).exists():
-            raise ValidationError(_("There is a group with this key already."))
+            raise ValidationError(_("A group with this key already exists."))
         return key
 
 
@@ -137,7 +137,7 @@ class AgentForm(forms.Form):
 
     name = forms.CharField(max_length=200, required=False)
     owner = forms.ModelChoiceField(
-        queryset=User.objects.none(), error_messages={"required": _("Somebody has to answer for it.")}
+        queryset=User.objects.none(), error_messages={"required": _("Choose who is responsible for it.")}
     )
     contract_version = forms.CharField(max_length=40, required=False)
     allowed_inputs = LinesField(max_length=20_000, required=False)
@@ -184,7 +184,7 @@ class NewAgent(AgentForm):
     def clean_key(self) -> str:
         key = self.cleaned_data["key"]
         if Agent.objects.filter(project=self.project, key=key).exists():
-            raise ValidationError(_("There is an agent with this key already."))
+            raise ValidationError(_("An agent with this key already exists."))
         return key
 
 
@@ -242,7 +242,7 @@ class Unlocked(Reason):
         error_messages={"required": _("Choose one.")},
     )
     output = forms.JSONField(
-        label=_("Output"), required=False, error_messages={"invalid": _("This is not JSON.")}
+        label=_("Output"), required=False, error_messages={"invalid": _("This is not valid JSON.")}
     )
 
     @property
@@ -293,7 +293,7 @@ def first_fault(form: forms.Form) -> str:
     """The first fault of a form that is not valid, with the label of its field."""
     for name, faults in form.errors.items():
         if name == "token_version":
-            return str(_("Load the page again and repeat it."))
+            return str(_("Reload the page and try again."))
         return f"{form.fields[name].label}: {faults[0]}" if name in form.fields else str(faults[0])
     return str(_("This form is not complete."))
 

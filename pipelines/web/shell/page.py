@@ -130,10 +130,10 @@ REFUSALS = {
     "operate": _("Working on tasks needs the role Operator."),
     "design": _("Changing a line needs the role Designer."),
     "publish": _("Publishing a line needs the role Designer."),
-    "settings": _("The settings of a project need the role Admin."),
+    "settings": _("Project settings need the role Admin."),
     "repositories": _("Repositories need the role Admin."),
     "secrets": _("Secrets and variables need the role Admin."),
-    "admin": _("The settings of a project need the role Admin."),
+    "admin": _("Project settings need the role Admin."),
 }
 
 

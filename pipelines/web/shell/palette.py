@@ -145,7 +145,7 @@ def _commands(user: User, projects: Sequence[Project], here: Project | None) -> 
     for theme, label, icon in (
         ("light", _("Light theme"), "sun"),
         ("dark", _("Dark theme"), "moon"),
-        ("system", _("Theme of the system"), "system"),
+        ("system", _("System theme"), "system"),
     ):
         click = f"#user-menu [name=theme][value={theme}]"
         yield PaletteOption(label, "", icon, click=click, also=_("switch mode appearance"))

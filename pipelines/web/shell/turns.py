@@ -32,7 +32,7 @@ WINDOW = 120.0
 
 
 class TooMuch(Refused):
-    says = gettext_lazy("You have asked for much at once. Wait until it is done, then try again.")
+    says = gettext_lazy("You have too many requests running at once. Wait until they finish, then try again.")
 
     def __init__(self, detail: str, seconds: float) -> None:
         super().__init__(detail)

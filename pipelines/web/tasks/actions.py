@@ -187,7 +187,7 @@ def complete(request: SignedIn, project: Project, wi: str, job: int) -> HttpResp
     inputs = form_of(station)
     if request.method != "POST":
         if found.state == Job.State.DONE:
-            return conflict(request, task, _("This was completed already."), {})
+            return conflict(request, task, _("This is already completed."), {})
         return _completion(request, task, found, inputs, None, [])
     return _complete(request, task, found, inputs)
 
@@ -199,7 +199,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
     version = post.get("token_version", "")
     if not (version.isascii() and version.isdigit() and len(version) < 10):
         return _completion(
-            request, task, job, inputs, post, [Problem("", _("Load the page again and repeat it."))]
+            request, task, job, inputs, post, [Problem("", _("Reload the page and try again."))]
         )
     outcome: dict[str, Any] = {"result": post.get("result", "success")}
     if post.get("summary", "").strip():

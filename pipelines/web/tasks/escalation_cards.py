@@ -50,10 +50,10 @@ class Open:
     @property
     def words(self) -> list[tuple[str, str]]:
         """What can be said, with what follows."""
-        found = [("go_on", _("Go on: decided again by the facts of now"))]
+        found = [("go_on", _("Continue: decided again with the current facts"))]
         if self.branches:
             found = [
-                ("go_on", _("Go on with what came last")),
+                ("go_on", _("Continue with the latest output")),
                 ("choose", _("Choose the branch that counts")),
             ]
         elif self.holds:
@@ -107,7 +107,7 @@ def sentence(row: Escalation) -> Sentence:
     if row.breached_at:
         text = late_words(row.role, row.trigger) + "."
     name = row.trigger if row.trigger == "RetryLimitExceeded" else ""
-    return Sentence(text, row.reason or _("The task does not go forward until this is resolved."), name)
+    return Sentence(text, row.reason or _("The task does not move forward until this is resolved."), name)
 
 
 def asked(task: Task, role: str) -> str:
@@ -148,11 +148,11 @@ class Locked:
             ("cancel", _("Cancel %(task)s") % {"task": self.row.task}),
         ]
         if circle:
-            go = _("Let %(task)s wait no longer for the others") % {"task": self.row.task}
+            go = _("Let %(task)s stop waiting for the others") % {"task": self.row.task}
             return [("context", go), *last]
         return [
             ("context", _("Add context: it runs again and is told the reason")),
-            ("output", _("Choose an output: the station is done with it")),
+            ("output", _("Choose an output: the station is completed with it")),
             *last,
         ]
 

@@ -269,10 +269,10 @@ class StepsView:
     def note(self) -> str:
         """Where there is nothing to show."""
         if self.preset.dialect == "text":
-            return _("%(agent)s writes text that is not read as steps. It is in the log.") % {
+            return _("The output of %(agent)s is not read as steps. See the log.") % {
                 "agent": self.preset.name
             }
-        return _("Nothing of its log could be read as steps. It is in the log as it came.")
+        return _("Its output could not be read as steps. See the log for what it wrote.")
 
 
 def preset_at(job: Job) -> tuple[Preset, tuple[str, ...]] | None:

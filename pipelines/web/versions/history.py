@@ -94,7 +94,7 @@ def restore(request: SignedIn, project: Project, line: str) -> HttpResponse:
         messages.info(request, refused.detail)
         return redirect("line-draw", project.owner.key, project.key, found.key)
     aside = stored.record.filter(kind=LineEvent.Kind.RESTORED).order_by("-pk").first()
-    said = _("%(side)s is the draft now.") % {"side": _title(source)}
+    said = _("%(side)s is now the draft.") % {"side": _title(source)}
     if aside and aside.draft is not None:
         said += " " + _("Draft %(number)s is kept among the versions.") % {"number": aside.data["draft"]}
     messages.success(request, said)

@@ -125,7 +125,7 @@ def _confirmed(said: QueryDict, form: Publish) -> publish_review.Confirmed:
 def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
     match fault:
         case publishing.DraftConflict():
-            title = _("The draft was changed after this page was made")
+            title = _("The draft was changed after this page was loaded")
             return PublishRefusal(
                 409, title, (fault.detail, *_since(line, form.cleaned_data["based_on"])), stale=True
             )
@@ -133,7 +133,7 @@ def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
             return PublishRefusal(409, _("There is nothing to publish"), (fault.detail,))
         case publishing.LiveConflict() | publish_review.StaleFindings() | StaleImpact():
             titles: dict[type, str] = {
-                publishing.LiveConflict: _("Another version is live by now"),
+                publishing.LiveConflict: _("Another version is live now"),
                 publish_review.StaleFindings: _("The problems of this draft changed"),
                 StaleImpact: _("The running tasks changed"),
             }

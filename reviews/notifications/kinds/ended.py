@@ -37,7 +37,7 @@ def _says(end: Status, row: Notification) -> Said:
 
 COMPLETED = NotificationKind(
     "completed",
-    gettext_lazy("A task of yours is completed"),
+    gettext_lazy("Your task is completed"),
     gettext_lazy("A task that you requested has reached its end."),
     "end-completed",
     MailChoice.NEVER,
@@ -46,7 +46,7 @@ COMPLETED = NotificationKind(
 )
 FAILED = NotificationKind(
     "failed",
-    gettext_lazy("A task of yours failed"),
+    gettext_lazy("Your task failed"),
     gettext_lazy("A task that you requested has failed."),
     "end-failed",
     MailChoice.DIGEST,

@@ -54,7 +54,7 @@ def says(row: Notification) -> Said:
 KIND = NotificationKind(
     "escalation",
     gettext_lazy("Escalations and deadlocks"),
-    gettext_lazy("A task is on hold until somebody of your role resolves it."),
+    gettext_lazy("A task is on hold until somebody with your role resolves it."),
     "warning",
     MailChoice.NOW,
     told,

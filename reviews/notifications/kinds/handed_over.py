@@ -35,7 +35,7 @@ def says(row: Notification) -> Said:
 KIND = NotificationKind(
     "handed-over",
     gettext_lazy("Agents handed to you"),
-    gettext_lazy("You were made the owner of an agent."),
+    gettext_lazy("You became the owner of an agent."),
     "actor-agent",
     MailChoice.NOW,
     told,

@@ -32,7 +32,7 @@ def says(row: Notification) -> Said:
 KIND = NotificationKind(
     "invitation",
     gettext_lazy("Invitations accepted"),
-    gettext_lazy("Somebody whom you invited has joined."),
+    gettext_lazy("Somebody you invited has joined."),
     "actor-person",
     MailChoice.NEVER,
     told,

@@ -81,7 +81,7 @@ def over(row: Notification) -> bool:
 
 KIND = NotificationKind(
     "waiting",
-    gettext_lazy("A task of yours needs somebody"),
+    gettext_lazy("Your task needs attention"),
     gettext_lazy("A task that you requested is blocked, stuck or on hold."),
     "status-blocked",
     MailChoice.DIGEST,

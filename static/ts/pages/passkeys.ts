@@ -46,7 +46,7 @@ each<HTMLFormElement>("form[data-passkey]", (form) => {
     if (problem) problem.textContent = text;
   };
   if (possible()) form.hidden = false;
-  else say(gettext("Passkeys need an address with a name, over https, and a browser that knows them."));
+  else say(gettext("Passkeys need a host name, https, and a browser that supports them."));
   form.addEventListener("submit", (event) => {
     if (credential.value) return;
     event.preventDefault();

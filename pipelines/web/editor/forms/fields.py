@@ -433,7 +433,7 @@ def parsed(typed: str) -> Any:
         }
         raise FieldRefused(message, _("texts stand in double quotes, no comma after the last")) from fault
     except (RecursionError, ValueError) as fault:
-        raise FieldRefused(_("is nested too deeply, or holds a number that is too long")) from fault
+        raise FieldRefused(_("is nested too deeply, or contains a number that is too long")) from fault
 
 
 def _is_json(typed: str) -> bool:
