@@ -23,12 +23,12 @@ from pipelines.invariants import (
 from pipelines.invariants import timers as times
 from pipelines.models import Agent, Deadlock, Dependency, Due, Escalation, Handoff, Incident, Task
 from pipelines.ports.observers import Invariant
+from tests.engine.breaks import due, sql
 from tests.engine.test_agents import agent, planned
 from tests.engine.test_agents import line as with_an_agent
 from tests.engine.test_deadlocks import late
 from tests.engine.test_deadlocks import line as that_expects
 from tests.engine.test_handoffs import started as handing_over
-from tests.engine.test_invariants import due, sql
 from tests.engine.test_invariants_of_waiting import BREAKS
 from tests.factories import World, make_world
 from tests.routing.test_preconditions import HANDOFF

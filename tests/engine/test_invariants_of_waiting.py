@@ -15,9 +15,9 @@ from pipelines.invariants import timers as times
 from pipelines.models import Deadlock, Due, Escalation, Task
 from pipelines.ports.observers import Invariant
 from pipelines.work.scheduler import timers
+from tests.engine.breaks import due, evaluated, i10_more_than_a_named_budget, sql
+from tests.engine.breaks import i18_more_at_once_than_the_agent_takes as more_than_it_takes
 from tests.engine.test_deadlocks import late
-from tests.engine.test_invariants import due, evaluated, i10_more_than_a_named_budget, sql
-from tests.engine.test_invariants import i18_more_at_once_than_the_agent_takes as more_than_it_takes
 from tests.engine.test_joins import FAILED, begun, gate5
 from tests.factories import World, station
 

@@ -14,94 +14,42 @@ import pytest
 from django.conf import settings
 from django.http import HttpResponse
 
-from pipelines.formats import native
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.routing.document.line import read_line
-from pipelines.web.editor.forms.answer import answer
-from pipelines.web.editor.forms.asked import FormRequest, Outline
 from pipelines.web.editor.forms.fields import FormField
-from pipelines.web.editor.forms.form import Setting, fields_of
 from pipelines.web.editor.forms.table import FORMS
 from tests.factories import World, document
 from tests.pages.conftest import As, door
-from tests.routing.test_work_kinds import INPUTS, TOOL, WHOLE
+from tests.pages.editor_documents import EVERYTHING
 
 pytestmark = pytest.mark.django_db
 
-DEMO = sorted((Path(settings.BASE_DIR) / "pipelines/demo/lines").glob("*.yaml"))
-CHECKS = {
-    "all": [
-        {"field": "exit_code", "operator": "equals", "value": 0, "severity": "block", "label": "It ran"},
-        {"any": [{"field": "output.high", "operator": "exists"}, {"all": []}]},
-    ]
+
+@pytest.fixture
+def line(world: World) -> Line:
+    return create_line(world.project, "drawn", "Drawn", document(key="drawn"), world.designer)
+
+
+Ask = Callable[..., HttpResponse]
+
+
+NAMES = {
+    "stations": [{"key": "lint", "name": "Lint"}, {"key": "ship", "name": "Ship"}],
+    "gates": [{"key": "look", "name": "Look"}, {"key": "plain", "name": "Plain"}],
+    "ends": [{"key": "gone", "kind": "failed"}],
 }
-EVERYTHING: dict[str, Any] = {
-    "gateline": 1,
-    "key": "everything",
-    "name": "Everything",
-    "description": "Two\nlines.",
-    "preset": "flux",
-    "limits": {"cost_usd": 5},
-    "sensitive": ["tests/**", "*.yml"],
-    "policy": {"revisit": "limit:4", "self_loop_limit": "none", "failure_rules": True, "on_reject": "route:ask"},
-    "flags": {"agentic_conditions": True},
-    "start": "lint",
-    "inputs": [
-        {"key": "who", "type": "choice", "choices": ["a, b", "c"], "default": "c", "required": True},
-        {"key": "size", "type": "number", "default": 3, "help": "How many", "extra": {"ours": [1]}},
-    ],
-    "stations": [
-        {
-            "key": "lint",
-            "name": "Lint",
-            "work": {
-                "kind": "command",
-                "argv": ["ruff", "two\nlines", "{{ input.who }}", "a;b", "[x]", "$A \\"],
-                "env": {"A": "it's=c", "TWO": "l\nm", " odd": ""},
-                "prompt": "  kept as it is \n",
-                "cwd": "src",
-            },
-            "output_keys": ["a", "b, c"],
-            "result_document": "required",
-            "limits": {
-                "idle_timeout": "2m",
-                "max_timeout": 3600,
-                "expected": 90.5,
-                "max_visits": 0,
-                "cost_usd": 0.25,
-            },
-            "labels": ["python"],
-            "expects": "change",
-            "outcome_of": {"denied": "review", "nothing_done": "blocked"},
-            "artifacts": [{"path": "a.xml", "kind": "junit"}, {"path": "b", "required": False}],
-            "gate": "look",
-            "rules": [{"id": "on", "to": ["ask", "ship"]}],
-            "extra": {"theirs": [1, {"a": None}]},
-        },
-        {"key": "ask", "work": {"kind": "manual", "form": [{"key": "size", "type": "number", "default": 1}]}},
-        {"key": "ship", "work": {"kind": "chat", "prompt": "Sum up."}, "join": {"wait_for": ["ask", "lint"]}},
-    ],
-    "gates": [
-        {
-            "key": "look",
-            "mode": "auto",
-            "checks": CHECKS,
-            "requires_approval": False,
-            "approval": {"who": [{"group": "security", "count": 2}, {"user": "ada"}], "max_rounds": 0},
-            "offers": ["reject", "approve"],
-            "on_reject": "route:ask",
-            "due": {"after": "4h", "then": "reject"},
-            "notify": ["a@example.com"],
-            "extra": {"ours": 1},
-        },
-        {"key": "plain"},
-    ],
-    "ends": [{"key": "gone", "kind": "failed", "label": "GONE", "extra": {"x": 1}}],
-    "forbidden_parallel": [["lint", "ask"]],
-    "budgets": [{"key": "loops", "kind": "loop", "stations": ["lint", "ask"], "most": 3, "extra": {"x": 1}}],
-    "extra": {"theirs": True},
-}  # fmt: skip
+
+
+@pytest.fixture
+def ask(world: World, signed_in: As, line: Line) -> Ask:
+    client = signed_in(world.designer)
+
+    def asked(what: str, fragment: Any, **more: Any) -> HttpResponse:
+        own = fragment.get("key", "") if isinstance(fragment, dict) else ""
+        body = {"fragment": fragment, "own": own if isinstance(own, str) else "", "names": NAMES, **more}
+        return client.post(door(world, f"/draft/forms/{what}"), json.dumps(body), "application/json")
+
+    return asked
 
 
 def test_the_browser_knows_how_every_field_writes() -> None:
@@ -122,32 +70,7 @@ def _fields(parent: type[FormField]) -> Iterator[Any]:
         yield from _fields(each)
 
 
-@pytest.fixture
-def line(world: World) -> Line:
-    return create_line(world.project, "drawn", "Drawn", document(key="drawn"), world.designer)
-
-
-Ask = Callable[..., HttpResponse]
-NAMES = {
-    "stations": [{"key": "lint", "name": "Lint"}, {"key": "ship", "name": "Ship"}],
-    "gates": [{"key": "look", "name": "Look"}, {"key": "plain", "name": "Plain"}],
-    "ends": [{"key": "gone", "kind": "failed"}],
-}
-
-
 TOOLED = {"key": "look", "mode": "auto", "tool": {"argv": ["coverage", "json"]}}
-
-
-@pytest.fixture
-def ask(world: World, signed_in: As, line: Line) -> Ask:
-    client = signed_in(world.designer)
-
-    def asked(what: str, fragment: Any, **more: Any) -> HttpResponse:
-        own = fragment.get("key", "") if isinstance(fragment, dict) else ""
-        body = {"fragment": fragment, "own": own if isinstance(own, str) else "", "names": NAMES, **more}
-        return client.post(door(world, f"/draft/forms/{what}"), json.dumps(body), "application/json")
-
-    return asked
 
 
 # --- Budgets, agents, preconditions --------------------------------------------------------------
@@ -240,7 +163,11 @@ def test_what_the_reader_refuses_stands_in_the_form_with_its_error_and_the_rest_
 
 
 GATE = {"key": "look", "checks": {"all": [{"field": "exit_code", "operator": "equals", "value": 0}]}}
+
+
 WHO = {"key": "look", "approval": {"who": [{"role": "reviewer"}]}}
+
+
 INPUT = {"inputs": [{"key": "who", "type": "choice", "choices": ["a"]}]}
 
 
@@ -359,111 +286,6 @@ def test_what_was_refused_in_a_row_goes_with_the_row(ask: Ask) -> None:
     said = ask("inputs", fragment, typed={"inputs[1].key": ["B B"]}, deed=deed).json()
     assert [each["key"] for each in said["fragment"]["inputs"]] == ["b", "a"]
     assert said["refused"] == ["inputs[0].key"]
-
-
-# --- What a form does not know ------------------------------------------------------------------
-
-
-def outline(document: dict[str, Any]) -> Outline:
-    parts: dict[str, Any] = {
-        part: [
-            {"key": each["key"], "kind": each.get("work", {}).get("kind", "")}
-            for each in document.get(part, [])
-        ]
-        for part in ("stations", "gates")
-    }
-    ends = [{"key": each["key"], "kind": each["kind"]} for each in document.get("ends", [])]
-    parts["inputs"] = [each["key"] for each in document.get("inputs", [])]
-    return Outline(preset=document.get("preset"), policy=document.get("policy"), ends=ends, **parts)
-
-
-def parts(
-    document: dict[str, Any],
-) -> Iterator[tuple[str, str, dict[str, Any], Callable[[Any], dict[str, Any]]]]:
-    """Each fragment of a document with its form, its key, and the document with another fragment in its place."""
-    for what, part in (("station", "stations"), ("gate", "gates"), ("end", "ends")):
-        members = document.get(part, [])
-        for index, member in enumerate(members):
-            rules = {"rules": member["rules"]} if "rules" in member else {}
-
-            def put(new: Any, part: str = part, index: int = index, rules: Any = rules) -> dict[str, Any]:
-                changed = [*document[part]]
-                changed[index] = {**new, **rules}
-                return {**document, part: changed}
-
-            yield what, member["key"], {k: v for k, v in member.items() if k != "rules"}, put
-    own = ("gateline", "key", "stations", "gates", "ends", "inputs")
-    line = {key: value for key, value in document.items() if key not in own}
-    kept = {key: value for key, value in document.items() if key in own}
-    yield "line", "", line, lambda new: {**kept, **new}
-    if "inputs" in document:
-        yield "inputs", "", {"inputs": document["inputs"]}, lambda new: {**document, **new}
-
-
-def every_kind() -> dict[str, Any]:
-    """A station of each kind that calls, chooses, waits or raises, with all that it may say."""
-    works = [*WHOLE, {"kind": "chat", "prompt": "p", "tools": "tools"}]
-    stations = [{"key": f"s{index}", "work": work} for index, work in enumerate(works)]
-    label = {"id": "yes", "when": {"eval": {"op": "equals", "value": "yes"}}, "to": "completed"}
-    sort = {"key": "sort", "work": {"kind": "route", "prompt": "p", "strict": True}, "rules": [label]}
-    runs = {"key": "tools", "work": {"kind": "tools", "tools": [TOOL]}}
-    return {"gateline": 1, "key": "kinds", "inputs": INPUTS, "stations": [*stations, sort, runs]}
-
-
-def documents() -> list[dict[str, Any]]:
-    return [EVERYTHING, every_kind(), *(native.loads(path.read_text()) for path in DEMO)]
-
-
-def test_a_form_that_is_only_looked_at_changes_nothing_and_finds_nothing(world: World) -> None:
-    for each in documents():
-        for what, own, fragment, _put in parts(each):
-            setting = Setting(world.project, outline(each), own)
-            found = answer(FORMS[what], FormRequest(fragment=fragment, own=own), setting)
-            assert found.fragment == fragment
-            assert not found.refused
-            assert not {name: [str(p) for p in said] for name, said in found.problems.items()}
-
-
-@pytest.mark.wide
-def test_every_field_typed_again_as_it_is_shown_means_the_same_line(world: World) -> None:
-    """So that nothing is lost between what stands in the document and what the control can hold."""
-    seen = 0
-    for each in documents():
-        same = read_line(each)
-        for what, own, fragment, put in parts(each):
-            setting = Setting(world.project, outline(each), own)
-            for field in all_fields(what, fragment, setting):
-                typed = {field.name: field.shown(fragment)}
-                found = answer(FORMS[what], FormRequest(fragment=fragment, own=own, typed=typed), setting)
-                assert not found.refused, (own, field.name, found.problems)
-                assert read_line(put(found.fragment)) == same, (own, field.name)
-                seen += 1
-    assert seen > 200
-
-
-def test_every_place_of_a_document_is_in_some_field(world: World) -> None:
-    for what, own, fragment, _put in parts(EVERYTHING):
-        setting = Setting(world.project, outline(EVERYTHING), own)
-        shown = json.dumps([field.shown(fragment) for field in all_fields(what, fragment, setting)])
-        for leaf in leaves(fragment):
-            if not (what == "station" and leaf == fragment.get("name")):
-                assert str(leaf).strip().split("\n")[0] in shown, (what, own, leaf)
-
-
-def all_fields(what: str, fragment: Any, setting: Setting) -> list[FormField]:
-    items = [item for section in FORMS[what].sections(fragment, setting) for item in section.fields]
-    return list(fields_of(items, fragment))
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """Texts of a fragment, wherever they stand."""
-    if isinstance(value, dict):
-        value = [*value.values()]
-    if isinstance(value, list):
-        for each in value:
-            yield from leaves(each)
-    elif isinstance(value, str):
-        yield value
 
 
 # --- Whatever is sent ---------------------------------------------------------------------------

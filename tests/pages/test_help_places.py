@@ -26,7 +26,7 @@ from pipelines.web.help.words import WORDS
 from tests.access.test_matrix import PAGES, ROUTES, Place
 from tests.factories import World, document, make_project
 from tests.pages.conftest import As, client_of, door
-from tests.pages.test_editor_forms import EVERYTHING
+from tests.pages.editor_documents import EVERYTHING
 from tests.routing.test_work_kinds import WHOLE
 
 ANSWERS = """

@@ -12,6 +12,8 @@ from pipelines.routing.document.line import DocumentError, Line, read_line
 OK = {"result": "success"}
 FAILED = {"result": "failure"}
 BLOCKED = {"result": "blocked"}
+YES, NO = "move b by rule r1", "no"
+"""What `goes` says of `ruled` lines whose rule is taken, and is not."""
 
 
 def document(*stations: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -11,12 +11,29 @@ import pytest
 
 from pipelines.formats.native import json_schema
 from pipelines.routing.document.line import DocumentError, read_line
+from tests.routing import (
+    test_refusals,
+    test_refusals_of_conditions,
+    test_refusals_of_gates,
+    test_refusals_of_rules,
+    test_refusals_of_stations,
+)
 from tests.routing.support import document
 from tests.routing.test_reading import FULL
-from tests.routing.test_refusals import FAULTY
 from tests.routing.test_rules import FAULTS
 
 VALIDATOR = jsonschema_rs.validator_for(json_schema())
+FAULTY = [
+    faulty
+    for module in (
+        test_refusals,
+        test_refusals_of_stations,
+        test_refusals_of_rules,
+        test_refusals_of_conditions,
+        test_refusals_of_gates,
+    )
+    for faulty, _ in module.FAULTY
+]
 
 
 def objects(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -64,7 +81,7 @@ BY_REFERENCE = (
 )
 
 
-@pytest.mark.parametrize("faulty", [faulty for faulty, _ in FAULTY])
+@pytest.mark.parametrize("faulty", FAULTY)
 def test_what_the_schema_lets_through_only_the_readers_can_know(faulty: Any) -> None:
     if not _is_json(faulty) or not VALIDATOR.is_valid(faulty):
         return

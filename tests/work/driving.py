@@ -92,3 +92,10 @@ def outcome_of(task: Task, key: str, visit: int = 1) -> dict[str, Any]:
     found = done(task, key, visit).outcome
     assert isinstance(found, dict)
     return found
+
+
+def tickets() -> int:
+    """How many wait in the queue."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM procrastinate_jobs")
+        return int(cursor.fetchone()[0])

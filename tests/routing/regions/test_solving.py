@@ -1,0 +1,248 @@
+"""The solver: guesses, evaluations and gates as choices, what is found, and how much may be spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.routing.analysis.regions import choices
+from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most, spend
+from pipelines.routing.analysis.regions.formulas import Both, Either, Literal, negation
+from pipelines.routing.analysis.regions.guesses import around, guesses
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.analysis.regions.situations import evaluations
+from pipelines.routing.analysis.regions.solver import Box, solve
+from pipelines.routing.analysis.regions.stations import demands_rework
+from pipelines.routing.basics.values import MISSING
+from tests.routing.regions.support import analysed, both, either, output
+from tests.routing.support import ruled
+
+# Guesses, evaluations, gates
+
+
+@pytest.mark.parametrize(
+    ("path", "leaf", "shapes"),
+    [
+        ("$.a[*]", 1, [{"a": [1]}]),
+        ("$.a[2].b", 1, [{"a": [None, None, {"b": 1}]}]),
+        ("$.a[0]", 1, [{"a": [1]}]),
+    ],
+)
+def test_a_leaf_is_wrapped_in_what_its_path_walks_through(path: str, leaf: Any, shapes: list[Any]) -> None:
+    assert list(around(path, leaf)) == shapes
+
+
+def test_what_a_filter_names_is_put_beside_the_leaf() -> None:
+    shapes = list(around("$.a[?@.kind == 'x'].b", 7))
+    assert shapes[0] == {"a": [{"b": 7}]}
+    assert {"a": [{"kind": "x", "b": 7}]} in shapes
+    assert {"a": [{"kind": True, "b": 7}]} in shapes
+    numbered = list(around('$[?@.n > 3 && @.m == "y"].b', 7))
+    assert numbered[0] == [{"b": 7}]
+    for wanted in ({"n": "y"}, {"n": 3}, {"n": 4}, {"n": True}, {"m": "y"}, {"m": 3}, {"m": 4}, {"m": True}):
+        assert [{**wanted, "b": 7}] in numbered, wanted
+    assert len(numbered) <= 12
+    assert {"a": [{"n": -2, "b": 7}]} in list(around("$.a[?@.n == -2].b", 7))
+
+
+def test_a_filter_is_met_by_a_document_made_for_it() -> None:
+    analysis = analysed(output("$.a[?@.kind == 'x'].b", "equals", 7))
+    shown = analysis.standings[0].witness
+    assert shown is not None
+    assert shown.situation["outcome"]["output"] == {"a": [{"kind": "x", "b": 7}]}
+
+
+AGENTIC = {"agentic": {"question": "Is it good?"}, "answer": "yes"}
+
+
+HOOK = {"hook": {"argv": ["./ok"]}, "answer": "block"}
+
+
+FLAGS = {"flags": {"agentic_conditions": True}}
+
+
+@pytest.mark.parametrize(
+    ("when", "kinds"),
+    [
+        (both(AGENTIC, HOOK), ["agentic", "hook"]),
+        (either(HOOK, {"result": "failure"}), ["hook"]),
+        ({"not": either(HOOK, both(AGENTIC))}, ["hook", "agentic"]),
+        ({"result": "failure"}, []),
+    ],
+)
+def test_all_that_a_condition_asks_for_is_answered(when: dict[str, Any], kinds: list[str]) -> None:
+    rule = ruled({"when": when}, **FLAGS).stations[0].rules[0]
+    assert [each.kind for each in evaluations(rule.when)] == kinds
+
+
+def test_an_answer_is_shown_as_the_rule_wants_it_and_one_that_is_no_matter_is_the_usual_one() -> None:
+    standings = analysed(both(AGENTIC, {"not": HOOK}), HOOK, **FLAGS).standings
+    shown = [standing.witness.situation["facts"]["answers"] for standing in standings if standing.witness]
+    told = [[(next(iter(each)), each["answer"]) for each in answers] for answers in shown]
+    assert told == [[("agentic", "yes"), ("hook", "pass")], [("agentic", "yes"), ("hook", "block")]]
+
+
+ALL_WORDS = ["approve", "reject", "rework"]
+
+
+def checks(action: str, **more: Any) -> dict[str, Any]:
+    return {"all": [{"field": "exit_code", "operator": "equals", "value": 0, "action": action, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("gate", "demands"),
+    [
+        ({"offers": ALL_WORDS}, True),
+        ({"offers": ["approve", "reject"]}, False),
+        ({"offers": ALL_WORDS, "mode": "skip"}, False),
+        ({"offers": ALL_WORDS, "mode": "auto"}, False),
+        ({"offers": ALL_WORDS, "mode": "auto", "checks": checks("hold")}, True),
+        ({"offers": ["approve"], "mode": "auto", "checks": checks("hold")}, False),
+        ({"offers": ["approve"], "mode": "auto", "checks": checks("rework")}, True),
+        ({"offers": ["approve"], "mode": "auto", "checks": checks("abort")}, False),
+        ({"offers": ["approve"], "mode": "manual", "checks": checks("rework")}, False),
+        ({"offers": ["approve"], "mode": "auto", "checks": checks("rework", severity="warn")}, False),
+    ],
+)
+def test_who_can_demand_rework_at_a_gate(gate: dict[str, Any], demands: bool) -> None:
+    of = ruled({"gates": ["g"]}, gates=[{"key": "g", **gate}])
+    assert demands_rework(of.gate("g")) is demands
+
+
+# The solver
+
+X, Y, Z = ("x",), ("y",), ("z",)
+
+
+GIVEN: Box = {X: choices.only(1, 2), Y: choices.only(1, 2)}
+
+
+def is_(variable: tuple[str], *values: int) -> Literal:
+    return Literal(variable, choices.only(*values), choices.only(*values).complement())
+
+
+@pytest.mark.parametrize(
+    ("formulas", "found"),
+    [
+        ([], (1, 1)),
+        ([is_(X, 2)], (2, 1)),
+        ([negation(is_(X, 1))], (2, 1)),
+        ([is_(X, 3)], None),
+        ([is_(X, 1), is_(X, 2)], None),
+        ([Either((is_(X, 3), is_(Y, 2)))], (1, 2)),
+        ([Either((is_(X, 3), is_(Y, 3)))], None),
+        ([Either((is_(X, 1), is_(Y, 2))), is_(X, 2)], (2, 2)),
+        ([Either((Both((is_(X, 1), is_(Y, 2))), is_(X, 3)))], (1, 2)),
+        ([Either((Both((is_(X, 1), is_(Y, 3))), is_(X, 2))), negation(is_(X, 2))], None),
+        ([negation(Both((is_(X, 1), is_(Y, 1)))), is_(X, 1)], (1, 2)),
+        ([negation(Either((is_(X, 1), is_(Y, 1))))], (2, 2)),
+        ([Either((Either((is_(X, 3), is_(Y, 3))), Either((is_(X, 4), is_(Y, 2)))))], (1, 2)),
+        ([Either((Either((is_(X, 1, 2), is_(Y, 3))), is_(Y, 4)))], (1, 1)),
+    ],
+)
+def test_a_point_is_found_or_there_is_none(formulas: list[Any], found: tuple[int, int] | None) -> None:
+    def lowest(box: Box) -> tuple[int, int]:
+        return min(box[X].only), min(box[Y].only)
+
+    if found is None:
+        with pytest.raises(Impossible):
+            solve(formulas, GIVEN, lowest)
+    else:
+        assert solve(formulas, GIVEN, lowest) == found
+
+
+def test_what_is_given_stays_as_it_was() -> None:
+    given = dict(GIVEN)
+    solve([is_(X, 1), is_(Z, 1)], given, lambda box: None)
+    assert given == GIVEN
+
+
+def test_a_choice_that_holds_anyhow_binds_nothing() -> None:
+    choice = Either((is_(X, 1, 2), is_(Z, 1)))
+    assert solve([choice], GIVEN, dict) == GIVEN
+    assert solve([Either((Both((is_(X, 1, 2), is_(Y, 1, 2))), is_(Z, 1)))], GIVEN, dict) == GIVEN
+
+
+def test_a_doubt_is_told_only_where_nothing_else_was_found() -> None:
+    def doubted(box: Box) -> str:
+        if box[X] == choices.only(1):
+            raise Unknown("a doubt")
+        return "found"
+
+    choice = Either((is_(X, 1), is_(X, 2)))
+    assert solve([choice], GIVEN, doubted) == "found"
+    with pytest.raises(Unknown, match=r"^a doubt$"):
+        solve([choice, is_(X, 1)], GIVEN, doubted)
+
+
+def test_more_cases_than_the_bound_are_unknown() -> None:
+    def refused(box: Box) -> None:
+        raise Impossible
+
+    pairs = [Either((is_((f"v{i}",), 1), is_((f"w{i}",), 1))) for i in range(12)]
+    with pytest.raises(Unknown, match=r"^more cases than the bound allows$"):
+        solve(pairs, {}, refused)
+    with pytest.raises(Impossible):
+        solve(pairs[:8], {}, refused)
+
+
+# Effort
+
+
+def test_the_last_unit_may_be_spent_and_not_one_more() -> None:
+    with at_most(10) as meter:
+        spend(4)
+        spend(6)
+        assert meter.left == 0
+        with pytest.raises(EffortExhausted, match=r"^it would take more work than the bounds allow$"):
+            spend(1)
+
+
+def test_the_bound_within_a_bound_is_its_own() -> None:
+    with at_most(10) as outer:
+        with at_most(3) as inner:
+            spend(2)
+        spend(1)
+    assert (outer.left, inner.left) == (9, 1)
+
+
+def free_paths(*conditions: dict[str, Any]) -> list[tuple[Any, bool]]:
+    return [(ruled({"when": each}).stations[0].rules[0].when, True) for each in conditions]
+
+
+def test_each_free_path_is_tried_with_each_value_that_it_could_want() -> None:
+    one = free_paths(output("$.a[*].n", "in", [3, 4]))
+    tried = list(guesses(MISSING, one))
+    assert tried[0] is MISSING
+    assert [each["a"][0]["n"] for each in tried[1:]] == [3, 4, "other"]
+    number = [
+        each["a"][0]
+        for each in guesses(MISSING, free_paths(output("$.a[*]", "gt", 5)))
+        if each is not MISSING
+    ]
+    assert number == [5, 6, 4]
+    word = [
+        each["a"][0]
+        for each in guesses(MISSING, free_paths(output("$.a[*]", "contains", "x")))
+        if each is not MISSING
+    ]
+    assert word == ["x", "other", 1]
+    nothing = [
+        each["a"][0]
+        for each in guesses(MISSING, free_paths(output("$.a[*]", "equals", None)))
+        if each is not MISSING
+    ]
+    assert nothing == ["other", 1, None]
+
+
+def test_what_is_tried_is_laid_over_the_document_and_over_each_other() -> None:
+    free = free_paths(
+        output("$.a[*].n", "equals", 1), output("$.a[*].m", "equals", 2), output("$.b", "equals", 3)
+    )
+    tried = list(guesses({"a": [{"z": 0}], "c": 5}, free[:2]))
+    assert {"a": [{"z": 0}, {"n": 1}], "c": 5} in tried
+    assert {"a": [{"z": 0}, {"n": 1}, {"m": 2}], "c": 5} in tried
+    assert {"a": {"k": 1}} in list(guesses({"a": {"k": 1}}, free[:1]))
+    assert list(guesses("a text", free)) == ["a text"]
+    assert list(guesses({"a": 1}, [])) == [{"a": 1}]
