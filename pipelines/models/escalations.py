@@ -25,7 +25,7 @@ class Escalation(models.Model):
     class How(models.TextChoices):
         """How it was resolved: the words of a person, then what does it without one."""
 
-        GO_ON = "go_on", _("Continue")
+        GO_ON = "go_on", _("Go on")
         CHOOSE = "choose", _("Choose a branch")
         RETRY = "retry", _("Run the station again")
         ROUTE = "route", _("Send to a station")

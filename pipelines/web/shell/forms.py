@@ -262,7 +262,7 @@ class GivenHandoff(SeenForm):
         try:
             return jsontext.loads(self.cleaned_data["document"])
         except jsontext.JsonTextError as fault:
-            raise ValidationError(_("This is not JSON: %(fault)s.") % {"fault": fault}) from fault
+            raise ValidationError(_("This is not valid JSON: %(fault)s.") % {"fault": fault}) from fault
 
 
 class Supplied(SeenForm):
