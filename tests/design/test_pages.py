@@ -157,7 +157,7 @@ def test_the_count_of_what_needs_me_is_fetched(show: Show) -> None:
 def test_a_failed_request_shows_a_remedy(show: Show) -> None:
     page = show().open("/_design/?frame=shell")
     page.get_by_role("button", name="Ask for what is refused").click()
-    expect(page.locator("#notices")).to_contain_text("Load it again to see what changed")
+    expect(page.locator("#notices")).to_contain_text("Reload the page to see what changed")
     page.context.set_offline(True)
     page.get_by_role("button", name="Ask for what is refused").click()
     expect(page.get_by_role("alert")).to_contain_text("Check your connection")

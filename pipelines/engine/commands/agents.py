@@ -1,4 +1,4 @@
-"""The registry of agents: adding one and changing it, each with its line in the audit."""
+"""The registry of agents: adding and changing one, each recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ FIELDS = (
 
 
 def register_agent(project: Project, key: str, values: Mapping[str, Any], *, actor: Actor) -> Agent:
-    """`values`: fields of `FIELDS`, checked by whoever asks. Who waits for it is decided again. Raises Conflict (there
-    is one of this key)."""
+    """`values`: fields of `FIELDS`, already checked by the caller. Tokens that wait for the agent are decided again.
+    Raises Conflict (the key is taken)."""
     return run(partial(_register, project, key, values, actor))
 
 
@@ -70,7 +70,7 @@ def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
 
 
 def _tell_owner(agent: Agent, actor: Actor) -> None:
-    """Who made themselves the owner knows."""
+    """Tell the owner, unless they assigned the agent to themselves."""
     if str(actor) != f"person:{agent.owner_id}":
         name = agent.name or agent.key
         observers.tell(observers.AgentHandedOver(agent.pk, name, agent.project_id, agent.owner_id, now()))

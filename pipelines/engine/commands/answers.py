@@ -1,5 +1,5 @@
-"""What the answers to an escalation and to a deadlock have in common: one of the role gives it, once, in a word that is
-offered, with a reason."""
+"""What answers to escalations and deadlocks have in common: somebody with the role answers once, with one of the
+offered words and a reason."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class RoleAnswer:
 
 
 def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offered: Collection[str]) -> Asked:
-    """What is answered. `words`: all that there are; `offered`: those of them that may be said here. Raises NotFound
-    (none such, or a stranger), Forbidden (for another role), Invalid (path `word` or `reason`)."""
+    """Return the row that is answered. `words`: every known word; `offered`: those allowed here. Raises NotFound (no
+    such row, or not a member), Forbidden (asked of another role), Invalid (path `word` or `reason`)."""
     if found is None or person_of(found.task.project_id, answer.user) is None:
         raise NotFound()
     if not roles.may_answer(found.task.project_id, found.role, answer.user):
@@ -49,6 +49,6 @@ def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offer
 
 
 def refuse_second(found: Escalation | Deadlock) -> None:
-    """Raises Conflict where it was resolved already."""
+    """Raises Conflict if it is already resolved."""
     if found.resolved_at is not None:
         raise Conflict(_("This is already resolved."), by=str(found.resolved_by or ""), at=found.resolved_at)

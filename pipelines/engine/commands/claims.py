@@ -1,4 +1,5 @@
-"""How a job gets a worker and loses it again. `pipelines/ports/leases.py` keeps the leases; here the task is told."""
+"""How a job gets a worker and loses it again. `pipelines/ports/leases.py` keeps the leases; this module updates the
+task."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ EXPIRED = " AND expires_at < clock_timestamp()"
 
 
 def start(job_id: int, claim: Claim) -> Job | None:
-    """Give a queued job to a worker. None when there is nothing to do for it: somebody else was first, the task is
-    held or over, its agent is suspended or has enough to do, or the claim does not fit the station. The lease is set
-    here and never null (house §4)."""
+    """Give a queued job to a worker. None when it cannot start: another worker was first, the task is held or has
+    ended, its agent is suspended or at capacity, or the claim does not fit the station. The lease is set here and
+    never null (house §4)."""
     return run(partial(_start, job_id, claim))
 
 
@@ -55,13 +56,15 @@ def _start(job_id: int, claim: Claim) -> Job | None:
 
 
 def lose(job_id: int, attempt: int, lease: UUID) -> str:
-    """A lease has expired. `requeued` with attempt + 1 and a ticket; `ended` when that was the last attempt: its
-    outcome is cancelled, `lease_lost`, routed like any other; `kept` when it was renewed or reported meanwhile."""
+    """Handle an expired lease. Returns `requeued` (attempt + 1, with a new ticket), `ended` (that was the last
+    attempt: the outcome is cancelled with `lease_lost` and routed like any other) or `kept` (renewed or reported in
+    the meantime)."""
     return run(partial(_take_back, job_id, attempt, lease, expired=True))
 
 
 def requeue(job_id: int, attempt: int, lease: UUID) -> str:
-    """A planned stop of a worker: `requeued`, and no attempt is counted; or `kept`, see `lose`."""
+    """Give back the job of a worker that stops as planned. Returns `requeued`, without counting an attempt, or
+    `kept`, see `lose`."""
     return run(partial(_take_back, job_id, attempt, lease, expired=False))
 
 
@@ -89,7 +92,8 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool) -> str:
 
 
 def _took(job_id: int, lease: UUID, expired: bool) -> bool:
-    """A worker renews without locking the task: whether its lease has expired is settled by the row itself."""
+    """Whether the lease was taken away. A worker renews without locking the task, so the row itself settles whether
+    the lease has expired."""
     with connection.cursor() as cursor:
         cursor.execute(TAKE_BACK + (EXPIRED if expired else ""), [job_id, lease])
         return cursor.rowcount == 1

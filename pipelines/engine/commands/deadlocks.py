@@ -1,4 +1,5 @@
-"""Deadlocks: found, told to the responsible role, and resolved, after which what they held goes on (AEEF E22, E23)."""
+"""Deadlocks: finding them, notifying the responsible role, and resolving them so that held work continues (AEEF E22,
+E23)."""
 
 from __future__ import annotations
 
@@ -29,15 +30,15 @@ from pipelines.routing.decide.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
 from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
-"""Of a person who resolves one; only what timed out gets an output."""
+"""Words of a person who resolves a deadlock. Only a station that timed out can get an output."""
 LAST = 10
 
 # Found
 
 
 def work_is_late(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `deadlock`: a job runs for more than twice what is expected. Who waits for
-    people by then waits for their due times, not for this one."""
+    """Handle due times of kind `deadlock`: a job has run for more than twice its expected time. A token that waits
+    for people by then is bound by their due times instead."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
     job = batch.open_job(token)
     if job is None or token.status != Status.RUNNING:
@@ -52,8 +53,8 @@ def work_is_late(batch: Batch, due: Due) -> None:
 
 
 def found_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
-    """Tasks that wait for each other; all of them are locked. Nothing where there is none, or where it is told already
-    and nobody has resolved it."""
+    """Record a circle of tasks that wait for each other; all of them are locked. Does nothing if there is none, or if
+    it is already recorded and unresolved."""
     open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
     told = [set(each.tasks.values_list("pk", flat=True)) for each in open_ones]
     if not circle or any({each.pk for each in circle} <= each for each in told):
@@ -106,7 +107,7 @@ def _party(task: Task, token: Token) -> dict[str, Any]:
 
 
 def _handoffs(task_ids: Sequence[int]) -> list[dict[str, Any]]:
-    """What the parties handed over last: the stations that are done, the newest first, with what they said."""
+    """What the parties handed over last: completed stations with their output, newest first."""
     done = Job.objects.filter(task__in=task_ids, state=Job.State.DONE).select_related("task__project")
     return [
         {
@@ -121,8 +122,8 @@ def _handoffs(task_ids: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def questions(project_id: int) -> Iterator[tuple[int, int]]:
-    """Tasks that asked another task something: by a signal `hold` whose `meta.task` names it. Who asks a person is part
-    of no circle."""
+    """Tasks that asked another task a question, by a signal `hold` whose `meta.task` names it. A task that asks a
+    person is never part of a circle."""
     asking = Token.objects.filter(task__project=project_id, status=Status.BLOCKED, wait__has_key="question")
     for token in asking.select_related("task__project"):
         job = token.jobs.filter(state=Job.State.DONE).order_by("-pk").first()
@@ -143,12 +144,11 @@ class DeadlockAnswer(RoleAnswer):
 
 
 def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, output: Any = None) -> Task:
-    """Resolve a deadlock, once; what it held goes on. `output`: the station is done with this output, any JSON value;
-    `context`: it runs again and is told the reason; of a circle, the task in which it was found waits no longer for
-    the others. `escalate`: to the Solution Architect, who has it resolved before any work goes on; `cancel`: the task
-    in which it was found.
-
-    Raises NotFound, Forbidden (for another role), Invalid (path `word` or `reason`), Conflict (resolved already)."""
+    """Resolve a deadlock, once, and release what it held. `output`: the station completes with this output, any JSON
+    value. `context`: the station runs again with the reason as feedback; in a circle, the task where it was found
+    stops waiting for the others. `escalate`: to the Solution Architect, who must resolve it before any work
+    continues. `cancel`: cancels the task where it was found. Raises NotFound, Forbidden (asked of another role),
+    Invalid (path `word` or `reason`), Conflict (already resolved)."""
     answer = DeadlockAnswer(user, word, payload.text(reason, "reason").strip(), output)
     if output is not None:
         payload.accept({"output": output}, "outcome")
@@ -196,7 +196,7 @@ Held = Sequence[tuple[Task, Token]]
 
 
 def _output(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
-    """The station is done with what a person chose, routed like any outcome."""
+    """Complete the station with the output that a person chose; it is routed like any outcome."""
     for each, token in held:
         job = batch.open_job(token)
         assert job is not None
@@ -240,7 +240,7 @@ def _had_begun(token: Token, found: Deadlock) -> bool:
 
 
 def _begin_anew(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) -> None:
-    """What ran is over, and a new visit is told the reason. Whatever else holds the task's work holds that, too."""
+    """End the running job and start a new visit that gets the reason. Other holds on the task apply to it as well."""
     job = batch.open_job(token)
     assert job is not None
     finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(answer.actor))
@@ -251,7 +251,7 @@ def _begin_anew(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) 
 
 
 def _answered(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
-    """What it asked another task it is told by who resolves the circle."""
+    """Answer the question it asked another task with the reason of the person who resolves the circle."""
     asking = {pk for pk, _ in questions(task.project_id)}
     for token in batch.living(task) if task.pk in asking else ():
         if token.status == Status.BLOCKED and token.wait.get("question"):
@@ -262,7 +262,7 @@ def _answered(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
 
 
 def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
-    """What the deadlock held the escalation holds from now on."""
+    """From now on the escalation holds what the deadlock held."""
     line = versions.by_id(task.pinned_id)
     opened = escalations.open_one(
         batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason
@@ -277,7 +277,7 @@ def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Dea
 
 
 def _cancel(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
-    """The others go on; the task itself is cancelled after this."""
+    """Release the other parties; the caller then cancels the task itself."""
     for each, token in held:
         let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
 
@@ -286,7 +286,7 @@ ACTS = {"output": _output, "context": _context, "escalate": _escalate, "cancel":
 
 
 def may_go_on(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `resume`: a deadlock is over because another party ended."""
+    """Handle due times of kind `resume`: a deadlock is over because another party ended."""
     task = batch.tasks[due.task_id]
     for token in batch.living(task):
         let_go(batch, task, token, ENGINE, is_paused_by(due.key))

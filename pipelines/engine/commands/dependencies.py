@@ -1,4 +1,4 @@
-"""Tasks that wait for tasks: a task does no work before those that it depends on are completed (law §8)."""
+"""Dependencies between tasks: a task does no work until the tasks it depends on are completed (law §8)."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def named(project: Project, names: Sequence[str], path: str = "depends_on") -> l
 
 
 def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
-    """Let a task wait for others. A job that runs already goes on to its end; none is begun after it.
+    """Make a task wait for others. A job that is already running finishes; no further job starts.
 
-    Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`)."""
+    Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`).
+    """
     task = Task.objects.select_related("project").filter(pk=task_id).first()
     if task is None:
         raise NotFound()
@@ -63,7 +64,7 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     task = batch.tasks[task.pk]
     if task.status in ENDED:
         raise Conflict(gettext("This task has already ended."), at=task.ended_at)
-    # As they are under the lock: one that was read before may be completed by now, and would tell nobody any more.
+    # Read under the lock: a task read earlier may be completed by now and would no longer release anybody.
     begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
     deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
     batch.flush()
@@ -71,21 +72,22 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
 
 
 def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
-    """The tasks of a circle through this one, if it waits for these others, too."""
+    """The tasks of the circle that would form if this task also waited for these others."""
     waits = graph(project_id)
     waits[str(task_id)] |= {str(other.pk) for other in others}
     return [int(pk) for pk in circle(waits, str(task_id))]
 
 
 def parties(task_id: int) -> list[int]:
-    """Whose locks `look_for_circle` needs besides. A circle that is closed meanwhile is looked for by whoever does."""
+    """The other tasks that `look_for_circle` needs to lock. A circle that closes in the meantime is found by the
+    transaction that closes it."""
     project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
     _one_at_a_time(project_id)
     return _circle(project_id, task_id)
 
 
 def look_for_circle(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `circle`: this task asked another one something."""
+    """Handle due times of kind `circle`: this task asked another task a question."""
     task = batch.tasks[due.task_id]
     found = _circle(task.project_id, task.pk)
     if set(found) <= set(batch.tasks):
@@ -96,13 +98,14 @@ def look_for_circle(batch: Batch, due: Due) -> None:
 
 
 def _one_at_a_time(project_id: int) -> None:
-    """Two dependencies that close a circle together must see each other. Before any task is locked."""
+    """Serialise changes of dependencies, so that two that close a circle together see each other. Call before locking
+    any task."""
     with connection.cursor() as cursor:
         cursor.execute(ONE_AT_A_TIME, [project_id])
 
 
 def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> None:
-    """The rows, and what of the task has not begun is held."""
+    """Write the dependency rows and hold every job of the task that has not started."""
     rows = [Dependency(task=task, on=other, made_at=batch.now) for other in others]
     Dependency.objects.bulk_create(rows, ignore_conflicts=True)
     new = {other.name: str(other.status) for other in others if other.status != Status.COMPLETED}
@@ -114,7 +117,8 @@ def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> Non
 
 
 def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: dict[str, str]) -> None:
-    """Whatever holds it besides, it waits for these. One that cannot complete any more is told: a person decides."""
+    """Hold the token for these tasks, in addition to any other hold. A dependency that can no longer complete is
+    reported: a person decides."""
     if token.status in WORKING:
         hold(batch, task, token, job, actor, waits_for(names))
     elif token.status == Status.HELD:
@@ -125,8 +129,7 @@ def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names:
 
 
 def may_be_met(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `dependency`: a task that this one waits for has ended, or it waits no
-    longer for it."""
+    """Handle due times of kind `dependency`: a task that this one waits for has ended, or is no longer waited for."""
     task = batch.tasks[due.task_id]
     names = batch.unmet.get(task.pk)
     for token in batch.living(task):
@@ -139,7 +142,7 @@ def may_be_met(batch: Batch, due: Due) -> None:
 
 
 def graph(project_id: int) -> defaultdict[str, set[str]]:
-    """Who waits for whom among the tasks of a project that go on."""
+    """Which open task of a project waits for which others."""
     rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
     found: defaultdict[str, set[str]] = defaultdict(set)
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):

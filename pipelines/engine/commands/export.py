@@ -19,12 +19,12 @@ from pipelines.routing.document.line import Line
 # Events that are transitions: a position comes from one state to another.
 TRANSITIONS = ("task.submitted", "token.moved", "token.forked", "token.joined", "token.ended")
 AT_ONCE = 50
-"""Tasks that are read together."""
+"""How many tasks are read together."""
 
 
 @dataclass
 class _Told:
-    """What is known of a task while its events are told: the version of that moment, and since when each position is
+    """State of a task while its events are exported: the version at that moment, and since when each position is
     where it is."""
 
     task: Task
@@ -77,7 +77,7 @@ def _events(tasks: list[int]) -> Iterator[Event]:
 
 
 def _first_versions(tasks: Iterable[Task]) -> dict[int, int]:
-    """Under which each task was started. Of several migrations the first says so: it is read last."""
+    """The version each task was started under. The first migration names it, so events are read newest first."""
     pinned = {task.pk: task.pinned_id for task in tasks}
     migrated = Event.objects.filter(task__in=pinned, kind="task.migrated").order_by("task_id", "-seq")
     return pinned | {event.task_id: int(event.data["was"]) for event in migrated}
@@ -119,7 +119,8 @@ def _target(event: Event) -> str:
 
 
 def _duration(told: _Told, event: Event, moved: bool) -> int:
-    """Of a transition: how long the position was in the state that it leaves; else since the event before."""
+    """For a transition, how long the position was in the state it leaves; otherwise the time since the previous
+    event."""
     began = told.since.get(event.token_id or 0, told.before) if moved else told.before
     if moved:
         for token in event.data.get("tokens", ()):
@@ -133,14 +134,14 @@ def handoff_id(source: str, target: str, at: datetime) -> str:
 
 
 def _handoff(event: Event, source: str | None, target: str | None) -> str | None:
-    """Of work that one hands to another; a fork hands it to several, a join takes it from several."""
+    """The id of a handoff of work. A fork hands over to several stations, a join takes over from several."""
     if event.kind != "token.moved" or event.source == event.target or not source or not target:
         return None
     return str(event.data.get("handoff") or handoff_id(source, target, event.at))
 
 
 def _agents(line: Line, places: str) -> str | None:
-    """Who works at a station: the agent that it names, else the station itself; of several all. An end has nobody."""
+    """Who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
     names = [_agent(station) for station in stations if station]
     return ",".join(dict.fromkeys(names)) or None
@@ -167,7 +168,7 @@ def _gate_results(told: _Told, event: Event) -> dict[str, str]:
 
 
 def _approval(told: _Told, event: Event) -> dict[str, Any] | None:
-    """Who decided: at the event of the decision itself, and at the transition that it led to."""
+    """Who decided, for the event of the decision and for the transition it led to."""
     visit = None
     if event.kind == "gate.decided":
         visit = told.visits.get(str(event.data.get("visit")))

@@ -22,7 +22,7 @@ Key = tuple[int, int, str]
 
 
 def check(batch: Batch, report: Report, digest: str) -> ReportResult | None:
-    """None: record it. Otherwise what to answer instead; nothing moves."""
+    """None if the report is to be recorded. Otherwise the answer to give; nothing moves."""
     job = batch.jobs.get(report.job_id)
     if job is None:
         return ReportResult("not_found", 404, "There is no such job.")
@@ -63,7 +63,7 @@ def first_answer(job: Job) -> ReportResult:
 
 
 def answer_of(result: ReportResult) -> dict[str, Any]:
-    """What a repeat will be answered."""
+    """The answer for a repeated report."""
     return {
         "decision": result.decision,
         "next_job_id": result.next_job_id,

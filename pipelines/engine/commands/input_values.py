@@ -103,7 +103,7 @@ def _repository(field: Input, value: Any) -> str:
 
 
 def _readable(folder: str) -> bool:
-    """Nothing outside the roots is looked at, but for where links lead."""
+    """Looks at nothing outside the roots, except to follow links."""
     real = Path(os.path.realpath(folder))
     return any(real.is_relative_to(os.path.realpath(root)) for root in settings.REPOSITORY_ROOTS)
 
@@ -135,7 +135,8 @@ def size_fault(field: Input, size: int) -> str:
 
 
 def content_fault(field: Input, name: str, content: str) -> str:
-    """What is wrong with what the first bytes of a file say, where the field takes only some types, or ""."""
+    """What is wrong with the content of a file, judged by its first bytes where the field accepts only some types, or
+    ""."""
     ending = belies(name, content) if field.accept else ""
     if not ending:
         return ""
@@ -147,7 +148,8 @@ def _is_name(name: Any) -> bool:
 
 
 def _secret(field: Input, value: Any) -> str:
-    """The name of a stored secret, never the secret: what is none is not repeated in the answer."""
+    """The name of a stored secret, never the secret itself: a value that is not a known name is not repeated in the
+    answer."""
     return "" if isinstance(value, str) and NAME.match(value) else str(NO_SECRET)
 
 

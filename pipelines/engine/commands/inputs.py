@@ -56,7 +56,7 @@ def default_of(field: Input, known: Collection[str]) -> Any:
 
 
 def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
-    """The names that a field of the type secret takes; asked for only where there is one."""
+    """The names that a field of type secret accepts; read only when there is such a field."""
     return reach.names(SECRET) if any(field.type == "secret" for field in fields) else ()
 
 
@@ -90,8 +90,8 @@ def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:
 
 
 def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: int, at: str) -> list[Problem]:
-    """Files that were not uploaded to the project, are too large, or are not what their names say. The others get the
-    size that was measured."""
+    """Files that were not uploaded to the project, are too large, or do not match their file type. Valid files get
+    their measured size."""
     files = {
         field.key: field
         for field in fields
@@ -114,7 +114,7 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
 
 
 def expired(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int) -> list[str]:
-    """The names of files among the inputs of a task that are not kept any more."""
+    """The names of input files of a task that have expired."""
     values = [inputs.get(field.key) for field in fields if field.type == "file"]
     files = [value for value in values if isinstance(value, Mapping)]
     if not files:
@@ -125,15 +125,15 @@ def expired(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int)
 
 
 def default_title(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
-    """Of a task that nobody gave one: its line, and the first of its inputs that tells tasks apart, such as
-    “Repository check: app”."""
+    """The title of a task without one: its line and the first input that distinguishes tasks, such as “Repository
+    check: app”."""
     words = (_telling(field, filled[field.key]) for field in fields if filled.get(field.key))
     told = next(filter(None, words), "")
     return (f"{name}: {told}" if told else name)[:TITLE]
 
 
 def _telling(field: Input, value: Any) -> str:
-    """Numbers, dates, answers and secrets tell nothing without their label."""
+    """What a value tells of its task in a title, "" if nothing: numbers, dates, yes or no, and secrets need a label."""
     if field.type == "file" and isinstance(value, Mapping):
         value = value.get("name")
     if not isinstance(value, str) or field.type in ("date", "secret"):
@@ -146,7 +146,7 @@ def _telling(field: Input, value: Any) -> str:
 
 
 def form_of(station: Station) -> tuple[Input, ...]:
-    """What a person who does the work of a station fills in."""
+    """The form for a person who does the work of a station."""
     kind = KINDS.get(station.kind)
     return kind.form(station) if kind else ()
 

@@ -32,12 +32,13 @@ COPIED = (
 
 
 def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -> Task:
-    """Start a task that begins at `station`, which the ended one visited; "" is the one that it visited last. It runs
-    on the same version, for the same requester, with the inputs, the context and the files of the ended one. It
-    inherits no approval and no count: every gate on the way is asked again.
+    """Start a new task at `station`, which the ended task visited; "" means the last one visited. It runs on the same
+    version, for the same requester, with the inputs, context and files of the ended task. It inherits no approvals
+    and no counters: every gate on the way is asked again.
 
     Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired), Invalid
-    (path `station`)."""
+    (path `station`).
+    """
     old = Task.objects.select_related("project", "line", "pinned").filter(pk=task_id).first()
     if old is None:
         raise NotFound()
@@ -65,9 +66,9 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
 
 
 def stations_to_retry(task: Task) -> list[str]:
-    """The stations at which an ended task can be retried, the one visited last first: those that it visited and that
-    its version still has. One that was visited last by a branch of a fork is none of them, because a join behind it
-    would wait for branches that are not there: the retry begins before the fork."""
+    """The stations where an ended task can be retried, last visited first: those it visited that its version still
+    has. A station last visited by a branch of a fork is left out, because a join behind it would wait for branches
+    that do not exist: the retry starts before the fork."""
     return list(_last_visits(task))
 
 

@@ -35,7 +35,8 @@ RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 
 
 def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]) -> ReportResult:
-    """A person reports on a manual job. The form of its station is checked. Raises NotFound, Invalid, Conflict."""
+    """Report a manual job on behalf of a person, after checking the form of its station. Raises NotFound, Invalid,
+    Conflict."""
     job = Job.objects.filter(pk=job_id, kind=MANUAL).first()
     if job is None:
         raise NotFound()
@@ -49,8 +50,8 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
 
 
 def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
-    """The outcome, with the form of the station checked and its defaults filled in. Who reports no success need not
-    fill it."""
+    """The outcome, with the station's form checked and defaults filled in. The form is optional unless the report is
+    a success."""
     station = versions.by_id(job.pinned_id).station(job.station)
     fields = forms.form_of(station)
     if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
@@ -62,7 +63,7 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
         given = {fields[0].key: outcome["eval"], **given}
     filled = forms.fill(fields, given, Reach.of(job.task), "outcome.output")
     if chooses:
-        # What came in passes through: the label is all that a person adds (dialects B12).
+        # The input passes through: a person only adds the label (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}
         return {**rest, "eval": filled[fields[0].key]}
     return {**outcome, "output": filled}
@@ -105,7 +106,7 @@ def _fact(evaluation: dict[str, Any], fact: str) -> str:
 
 
 def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
-    """The same Situation plus the answer (law §3). What a machine was asked, and has not answered, is closed."""
+    """Decide the same Situation plus the answer (law §3). A question still open with a machine is closed."""
     evaluation, asked = token.wait["evaluation"], batch.open_job(token)
     if asked:
         finish_job(batch, asked, {"result": "cancelled", "reason": "manual"}, str(actor))
@@ -136,7 +137,7 @@ def _retry(token_id: int, actor: Actor, token_version: int, reason: str) -> Task
 
 
 def _last(token: Token) -> Job | None:
-    """The job by whose outcome it rests, else its last one."""
+    """The job whose outcome the token waits with, or else its last job."""
     decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
     stations = token.jobs.filter(purpose=Purpose.STATION)
     jobs = Job.objects.filter(pk__in=decided.values("job_id")) if decided else stations.order_by("-pk")
@@ -155,7 +156,8 @@ def run_again(
     reason: str = "",
     at: str = "",
 ) -> None:
-    """Counts as a visit, but binds no budget (law §5 Counting). `at`: another station than its own."""
+    """Start another run. It counts as a visit but uses no budget (law §5 Counting). `at`: a station other than the
+    token's own."""
     source, token.station = token.station, at or _where(task, token)
     token.origin = origin_after(source, token.origin, at or source) or ""
     count = merge_counts(task, {"visits": {token.station: 1}})
@@ -181,7 +183,7 @@ def run_again(
 
 
 def _where(task: Task, token: Token) -> str:
-    """Its station, under its name in the version that the task was migrated to since. Raises Conflict."""
+    """The token's station, under its name in the version the task was migrated to since. Raises Conflict."""
     last = _last(token)
     place = (
         version_mapping.station(versions.by_id(task.pinned_id), last, token.station)
@@ -217,7 +219,7 @@ def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
 
 
 def release(token_id: int, *, user: User, token_version: int) -> Task:
-    """Let a token go on that a person holds, or that waits for other tasks: it waits for them no longer. Raises
+    """Release a token that a person put on hold, or that waits for other tasks; it no longer waits for them. Raises
     NotFound, Conflict."""
     return run(partial(_release, token_id, user, token_version))
 
@@ -262,7 +264,7 @@ def of_living(task_id: int) -> tuple[Batch, Task]:
 
 
 def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:
-    """The token under its task's lock, if it still is what the person saw."""
+    """The token, read under its task's lock, if it has not changed since the person saw it."""
     task_id = Token.objects.filter(pk=token_id).values_list("task_id", flat=True).first()
     if task_id is None:
         raise NotFound()

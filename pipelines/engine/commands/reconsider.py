@@ -1,4 +1,4 @@
-"""A token that is held for what is missing is decided again when facts have changed (law §5 step 7)."""
+"""Decide held tokens again when the missing facts may have changed (law §5 step 7)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from pipelines.routing.decide import effects as consequences
 
 
 def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
-    """Decide the held tokens of a task again by the facts of now: the same stored outcome, the words and answers that
-    were said about it, under the version that decided. Answers the ids of those that moved or wait for something else.
-
-    Where the same would come out nothing is written, so that it may be called as often as facts may have changed. A
-    task that is gone, has ended or is not held is nothing to do."""
+    """Decide the held tokens of a task again with the current facts: the same stored outcome with its votes and
+    answers, under the version that decided. Returns the ids of the tokens that moved or wait for something else.
+    Writes nothing when the result would be the same, so it can be called whenever facts may have changed. Does
+    nothing for a task that does not exist, has ended or is not held."""
     return run(partial(_reconsider, task_id, actor))
 
 
@@ -41,7 +40,7 @@ def _reconsider(task_id: int, actor: Actor) -> list[int]:
 def once_more(
     batch: Batch, task: Task, token: Token, actor: Actor, why: str
 ) -> tuple[DecisionContext, dict[str, Any], Decision]:
-    """A held token's turn once more, its situation by the facts of now, and the decision by which it is held."""
+    """The decision context of a held token, its situation with the current facts, and the decision that holds it."""
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     cause = f"{why}:{token.pk}.{token.version}"
@@ -59,7 +58,7 @@ def _again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
 
 
 def facts_changed(batch: Batch, due: Due) -> None:
-    """The due time of a token that is held for an agent, which may be free by now."""
+    """Handle the due time of a token that is held for an agent, which may be free by now."""
     token = batch.tokens.get(due.token_id or 0)
     if token is not None and token.status == Status.HELD and token.wait.get("missing"):
         _again(batch, batch.tasks[due.task_id], token, ENGINE)
@@ -67,5 +66,5 @@ def facts_changed(batch: Batch, due: Due) -> None:
 
 
 def _same(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
-    """Whether it would be held for the same as it is."""
+    """Whether the new decision would hold the token for the same reason."""
     return said(again(turn.judged_by, situation)) == before.answer

@@ -1,4 +1,4 @@
-"""Outcomes of jobs come in here, up to fifty tasks in one transaction (house §2)."""
+"""Record the outcomes of jobs, up to fifty tasks in one transaction (house §2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Checked:
-    """A report whose payload is well formed. `kept`: its outcome as it is recorded."""
+    """A report with a well-formed payload. `kept`: the outcome as it is recorded."""
 
     report: Report
     digest: str
@@ -41,9 +41,10 @@ class Checked:
 def report(reports: Sequence[Report]) -> list[ReportResult]:
     """Record outcomes and move their tasks; one result per report, in their order.
 
-    A refused member is a value and holds up none of the others; members of one task apply in order. An unexpected
-    error rolls its batch back, and its members are replayed one by one: then only the faulty one answers `error`.
-    A single report raises it."""
+    A refused member is returned as a value and does not affect the others; members of one task apply in order. An
+    unexpected error rolls the batch back and its members are replayed one by one, so that only the faulty one answers
+    `error`. For a single report the error is raised.
+    """
     results: list[ReportResult] = []
     for start in range(0, len(reports), LARGEST_BATCH):
         results += _chunk(reports[start : start + LARGEST_BATCH])
@@ -56,7 +57,7 @@ def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
     try:
         return run(partial(_together, chunk))
     except Exception:
-        # Whatever one member met must not be the others' (house §2); alone, each says what it is.
+        # An error of one member must not affect the others (house §2); replayed alone, each reports its own.
         log.exception("batch_rolled_back", members=len(chunk))
         return [_alone(each) for each in chunk]
 
@@ -101,7 +102,7 @@ def _check(each: Report) -> Checked | ReportResult:
 
 
 def _witnessed(member: Checked, job: Job) -> dict[str, Any]:
-    """The outcome as it came, and of each group of facts who observed it (law §13)."""
+    """The outcome as received, with the observer of each group of facts (law §13)."""
     facts = member.outcome.facts
     if not facts:
         return member.kept
@@ -157,7 +158,8 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
 def _tell_faulty_signals(
     batch: Batch, task: Task, token: Token, job: Job, member: Checked, cause: str
 ) -> None:
-    """A signal whose verdict is none is recorded with the outcome, decides nothing, and is an event (D20)."""
+    """Emit an event for each signal with an unknown verdict. It is recorded with the outcome and decides nothing
+    (D20)."""
     faulty = [
         signal.get("verdict") for signal in member.outcome.signals if not is_signal(signal.get("verdict"))
     ]
@@ -178,14 +180,14 @@ def _tell_faulty_signals(
 
 
 def _show(job: Job, outcome: Outcome) -> None:
-    """What lists show of an outcome without reading it."""
+    """Store what lists show of an outcome, so that they need not read it."""
     told = judgement(job, outcome) if job.purpose == Purpose.STATION else outcome
     job.result, job.exit_code = derive(told).result, outcome.exit_code
     job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
 
 
 def _titles(blockers: Sequence[Any]) -> str:
-    """What keeps the station from going on, where it has no summary of its own."""
+    """The titles of what blocks the station, for outcomes without a summary."""
     said = (
         each.get("title") or each.get("description") if isinstance(each, dict) else each for each in blockers
     )

@@ -1,4 +1,5 @@
-"""A person resolves what was escalated: it goes on, runs again, goes elsewhere, or is cancelled (law §8)."""
+"""Resolving an escalation: the task continues, the station runs again, the task goes elsewhere, or it is cancelled
+(law §8)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 
 DEADLOCK = "deadlock"
-"""The trigger of an escalation that a deadlock was handed on to."""
+"""The trigger of an escalation that was opened for a deadlock."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,11 @@ class EscalationAnswer(RoleAnswer):
 
 
 def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalation:
-    """A person escalates a task: it may not go forward until somebody of the role resolves it. `trigger`: one that the
-    line has a rule for, or any word; then the administrators are asked.
+    """Escalate a task by hand: it cannot move forward until somebody with the role resolves it. `trigger`: one that
+    the line has a rule for, or any other word; then the administrators are asked.
 
-    Raises NotFound, Invalid (path `trigger` or `reason`), Conflict (it has ended)."""
+    Raises NotFound, Invalid (path `trigger` or `reason`), Conflict (it has ended).
+    """
     trigger, reason = payload.text(trigger, "trigger").strip(), payload.text(reason, "reason").strip()
     if not trigger or len(trigger) > LONGEST:
         raise Invalid.at(
@@ -64,12 +66,14 @@ def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation
 
 
 def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: str = "") -> Task:
-    """Resolve an escalation, once. `go_on`: what it held is decided again by the facts of now; `retry`: the station
-    runs again with the reason as feedback; `route`: to one of `ways` of the station; `cancel`: the task; `choose`:
-    where branches contradict each other, what the one says that came from the station `route` counts.
+    """Resolve an escalation, once. `go_on`: what it held is decided again with the current facts. `retry`: the
+    station runs again with the reason as feedback. `route`: the task goes to one of the station's `ways`. `cancel`:
+    the task is cancelled. `choose`: where branches contradict each other, the values of the branch from the station
+    `route` count.
 
     Raises NotFound (none such, or a stranger), Forbidden (for another role), Invalid (path `word`, `reason` or
-    `route`), Conflict (resolved already; or the same would come out again)."""
+    `route`), Conflict (resolved already; or the same would come out again).
+    """
     answer = EscalationAnswer(user, word, payload.text(reason, "reason").strip(), route)
     return run(partial(_resolve, escalation_id, answer))
 
@@ -110,7 +114,7 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -
         context=chosen,
     )
     if found.trigger == DEADLOCK:
-        # Whoever waits in a circle still does, unless somebody has opened it meanwhile.
+        # A circle of waiting tasks still exists unless somebody opened it in the meantime.
         batch.set_due(CIRCLE, task, batch.now)
     if chosen:
         task.context = {**task.context, **chosen}
@@ -120,7 +124,7 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -
     if answer.word == "go_on" and "decision" in token.wait:
         _decide_again(batch, task, token, found, answer)
     elif answer.word == "go_on":
-        # Branches of a join contradict each other: it begins with what was written later.
+        # Branches of a join contradict each other: it starts with the values written last.
         manual_actions.run_again(batch, task, token, answer.actor, f"escalation:{found.pk}", feedback="")
     else:
         manual_actions.run_again(
@@ -136,14 +140,14 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -
 
 
 def held_by(batch: Batch, found: Escalation) -> Token | None:
-    """The position that it holds: one that was decided so. Others it only keeps from going forward."""
+    """The position it holds, because its decision was to escalate. Others only cannot move forward."""
     token = batch.tokens.get(found.token_id) if found.token_id else None
     holds = token is not None and token.wait.get("escalation") == str(found.pk)
     return token if holds and token is not None and token.status == Status.HELD else None
 
 
 def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
-    """What the chosen branch says under the keys that are contradicted."""
+    """The values of the chosen branch for the contradicted keys."""
     said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
     if not said:
         raise Invalid.at("word", _("nothing is contradicted here"), _("Let it continue, or cancel the task."))
@@ -169,7 +173,7 @@ def _target(task: Task, token: Token, route: str) -> str:
 def _decide_again(
     batch: Batch, task: Task, token: Token, found: Escalation, answer: EscalationAnswer
 ) -> None:
-    """The same outcome by the facts of now, and by the version that the task has now."""
+    """Decide the same outcome with the current facts, under the task's current version."""
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{found.pk}"

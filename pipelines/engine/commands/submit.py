@@ -27,10 +27,10 @@ NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
           RETURNING last, clock_timestamp()"""
 
-# What a task that retries another begins with; of any other it is empty.
+# What a retry of another task starts with; empty for any other task.
 INHERITED = ("context", "variables", "unreadable")
 DESCRIPTION, LABEL, LABELS = 100_000, 100, 50
-# What the database keeps, no clock may be able to read: another zone makes the year 10000 of the last of 9999.
+# The database accepts times that Python cannot read: in another zone the end of 9999 is the year 10000.
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -48,11 +48,10 @@ def submit(
     depends_on: Sequence[str] = (),
 ) -> Task:
     """Start a task of this version's line. Without a title it gets one from its inputs, which are checked and filled
-    with their defaults. `depends_on`: tasks of the project by name, such as WI-app-7, that have to be completed before
-    it does any work. `due_at`: also as people write it, see `inputs.moment`.
-
-    The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
-    (AEEF E13). Raises `InputError` with every problem."""
+    with defaults. `depends_on`: names of tasks of the project, such as WI-app-7, that must be completed before it
+    does any work. `due_at`: a time, also as text, see `inputs.moment`. The requester is the actor if that is a
+    person. `follows`: an ended task of the project that this one follows up (AEEF E13). Raises `InputError` with
+    every problem."""
     line = versions.parsed(version)
     due, unread = _moment(due_at)
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
@@ -101,7 +100,7 @@ def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Proble
 def _problems(
     title: str | None, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
 ) -> list[Problem]:
-    """What is wrong with the fields that every task has."""
+    """Problems of the fields that every task has."""
     named = "-" if title is None else title
     checks = (
         ("title", bool(named.strip()), _("is required"), _("Describe the task in one line.")),
@@ -149,7 +148,7 @@ def _problems(
 
 
 def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
-    """Only what has ended is followed; an end is final, so it stays true."""
+    """Only an ended task can be followed up. Ends are final, so this stays true."""
     if follows is None:
         return []
     if follows.project_id != version.line.project_id:
@@ -180,8 +179,8 @@ def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Ta
 
 
 def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **more: Any) -> Batch:
-    """Put a numbered task at its first station: its token, its job, its first event, which says what the task begins
-    with. The `others` are locked with it."""
+    """Put a numbered task at its first station: token, job, and first event with what the task starts with. Locks
+    `others` with it."""
     token = Token.objects.create(
         task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
     )

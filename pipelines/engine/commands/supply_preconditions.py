@@ -1,4 +1,4 @@
-"""A person gives what a held task waits for: its handoff document, or metadata (law §8)."""
+"""Supplying what a held task waits for: its handoff document or metadata (law §8)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from pipelines.routing.document.preconditions import HANDOFF, METADATA
 
 
 def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:
-    """The document is kept, and the task decided again. Raises NotFound, Invalid (every fault of the schema, at its
-    place), Conflict (it is not held for a handoff any more)."""
+    """Store the document and decide the task again. Raises NotFound, Invalid (every schema fault with its path),
+    Conflict (no longer held for a handoff)."""
     payload.accept(document, "handoff")
     return run(partial(_hand_over, token_id, user, token_version, document))
 
@@ -58,12 +58,10 @@ def waits_for_it(token: Token) -> bool:
 
 
 def supply(token_id: int, *, user: User, token_version: int, given: Mapping[str, Any]) -> Task:
-    """Metadata by name, of that which is missing: a field of the start form that was left open is an input from now on,
-    checked as there; anything else is a text that belongs to the task's context. Then the task is decided again; what
-    is still missing holds it as before.
-
-    Raises NotFound, Invalid (path `metadata.<name>`; none where nothing is given), Conflict (it does not wait for
-    any of these any more)."""
+    """Supply missing metadata by name and decide the task again. A field of the start form that was left empty
+    becomes an input, checked as there; anything else is stored as text in the task's context. Whatever is still
+    missing holds the task as before. Raises NotFound, Invalid (path `metadata.<name>`; no path if nothing is given),
+    Conflict (it no longer waits for any of these)."""
     payload.accept(dict(given), "metadata")
     said = {name: value for name, value in given.items() if value is not None and str(value).strip()}
     return run(partial(_supply, token_id, user, token_version, said))
@@ -102,8 +100,8 @@ def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]
 
 
 def metadata(line: Line, token: Token) -> tuple[Input, ...]:
-    """The fields that a person can fill in for what this held token misses: as the start form of the line has them,
-    else a text under its name."""
+    """The fields for what this held token is missing: from the line's start form, or else a text field with that
+    name."""
     known = {field.key: field for field in line.inputs if field.type != "file"}
     missing = token.wait.get("missing", ()) if token.status == Status.HELD else ()
     names = [name.removeprefix(METADATA) for name in missing if name.startswith(METADATA)]
@@ -114,7 +112,7 @@ CHANGED = gettext_lazy("This task changed after you opened the page. Reload the 
 
 
 def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
-    """The token under its task's lock, if it still is what the person saw."""
+    """The token, read under its task's lock, if it has not changed since the person saw it."""
     task_id = Token.objects.filter(pk=token_id).values_list("task_id", flat=True).first()
     if task_id is None:
         raise NotFound()

@@ -1,4 +1,4 @@
-"""What somebody typed for an input, as the value that is checked: the same for a form and for the command line."""
+"""Convert what somebody typed for an input into a value to check, in forms and on the command line alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def typed_value(field: Input, text: str) -> Any:
-    """What is no value of the type stays text, which its check refuses."""
+    """Text that is not a value of the type stays text, so that its check refuses it."""
     if field.type in ("text", "long_text"):
         return text.replace("\r\n", "\n")
     text = text.strip()

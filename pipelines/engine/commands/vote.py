@@ -1,4 +1,4 @@
-"""A person's word at a gate (law §5 “A person's word at any gate”, §6 Approval)."""
+"""Voting at a gate (law §5 “A person's word at any gate”, §6 Approval)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ CHOOSES = "reviewer_chooses"
 
 @dataclass(frozen=True)
 class VoteRequest:
-    """What somebody says, and about what: the token version and evidence that were shown. `user` is None where the time
-    that the gate sets has passed."""
+    """A vote and what it is about: the token version and evidence that were shown. `user` is None when the gate's due
+    time decides."""
 
     user: User | None
     word: str
@@ -60,12 +60,13 @@ def vote(
     evidence_digest: str,
     via: str = "page",
 ) -> VoteResult:
-    """One person's word on one gate visit. The first word other than approve decides at once; approvals decide when
-    the policy has all it asks for.
+    """Record one person's vote on one gate visit. The first word other than approve decides at once; approvals decide
+    when the policy is satisfied.
 
     Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
-    (path `word`, `reason` or `route`), Conflict (decided or closed already, another evidence, voted already, no
-    round left to send back)."""
+    (path `word`, `reason` or `route`), Conflict (decided or closed already, another evidence, voted already, no round
+    left to send back).
+    """
     said = VoteRequest(user, word, reason, route, token_version, evidence_digest, via)
     return run(partial(_vote, visit_id, said))
 
@@ -73,7 +74,7 @@ def vote(
 def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     visit = _visit(visit_id)
     if visit.state != GateVisit.State.OPEN:
-        # No lock for who comes too late: a visit that is not open never opens again.
+        # No lock for a late vote: a closed visit never opens again.
         _may_say(visit, said)
         raise _too_late(visit)
     batch = Batch.of_tasks(visit.task_id)
@@ -105,7 +106,7 @@ def _visit(visit_id: UUID) -> GateVisit:
 
 
 def _may_say(visit: GateVisit, said: VoteRequest) -> tuple[EntitledPerson, Approval]:
-    """Who says it and under which policy. Raises NotFound, Forbidden, Invalid."""
+    """Who votes, and under which policy. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_of(line, visit.gate)
     assert said.user is not None
@@ -136,7 +137,7 @@ def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_req
 
 
 def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
-    """The token, if the visit is open and what was voted on is what is shown there now (law §6)."""
+    """The token, if the visit is open and the vote is about what is shown there now (law §6)."""
     if visit.state != GateVisit.State.OPEN:
         raise _too_late(visit)
     token = batch.tokens.get(visit.token_id)
@@ -181,7 +182,8 @@ def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, entitle
 
 
 def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteRequest) -> bool:
-    """The visit has its word. Whether that settles what was asked: after an approval, when no other gate is open."""
+    """Record the decision of the visit. Returns whether everything that was asked is settled: after an approval, only
+    when no other gate is open."""
     _swap(batch, visit, said)
     batch.drop_due(GATE_DUE, task, str(visit.pk))
     escalations.close_those_of(batch, task, visit, said.actor)
@@ -218,8 +220,7 @@ def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
 
 
 def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteRequest) -> None:
-    """Decide again on the situation that was shown, told the words; step 7 reads the facts of this moment (law §5
-    step 8, §12)."""
+    """Decide again on the situation that was shown plus the votes; step 7 reads current facts (law §5 step 8, §12)."""
     asked = Decision.objects.get(pk=visit.asked_by_id)
     against = said.word != Word.APPROVE
     turn = DecisionContext(
@@ -240,7 +241,7 @@ def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteR
 
 
 def _words(visit: GateVisit) -> dict[str, dict[str, str]]:
-    """The words said at the gates that were asked together."""
+    """The decisions of the gates that were asked together."""
     together = GateVisit.objects.filter(asked_by=visit.asked_by_id, state=GateVisit.State.DECIDED)
     return {each.gate: _word(each) for each in together.order_by("position")}
 

@@ -19,7 +19,7 @@ from pipelines.routing.decide.budget_usage import rework
 from pipelines.routing.document.line import Line
 
 AT_ONCE = 50
-"""Tasks that are read together."""
+"""How many tasks are read together."""
 TIERS = ("1", "2", "3", "4")
 CLASSES = ("public", "internal", "confidential", "restricted")
 Item = dict[str, Any]
@@ -30,7 +30,7 @@ def work_item(task: Task) -> Item:
 
 
 def work_items(tasks: QuerySet[Task]) -> Iterator[Item]:
-    """One after the other by number. Every fifty cost the same few statements."""
+    """Ordered by number; each fifty need the same few statements."""
     rows = tasks.select_related("project").order_by("project_id", "number").iterator(chunk_size=AT_ONCE)
     while chunk := list(islice(rows, AT_ONCE)):
         yield from _items(chunk)
@@ -76,7 +76,7 @@ def _by_task(rows: QuerySet[Any]) -> defaultdict[int, list[Any]]:
 
 
 def _jobs(ids: Sequence[int]) -> QuerySet[Job]:
-    """Without what they reported, which may be large."""
+    """Loads jobs without their reports, which can be large."""
     rows = Job.objects.filter(task__in=ids, purpose=Purpose.STATION).order_by("pk")
     names = (
         "task_id",
@@ -93,7 +93,7 @@ def _jobs(ids: Sequence[int]) -> QuerySet[Job]:
 
 
 def _in_order(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
-    """Each job with the next one of its token."""
+    """Each job with the next job of its token."""
     following: dict[int, Job] = {}
     pairs = []
     for job in reversed(jobs):

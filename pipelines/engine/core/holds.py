@@ -1,7 +1,6 @@
-"""What holds all work of a task: dependencies that are not completed, and escalations that block it.
-
-Several may hold one position. The first stands in `token.wait`, the others behind it under `then`; it goes on when the
-last of them lets it go."""
+"""Holds on all work of a task: dependencies that are not completed, and escalations that block it. One position can
+have several holds: `token.wait` has the first, with the others nested under `then`. It continues when the last one is
+released."""
 
 from __future__ import annotations
 
@@ -18,20 +17,20 @@ Wait = dict[str, Any]
 
 
 def holds(batch: Batch, task: Task) -> Wait:
-    """The `wait` of work that would begin now; empty where nothing holds it."""
+    """The `wait` for work that would start now; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
     return joined([*([waits_for(others)] if others else []), *_blocks(task)])
 
 
 def waits_for(others: Mapping[str, str]) -> Wait:
-    """The `wait` of a task that depends on these: {name: state}, none of them completed. One that failed or was
-    cancelled never will be, and is named: a person has to decide."""
+    """The `wait` of a task that depends on these, {name: state}, none completed. A dependency that failed or was
+    cancelled never completes and is named: a person has to decide."""
     lost = [name for name, status in others.items() if status in ENDED]
     return {FOR: list(others), **({LOST: lost} if lost else {})}
 
 
 def _blocks(task: Task) -> list[Wait]:
-    """Open escalations whose action `block` is in force. Costs nothing where none is open."""
+    """Open escalations whose action `block` is in force. No query if none is open."""
     if not task.escalations:
         return []
     line = versions.by_id(task.pinned_id)
@@ -52,7 +51,7 @@ def is_dependency(wait: Wait) -> bool:
 
 
 def each_of(wait: Wait) -> list[Wait]:
-    """Everything that holds a position, the first first."""
+    """Every hold on a position, in order."""
     return [{key: value for key, value in wait.items() if key != THEN}, *wait.get(THEN, ())]
 
 

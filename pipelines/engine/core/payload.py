@@ -1,4 +1,4 @@
-"""Data from outside: what no JSON column, log or page should ever meet is refused with its place (law §2)."""
+"""Data from outside: values that no JSON column, log or page should contain are refused with their path (law §2)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def accept(value: Any, path: str = "") -> str:
 
 
 def text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
-    """Words of a person, as they were said. Raises `Invalid`: what cannot be stored, or is too long."""
+    """Text of a person, unchanged. Raises `Invalid` if it cannot be stored or is too long."""
     accept(value, path)
     if len(value) > longest:
         raise Invalid.at(path, _("is longer than %(longest)s characters") % {"longest": longest})
@@ -55,7 +55,7 @@ def _text(value: Any) -> str:
 
 
 def _too_exact(value: Any) -> Any:
-    """A number that a document said with more digits than an int or a double keeps is a Decimal here."""
+    """Refuse what JSON cannot hold. A number with more digits than an int or a double keeps arrives as a Decimal."""
     raise ValueError(f"{type(value).__name__} has no place in JSON")
 
 

@@ -23,7 +23,7 @@ TOKEN_FIELDS = (
 
 
 def token_state(token: Token) -> dict[str, Any]:
-    """`join`: where it waits at one, what it brought."""
+    """`join`: what the token brought, if it waits at a join."""
     state = {"id": token.pk, **{name: getattr(token, name) for name in TOKEN_FIELDS}}
     return {**state, "join": token.wait["join"]} if "join" in token.wait else state
 
@@ -41,7 +41,7 @@ def job_ref(job: Job) -> dict[str, Any]:
 
 
 def merge_counts(task: Task, count: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    """Add to the task's counters; answer what was added, without what is empty."""
+    """Add to the task's counters and return what was added, without empty entries."""
     for name, added in count.items():
         if added:
             setattr(task, name, added_up(getattr(task, name), added))

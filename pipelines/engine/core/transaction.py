@@ -21,7 +21,7 @@ def run(work: Callable[[], T]) -> T:
             with transaction.atomic():
                 return work()
         except OperationalError as error:
-            # Inside an outer transaction there is nothing left to rerun: that one is broken.
+            # Inside an outer transaction a rerun is impossible: the outer one is broken.
             if not left or connection.in_atomic_block or _sqlstate(error) not in RERUN:
                 raise
     raise AssertionError("unreachable")

@@ -1,4 +1,5 @@
-"""Work that no worker does: a person's, or the clock's. Its job runs from the moment it is opened, without a lease."""
+"""Work done by a person or the clock instead of a worker. Its job runs from the moment it is created, without a
+lease."""
 
 from __future__ import annotations
 
@@ -17,22 +18,22 @@ from pipelines.routing.document.templates import TemplateError, render
 
 MANUAL, WAIT = "manual", "wait"
 UNLEASED = (MANUAL, WAIT)
-# A century: further away no time is kept.
+# A century: times further away are not stored.
 LONGEST = 100 * 365 * 86400.0
 
 
 class NotATime(ValueError):
-    """`until` says no time; the message says why, and is the outcome's summary."""
+    """`until` does not give a time. The message says why and becomes the outcome's summary."""
 
 
 def kind_of(station: Station) -> str:
-    """Of the station's jobs: what a person does is a manual one, whatever it is called in the line."""
+    """The kind of the station's jobs: work of a person is `manual`, whatever kind the line names."""
     return MANUAL if by_people(station) else WAIT if unattended(station) else station.kind
 
 
 def begin(batch: Batch, task: Task, job: Job) -> None:
-    """The job runs from now on; one that waits gets its due time. Until the time that it names cannot be told, it is
-    due at once, and ends so."""
+    """Start the job; a `wait` gets its due time. If its time cannot be computed it is due at once and ends with that
+    error."""
     job.state, job.started_at = Job.State.RUNNING, batch.now
     if job.kind == WAIT:
         try:
@@ -43,13 +44,14 @@ def begin(batch: Batch, task: Task, job: Job) -> None:
 
 
 def unbegin(batch: Batch, task: Task, job: Job) -> None:
-    """It has not begun after all: its task is held."""
+    """Undo `begin`: the task turned out to be held."""
     job.state, job.started_at = Job.State.QUEUED, None
     batch.drop_due(WAIT, task, str(job.pk))
 
 
 def time_of(station: Station, task: Task, now: datetime) -> datetime:
-    """Until when a `wait` waits that begins now. :raises NotATime:"""
+    """When a `wait` that starts now ends.
+    :raises NotATime:"""
     work = station.work
     if "for" in work:
         return now + timedelta(seconds=seconds(work["for"]))

@@ -1,4 +1,4 @@
-"""What goes into the engine and what comes out of it, as values."""
+"""The values that the engine takes and returns."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ ENGINE = Actor("engine", name="Gateline")
 class Report:
     """An outcome reported about a job (law §5 step 1).
 
-    `lease` is None only for a manual job; then `token_version` is what the person saw. `by` is `str(actor)`.
+    `lease` is None only for a manual job; then `token_version` is the one that the person saw. `by` is `str(actor)`.
     `claim_next`: a driver that goes straight on gets the next job already leased, and no ticket is written.
-    `observed_by`: whose `facts` of the outcome are facts; "" where nobody of ours looked: then they are claims."""
+    `observed_by`: who observed the outcome's `facts`; "" if no part of Gateline did, which makes them claims.
+    """
 
     job_id: int
     attempt: int

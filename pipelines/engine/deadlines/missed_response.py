@@ -1,4 +1,4 @@
-"""An escalation that nobody answered in time: what its line wants done then, once (law §8, AEEF E18)."""
+"""An escalation that nobody answered in time: run the actions its line defines, once (law §8, AEEF E18)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipelines.models import Due, Escalation
 
 
 def escalation_is_due(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `escalation`. That it fires once is its row's, which is gone by now; that a
+    """Handle due times of kind `escalation`. That it fires once is its row's, which is gone by now; that a
     breach is recorded once, `breached_at`'s."""
     found = Escalation.objects.get(pk=due.key)
     if found.state != Escalation.State.OPEN or found.breached_at:

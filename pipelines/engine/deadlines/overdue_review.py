@@ -1,4 +1,4 @@
-"""A gate whose due time has passed: what its `due.then` says, never an approval (law §6)."""
+"""A gate whose due time has passed: do what its `due.then` says, which is never an approval (law §6)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipelines.routing.document.line import Gate, Line
 
 
 def gate_is_due(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `gate`."""
+    """Handle due times of kind `gate`."""
     assert due.visit_id is not None
     visit = GateVisit.objects.select_related("task", "job", "asked_by").get(pk=due.visit_id)
     line = versions.by_id(visit.asked_by.pinned_id)
@@ -48,14 +48,14 @@ def _say(batch: Batch, visit: GateVisit, then: str) -> None:
 
 
 def _escalate(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
-    """Until the review is decided, or somebody of the role resolves it."""
+    """Open an escalation, until the review is decided or somebody with the role resolves it."""
     reason = f"Nobody decided at {gate.name} by {visit.due_at:%Y-%m-%d %H:%M} UTC."
     task = batch.tasks[visit.task_id]
     escalations.open_one(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
 
 
 def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
-    """Those whom the gate notifies; where it names none, everybody whose word would count."""
+    """The addresses the gate notifies or, if it names none, those of everybody who can decide."""
     if gate.notify:
         return tuple(gate.notify)
     may = [
@@ -68,7 +68,7 @@ def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
 
 
 def _reject(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
-    """As a person's reject, by the gate's `on_reject`; where a reviewer would choose, nobody did, and it fails."""
+    """Reject as a person would, by the gate's `on_reject`. Where a reviewer would choose the route, the task fails."""
     assert visit.due_at is not None
     chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES
     said = VoteRequest(

@@ -1,7 +1,6 @@
-"""What happens when a time has come: one function per kind of due time, in one table.
-
-Each gets the batch that holds the task's lock and the due time, whose row is gone already, and flushes what it does;
-or it calls another function of the engine and leaves the batch as it is."""
+"""What happens at a due time: one function per kind, in one table. Each gets the batch that holds the task's lock and
+the due time, whose row is already deleted. It either flushes its changes, or calls another function of the engine and
+leaves the batch unchanged."""
 
 from __future__ import annotations
 
@@ -42,14 +41,14 @@ KINDS: dict[str, Fires] = {
     UNTAKEN: nobody_answered,
 }
 BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.parties}
-"""Kinds that need the locks of other tasks, too: which, by the id of the task."""
+"""Kinds that also need the locks of other tasks: which ones, by task id."""
 
 TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"
 
 
 def fire(due_id: int, now: datetime | None = None) -> str:
-    """The time of this row has come: `fired`, or `gone` when it is no longer there under its task's lock (another
-    worker was first, or what it waited for ended), or is not due. `now`: the database's clock, unless told."""
+    """Fire this due time. Returns `fired`, or `gone` when the row no longer exists under its task's lock (another
+    worker was first, or what it waited for ended) or is not due. `now`: the database's clock, unless told."""
     return run(partial(_fire, due_id, now))
 
 

@@ -1,4 +1,4 @@
-"""A question that no machine takes: nobody is able to answer it any more. It is for a person then (law §3)."""
+"""A question that no machine can answer any more: a person is asked instead (law §3)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pipelines.ports import leases
 
 
 def nobody_answered(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `evaluation`. What has begun has limits of its own, and what waits for
-    workers that are alive and busy will begin: both are looked at again, for these workers may be lost."""
+    """Handle due times of kind `evaluation`. A question that has started has limits of its own, and one
+    that waits for busy workers will start. Both are checked again later, because those workers may be lost."""
     job = batch.jobs.get(due.job_id or 0)
     if job is None or job.state == Job.State.DONE:
         return

@@ -1,4 +1,4 @@
-"""The end of a wait: its time has come (`work.kind: wait`). It is reported like any outcome, by the engine."""
+"""The end of a wait (`work.kind: wait`): the engine reports it like any other outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipelines.queries import versions
 
 
 def wait_is_over(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `wait`."""
+    """Handle due times of kind `wait`."""
     job = batch.jobs.get(due.job_id or 0)
     if job is None or job.state != Job.State.RUNNING:
         return
@@ -19,7 +19,7 @@ def wait_is_over(batch: Batch, due: Due) -> None:
     station = versions.by_id(job.pinned_id).station(job.station)
     try:
         if due.due_at <= due.set_at:
-            # Due as soon as it began: a time that had passed, or none.
+            # Due at once: its time had already passed, or could not be computed.
             time_of(station, task, due.set_at)
         outcome = {"result": "success", "summary": f"Waited until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."}
     except NotATime as fault:

@@ -1,4 +1,4 @@
-"""Suspending an agent and restoring it: who is suspended gets no new work; what it has begun goes on."""
+"""Suspending and restoring an agent. A suspended agent gets no new work; work that it has started continues."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
 
 
 def restore(agent_id: int, *, actor: Actor) -> Agent:
-    """It gets work again, and who waits for it goes on. Raises NotFound, Conflict (not suspended)."""
+    """The agent gets work again, and tokens that wait for it continue. Raises NotFound, Conflict (not suspended)."""
     return run(partial(_restore, agent_id, actor))
 
 
@@ -61,7 +61,7 @@ def _keep(agent: Agent, actor: Actor, kind: str, **data: str) -> None:
 
 
 def audit(agent: Agent, actor: Actor, kind: str, **data: object) -> None:
-    """Who changed what; in the transaction of the change."""
+    """Record who changed what, in the same transaction."""
     AgentEvent.objects.create(agent=agent, kind=kind, actor=str(actor), data=data, at=now())
 
 

@@ -1,4 +1,4 @@
-"""Ends: of one branch, of a whole task, and of everything that was still open then (house §3 I8)."""
+"""Ending one branch or a whole task, and closing everything that is still open then (house §3 I8)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GATE_DUE = "gate"
 
 @dataclass(frozen=True)
 class Ending:
-    """How something ends, and by what. `kind`: completed, failed, cancelled; `end`: the key; `data`: for the event."""
+    """How and why something ends. `kind`: completed, failed or cancelled; `end`: its key; `data`: for the event."""
 
     kind: str
     end: str
@@ -60,7 +60,7 @@ def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> 
 
 
 def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None:
-    """The job is done with this outcome, untouched; its lease ends."""
+    """Finish the job with this outcome, unchanged, and end its lease."""
     job.state, job.outcome, job.ended_at, job.reported_by = Job.State.DONE, outcome, batch.now, by[:200]
     job.result = str(outcome.get("result") or "")
     batch.job_changed(job)
@@ -70,7 +70,7 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
 
 
 def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str) -> None:
-    """A gate visit that will never be decided."""
+    """Close a gate visit without a decision."""
     visit.state, visit.decided_at = GateVisit.State.CLOSED, batch.now
     if not visit._state.adding:
         visit.save(update_fields=["state", "decided_at"])
@@ -89,8 +89,8 @@ def _end(batch: Batch, token: Token, kind: str, end: str, error: str) -> None:
 
 
 def _ended_forks(batch: Batch, token: Token) -> list[Token]:
-    """Forked tokens that have no living branch left end as their worst branch did, from the inside out. Branches that a
-    join has accounted for are theirs no more."""
+    """End forked tokens without a living branch as their worst branch ended, from the inside out. Branches accounted
+    for by a join do not count."""
     ended = []
     while token.parent_id is not None:
         parent = batch.tokens[token.parent_id]
@@ -107,7 +107,7 @@ def _ended_forks(batch: Batch, token: Token) -> list[Token]:
 
 
 def _current(batch: Batch, token: Token) -> Token:
-    """As changed in this transaction, not as stored."""
+    """The row as changed in this transaction, not as stored."""
     return batch.tokens.get(token.pk, token)
 
 

@@ -1,4 +1,4 @@
-"""Step 9 of law §5: what a decision does to the task. One function per kind of decision, in one table."""
+"""Step 9 of law §5: apply a decision to the task. One function per kind of decision, in one table."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, 
 
 
 def apply(turn: DecisionContext, answer: Decision) -> None:
-    """Do what was decided, and give the task the status that follows."""
+    """Apply the decision and derive the task's status."""
     EFFECTS[type(answer)](turn, answer)
     meet(turn.batch, turn.task, turn.actor, turn.trigger)
 
 
 def meet(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
-    """Whatever happened may have brought the branches of a join together, or let it miss one for good."""
+    """Check joins again: the change may have completed one, or made a branch of it impossible."""
     joins.settle(batch, task, actor, trigger, route)
     batch.settle_status(task)
 
 
 def route(turn: DecisionContext) -> None:
-    """Decide a fresh outcome, and do what was decided."""
+    """Decide a new outcome and apply the decision."""
     apply(turn, settle(turn, situation(turn)))
 
 
@@ -95,7 +95,7 @@ def arrive(token: Token, station: str, turn: DecisionContext) -> None:
 
 
 def _enter(turn: DecisionContext, token: Token, answer: Move, source: str, **more: Any) -> Job | None:
-    """The job of the station that the token stands at now; None where it waits at its join first."""
+    """The new job of the token's station; None if it first waits at a join."""
     if turn.line.waits_at(token.station, source):
         joins.arrive(turn, token, source, answer)
         return None
@@ -103,7 +103,7 @@ def _enter(turn: DecisionContext, token: Token, answer: Move, source: str, **mor
 
 
 def _source(turn: DecisionContext) -> str:
-    """The station that is left, under its name in the version that the task is pinned to."""
+    """The station the token leaves, under its name in the task's pinned version."""
     return version_mapping.station(turn.line, turn.job, turn.token.station) or turn.token.station
 
 
@@ -190,12 +190,12 @@ def _stay(turn: DecisionContext, answer: effects.Staying, why: str = "", **data:
     stay(turn, where.status, {**where.wait, "why": why or None}, error=where.error, **data)
     signal = turn.about.outcome.signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
-        # It waits for another task from now on, and that one may wait for it.
+        # It now waits for another task, which may wait for this one.
         turn.batch.set_due(CIRCLE, turn.task, turn.batch.now)
 
 
 def _escalate(turn: DecisionContext, answer: Escalate) -> None:
-    """The token is held until somebody of the role resolves it."""
+    """Hold the token until somebody with the role resolves the escalation."""
     opened = escalations.of_token(turn.task, turn.token, answer.trigger) or escalations.open_one(
         turn.batch,
         turn.task,
@@ -213,13 +213,13 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
 def _counted(
     turn: DecisionContext, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
-    """Count visits, edges and the rule, and say for the event what was counted (law §5 Counting)."""
+    """Count visits, edges and the rule, and return the counts for the event (law §5 Counting)."""
     count = effects.counted(turn.about, answer, effects.entered(turn.line, _source(turn)), lands)
     return {"count": merge_counts(turn.task, count)}
 
 
 def _worked(turn: DecisionContext) -> dict[str, Any]:
-    """Which agent did what is left now, and how far it was trusted with it then (law §9)."""
+    """Which agent did the work of the station that is left, and its trust level at the time (law §9)."""
     station = turn.judged_by.stations_by_key.get(turn.token.station)
     if station is None or not station.agent:
         return {}
@@ -230,7 +230,7 @@ def _worked(turn: DecisionContext) -> dict[str, Any]:
 
 
 def _gathered(turn: DecisionContext, answer: Move | Finish) -> dict[str, Any]:
-    """Set variables, and merge the output into the context; answer both for the event."""
+    """Set variables and merge the output into the context; return both for the event."""
     task, found = turn.task, effects.gathered(turn.about, answer)
     for name, added in found.items():
         if added:

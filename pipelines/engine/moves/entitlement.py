@@ -1,4 +1,4 @@
-"""Who may say something at a gate (law §6, dialects E30)."""
+"""Who may decide at a gate (law §6, dialects E30)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipelines.routing.document.line import Approval, Requirement
 
 @dataclass(frozen=True)
 class EntitledPerson:
-    """What entitles somebody in a project at this moment. `alone`: nobody else is a member who may sign in."""
+    """What a person is entitled to in a project right now. `alone`: no other member can sign in."""
 
     user_id: int
     username: str
@@ -43,14 +43,13 @@ class EntitledPerson:
 
     @classmethod
     def from_dict(cls, user_id: int, said: dict[str, Any]) -> EntitledPerson:
-        """As a vote keeps it. Votes cast before roles were a set name one role, of which a reviewer's included
-        designer."""
+        """Read back from a vote. Votes cast before roles were a set name one role; reviewer then included designer."""
         roles = said["roles"] if "roles" in said else formerly(said["role"])
         return cls(user_id, said["username"], tuple(roles), tuple(said["groups"]), said.get("alone", False))
 
 
 def formerly(role: str) -> tuple[str, ...]:
-    """The set that gives what this role gave when roles were a ladder."""
+    """The set of roles equal to this role from when roles were a ladder."""
     return (Role.DESIGNER, Role.REVIEWER) if role == Role.REVIEWER else (role,)
 
 
@@ -108,8 +107,8 @@ def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], 
 
 
 def entitled(user: User, visit: GateVisit, policy: Approval) -> EntitledPerson:
-    """The user as one whose word counts at this visit. Raises NotFound for a stranger to the project, Forbidden for
-    who is not asked or barred."""
+    """The user as a person who may decide at this visit. Raises NotFound for a non-member, Forbidden for somebody who
+    is not asked or is barred."""
     person = person_of(visit.task.project_id, user)
     if person is None:
         raise NotFound()
@@ -136,16 +135,16 @@ def barred(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approva
 
 
 def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> bool:
-    """Whether they may decide only because the project has nobody else: an approval of theirs is self-approved."""
+    """Whether they may decide only because the project has nobody else; their approval is then self-approved."""
     return person.alone and _bar(person, task, visit, policy) is not None
 
 
 def _bar(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str | None:
-    """The producer is who reported the outcome that waits: of a manual job the person, of any other no person."""
+    """What bars this person. The producer is the person who reported a manual job; other jobs have none."""
     return bar(policy, f"person:{person.user_id}", f"person:{task.requester_id}", (visit.job.reported_by,))
 
 
 def counted(policy: Approval, votes: Iterable[Vote]) -> Tally:
-    """Where a gate visit stands after these votes, each person entitled as they were when they voted."""
+    """The tally of a gate visit after these votes, with each person's entitlement as of their vote."""
     cast = [(vote.word, EntitledPerson.from_dict(vote.user_id, vote.entitled_as).voter) for vote in votes]
     return tally(policy.who, [Word(voter.person, word) for word, voter in cast], [voter for _, voter in cast])

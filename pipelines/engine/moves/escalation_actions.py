@@ -1,4 +1,4 @@
-"""What is done when an escalation is not answered in time, or at once: one function per action, in one table."""
+"""Actions of an escalation, at once or when it is not answered in time: one function per action, in one table."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
 
 
 def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
-    """The agents where it arose, else those that work on the task now, get no new work. Suspended already, they stay
-    so: the event of the breach tells it again (AEEF E19)."""
+    """Suspend the agents where the escalation arose, or else those that work on the task now. Agents that are already
+    suspended stay so, and the breach event names them again (AEEF E19)."""
     line = versions.by_id(task.pinned_id)
     places = [escalation.station] if escalation.station else [each.station for each in batch.living(task)]
     known = (line.stations_by_key.get(place) for place in places)
@@ -49,14 +49,14 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
     found = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
     why = f"{task.name}: {escalation.trigger}. {escalation.reason}".strip()[:LONGEST_TEXT]
     for pk in list(found.values_list("pk", flat=True)):
-        # Somebody else may suspend it at the same moment: it is suspended all the same.
+        # Somebody else may have suspended it at the same moment.
         with suppress(Conflict):
             suspend(pk, actor=ENGINE, reason=why)
 
 
 def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
-    """One more that each of these roles resolves; until then the task may not go forward. A role that is asked already
-    is not asked twice."""
+    """Open another escalation for each of these roles; the task cannot move forward until all are resolved. A role
+    that is already asked is not asked twice."""
     about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
     asked = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
     for role in dict.fromkeys(escalation.notify or [escalation.role]):

@@ -1,4 +1,4 @@
-"""How an escalation is written down: its row, the task's counter, the event, and those who are told."""
+"""Recording an escalation: its row, the task's counter, the event and the notifications."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Who = Actor | str
 
 
 def record(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any) -> None:
-    """It is open: counted, told as an event, and to those who may resolve it."""
+    """Record an open escalation: count it, write its event and notify those who may resolve it."""
     opened.save(force_insert=True)
     task.escalations += 1
     if opened.due_at:
@@ -28,7 +28,7 @@ def record(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any
 
 
 def tell(batch: Batch, escalation: Escalation, task: Task, kind: str, actor: Who, **data: Any) -> None:
-    """An event about it; `escalations`: how many are open then, which folding needs."""
+    """Write an event about it. `escalations`: how many are open afterwards, for folding."""
     batch.event(
         task,
         kind,

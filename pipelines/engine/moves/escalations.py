@@ -1,4 +1,4 @@
-"""Escalations as they open and close, each inside the move that causes it (law §8)."""
+"""Opening and closing escalations, inside the move that causes it (law §8)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def open_one(
     rule: str = "",
     reason: str = "",
 ) -> Escalation:
-    """As `line` says for this trigger; `role`: another one that is named by what escalates. The task's forward moves
-    are blocked from now on, and the role is told."""
+    """Open an escalation as `line` defines it for this trigger; `role` overrides whom it asks. From now on the task
+    cannot move forward, and the role is notified."""
     said = line.escalation(trigger)
     opened = Escalation(
         task=task,
@@ -55,7 +55,7 @@ def open_one(
 
 
 def open_ones(task: Task) -> list[Escalation]:
-    """The oldest first. Costs nothing where there is none."""
+    """Open escalations, oldest first. No query if there are none."""
     if not task.escalations:
         return []
     found = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN)
@@ -74,7 +74,8 @@ def close(
     route: str = "",
     context: Mapping[str, Any] | None = None,
 ) -> None:
-    """It is resolved, once; what it held up goes on. `context`: what a person chose, which counts from now on."""
+    """Close the escalation, once, and release what it held. `context`: values that a person chose, which count from
+    now on."""
     values = {
         "state": Escalation.State.RESOLVED,
         "how": how,
@@ -105,13 +106,13 @@ def close(
 
 
 def close_all(batch: Batch, task: Task, actor: Who) -> None:
-    """The task has ended."""
+    """Close every open escalation of a task that has ended."""
     for each in open_ones(task):
         close(batch, task, each, Escalation.How.ENDED, actor)
 
 
 def close_those_of(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
-    """The review that nobody decided in time is decided, or closed."""
+    """Close the escalations of an overdue review that is now decided or closed."""
     for each in open_ones(task):
         if each.visit_id == visit.pk:
             close(batch, task, each, Escalation.How.DECIDED, actor)
@@ -119,7 +120,7 @@ def close_those_of(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> No
 
 
 def _wake(batch: Batch, task: Task) -> None:
-    """Branches that an escalation has kept from going forward are decided again, each by a cause of its own."""
+    """Decide the branches again that the escalation kept from moving forward, each with a cause of its own."""
     for token in batch.living(task):
         held = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
         if held and not task.escalations:
@@ -127,5 +128,5 @@ def _wake(batch: Batch, task: Task) -> None:
 
 
 def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:
-    """The open one of this trigger that arose at this position: nobody is told twice of the same."""
+    """The open escalation of this trigger at this position, so that nobody is notified twice."""
     return next((e for e in open_ones(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)

@@ -1,8 +1,10 @@
-"""Questions that a decision asks before it can be made: each a job of its own, run once per visit and question
-(law §3, agentic and hook; ALP A25 to A28).
+"""Questions that a decision asks before it can be made: each a job of its own, run once per visit and question (law
+§3, agentic and hook; ALP A25 to A28).
 
-The token is `evaluating` meanwhile. The outcome of that job is a fact, and the same situation is decided again with it;
-what is no answer is the fact `unanswered`, by which the token is blocked for a person. Nothing advances silently."""
+The token is `evaluating` in the meantime. The outcome of that job is a fact, and the same situation is decided again
+with it. Anything that is not an answer becomes the fact `unanswered`, which blocks the token for a person: nothing
+advances silently.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ from pipelines.routing.document.evaluations import MACHINES, PERSON, evaluator_o
 from pipelines.routing.document.gate_tools import KIND
 
 UNTAKEN = "evaluation"
-"""The kind of the due time at which it is looked whether a machine can still answer; its key is the job's."""
+"""The kind of due time that checks whether a machine can still answer; its key is the job's."""
 PATIENCE = timedelta(minutes=5)
 
 
 def ask(turn: DecisionContext, answer: Ask) -> None:
-    """Open the job that answers; or, where only a person can, block the token for one."""
+    """Open the job that answers or, if only a person can, block the token."""
     question = dict(answer.evaluation)
     by = _evaluator(turn.task, question)
     if by == PERSON:
@@ -63,7 +65,7 @@ def ask(turn: DecisionContext, answer: Ask) -> None:
 
 
 def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
-    """Those that could answer when it was asked may be gone."""
+    """Check again later: the machines that could answer may be gone by then."""
     batch.set_due(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
 
 
@@ -77,7 +79,7 @@ def _evaluator(task: Task, question: dict[str, Any]) -> str:
 def answered(
     batch: Batch, job: Job, by: Actor | str, cause: str, claim: Claim | None = None
 ) -> tuple[DecisionContext, dict[str, Any]]:
-    """The job of a question has its outcome: the turn and the situation that are decided now."""
+    """The decision context and situation after the job of a question has its outcome."""
     assert job.question is not None and job.outcome is not None
     answer = effects.answer_of(versions.by_id(job.pinned_id), job.question, job.outcome)
     return decide_with(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
@@ -92,8 +94,8 @@ def decide_with(
     job: Job | None = None,
     claim: Claim | None = None,
 ) -> tuple[DecisionContext, dict[str, Any]]:
-    """The situation in which it was asked plus the answer, by the version that asked; step 7 reads the facts of this
-    moment, what other branches have spent and escalated meanwhile among them. `job`: that answered, if one did."""
+    """The situation of the question plus the answer, under the version that asked. Step 7 reads current facts,
+    including what other branches have spent and escalated since. `job`: the one that answered, if any."""
     task, asked = batch.tasks[token.task_id], Decision.objects.get(pk=token.wait["decision"])
     batch.event(
         task,
@@ -114,7 +116,7 @@ def decide_with(
 
 
 def why_unanswered(turn: DecisionContext, answer: Wait) -> str:
-    """What the machine said that was asked before a person is."""
+    """Why the machine that was asked first did not answer, for the person asked next."""
     if answer.evaluation is None or turn.decision is None:
         return ""
     told = turn.decision.situation["facts"].get("answers", [])

@@ -35,8 +35,8 @@ def policy_of(line: Line, key: str) -> Approval:
 
 
 def ask(turn: DecisionContext, answer: Wait) -> None:
-    """The token waits for people at every gate of the decision, asked together; or it is held, naming the rejection,
-    when one of them was rejected and nothing has changed since (law §6, last sentence)."""
+    """Make the token wait for people at every gate of the decision, asked together. If one of them was rejected and
+    nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
     evidence = [_evidence(turn, answer, key) for key in answer.gates]
     rejection = _unchanged_rejection(turn.task.pk, answer.gates, [each["content"] for each in evidence])
     if rejection:
@@ -111,8 +111,8 @@ def _evidence(turn: DecisionContext, answer: Wait, key: str) -> dict[str, Any]:
 
 
 def _observed(job: Job) -> dict[str, Any]:
-    """What was observed of the outcome: its facts, and the base and the tree that they are about (law §15). Outcomes
-    without facts are shown as before."""
+    """What was observed of the outcome: its facts, and the base and tree that they are about (law §15). Nothing for
+    outcomes without facts."""
     facts = (job.outcome or {}).get("facts")
     if not isinstance(facts, dict) or not facts:
         return {}
@@ -139,13 +139,13 @@ def _log_digest(turn: DecisionContext) -> str:
 
 
 def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVisit | None:
-    """The rejection that would hold a token here instead of asking the same once more."""
+    """The rejection that would hold a token here instead of asking the same again."""
     contents = [payload.digest(_shown(line, station, job, answer, key)) for key in answer.gates]
     return _unchanged_rejection(job.task_id, answer.gates, contents)
 
 
 def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
-    """The rejection of one of these gates, if it was its last word and what it was said about is the same."""
+    """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""
     decided = GateVisit.objects.filter(task=task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     for key, content in zip(gates, contents, strict=True):

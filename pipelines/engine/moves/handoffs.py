@@ -12,7 +12,7 @@ from pipelines.routing.document.preconditions import HANDOFF
 
 
 def hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) -> dict[str, Any]:
-    """Keep what goes along with a move; for its event, the name. Nothing where nothing was handed over."""
+    """Store the handoff of a move and return its name for the event; nothing if there is none."""
     document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
     needs = HANDOFF in turn.judged_by.requires(source)
     added = added_by_hand(turn.job) if needs else None

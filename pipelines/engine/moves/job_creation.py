@@ -31,9 +31,10 @@ def open_job(
 ) -> Job:
     """The job of the station at which the token stands now; its visit is already counted in `task.visits`.
 
-    What no worker does runs at once, without a lease. A driver that goes straight on (`claim`, from the job `after`
-    whose lease it holds) gets the job leased, if it may take it; else there is a ticket. Nothing of it begins while
-    something holds all work of the task."""
+    Work that no worker does runs at once, without a lease. A driver that continues directly (`claim`, from the job
+    `after` whose lease it holds) gets the job already leased if it may take it; otherwise a ticket is written.
+    Nothing starts while the task's work is held.
+    """
     station = versions.by_id(task.pinned_id).station(token.station)
     job = Job(
         id=batch.next_job_id(),
@@ -65,8 +66,8 @@ def open_job(
 
 
 def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
-    """The job of a question about the outcome of `turn.job`. It is no visit, and never starts under another version
-    than the one that asks."""
+    """Open the job of a question about the outcome of `turn.job`. It is not a visit and always starts under the
+    version that asks."""
     batch, task, token = turn.batch, turn.task, turn.token
     job = Job(
         id=batch.next_job_id(),
@@ -100,8 +101,8 @@ def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: J
 
 
 def takes(claim: Claim, task: Task, job: Job) -> bool:
-    """Whether a worker with this claim may do this job. A question for a machine asks for nothing of its station: it
-    is answered by whoever can. Code that is asked (a hook) runs where the station's work runs."""
+    """Whether a worker with this claim may do this job. A question for a machine needs nothing that its station
+    needs: any worker that can answer takes it. A hook runs where the station's work runs."""
     owner = task.project.owner.key
     if job.purpose != Purpose.STATION and job.kind in MACHINES:
         return claim.serves(owner) and job.kind in claim.answers

@@ -1,5 +1,5 @@
-"""Tokens that wait at a join, and what becomes of them together (law §7). Which and when is decided in
-`routing/joining`; here the facts are read and the consequences written."""
+"""Tokens that wait at a join, and how they merge (law §7). `routing/decide/joining` decides which and when; this
+module reads the facts and writes the consequences."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from pipelines.routing.document.line import Line
 FORBIDDEN = "ForbiddenParallel"
 CONTRADICTION = "contradiction"
 Route = Callable[[DecisionContext], None]
-"""Decides the outcome of the turn's job, and does what was decided."""
+"""Decides the outcome of the context's job and applies the decision."""
 
 
 def arrive(turn: DecisionContext, token: Token, source: str, answer: Move) -> None:
-    """The token, which stands at a join station by now, waits there for its siblings."""
+    """Make the token, now at a join station, wait there for its siblings."""
     said = {
         "from": source,
         "standing": answer.standing,
@@ -44,8 +44,8 @@ def arrive(turn: DecisionContext, token: Token, source: str, answer: Move) -> No
 
 
 def settle(batch: Batch, task: Task, actor: Actor | str, trigger: str, route: Route) -> None:
-    """Merge at every join that can be decided by now. Each may make another one decidable, so they are asked for again
-    until none is."""
+    """Merge at every join that can be decided now. Each merge may make another one decidable, so repeat until none
+    is."""
     while any(waits_at_join(token) for token in batch.living(task)):
         line = versions.by_id(task.pinned_id)
         merge = due(line, branches_of(batch.living(task)))
@@ -86,8 +86,8 @@ class Meeting:
     # Many become one
 
     def _become_one(self) -> tuple[Token, list[Token]]:
-        """The merged token, and those that it closes: it takes the place of the forked one once no sibling lives and
-        none has ended in a way that the task's end has still to tell; else it stays their sibling."""
+        """The merged token and those it closes. It replaces the forked token once no sibling is living and none has
+        ended in a way that still affects the task's end; otherwise it stays a sibling."""
         over = [token for token in self.family.values() if self._is_over(token)]
         counted = [token for token in over if accounts_for(self.line, self.merge, token.station)]
         untold = [t for t in over if t not in counted and t.status != Status.COMPLETED]
@@ -106,7 +106,7 @@ class Meeting:
         return token, closed
 
     def _is_over(self, token: Token) -> bool:
-        """A branch of this fork that ended by itself, and whose end has still to be told by the fork's."""
+        """Whether a branch of this fork ended by itself, so that its end still affects the fork's."""
         if token.status not in ENDED or token.joined_id is not None or token.parent_id is None:
             return False
         parent = self.family[token.parent_id]
@@ -147,14 +147,14 @@ class Meeting:
         )
 
     def _close(self, token: Token, into: Token) -> None:
-        """It goes on as part of the other, whose end will be the one that counts."""
+        """Close the token: it continues as part of the merged one, whose end counts."""
         token.joined_id = into.pk
         token.status, token.ended_at = Status.COMPLETED, self.batch.now
         token.wait, token.error, token.forked = {}, "", False
         self.batch.changed(token)
 
     def _stand(self, token: Token) -> None:
-        """At the join, brought there by the branch that came last."""
+        """Place the merged token at the join, with the last arriving branch as its origin."""
         token.station, token.origin = self.merge.station, self.merge.sources[-1]
         token.forked, token.wait, token.error, token.signal_reworks = False, {}, "", 0
         token.status, token.entered_at = Status.QUEUED, self.batch.now
@@ -162,7 +162,7 @@ class Meeting:
     # What the join station does
 
     def _begin(self, token: Token, keys: tuple[str, ...]) -> Job | None:
-        """Its work; unless it may not begin."""
+        """Open the job of the join station, unless it may not start."""
         pair = self._forbidden(token)
         if keys and self.line.policy.contradiction == "escalate":
             reason = self._reason(keys)
@@ -183,7 +183,7 @@ class Meeting:
         return f"{', '.join(self.merge.sources)} wrote different values under {', '.join(keys)}."
 
     def _said(self, keys: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-        """By the station that delivered it, what each branch says under these keys."""
+        """The values of each branch under these keys, by the station that delivered them."""
         said = [merged([writes]) for writes in self._writes()]
         return {
             source: {key: values[key] for key in keys if key in values}
@@ -200,7 +200,7 @@ class Meeting:
         return next((other for other in others if {token.station, other} in pairs), "")
 
     def _judged(self, token: Token) -> Job:
-        """The visit of a station that does not run: the outcome is the join's."""
+        """Record a visit of the join station without running it: the outcome is the join's."""
         station, outcome = self.line.station(token.station), self.merge.outcome()
         self._count(station.key)
         job = Job(

@@ -1,5 +1,4 @@
-"""Work that is held while something about its task is cleared up: an escalation that was not answered, a deadlock, a
-task that it depends on."""
+"""Holding work until something about its task is settled: an unanswered escalation, a deadlock, or a dependency."""
 
 from __future__ import annotations
 
@@ -18,8 +17,9 @@ WORKING = (Status.QUEUED, Status.RUNNING)
 
 
 def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, **wait: Any) -> bool:
-    """Hold a position that has work to do; a running job is taken back, and no attempt is counted. `by`: the id of
-    what holds it, and lets it go again; `was` tells whether its job had begun. Answers whether there was anything."""
+    """Hold a position that has work to do. A running job is taken back without counting an attempt. `by`: the id of
+    what holds it and releases it later; `was`: whether its job had started. Returns whether there was anything to
+    hold."""
     job = batch.open_job(token)
     if token.status not in WORKING or job is None:
         return False
@@ -28,7 +28,7 @@ def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, *
 
 
 def hold_besides(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Wait) -> None:
-    """Hold it, whatever holds it already: it goes on when both have let it go."""
+    """Add a hold to a position that may already be held: it continues when both are released."""
     job = batch.open_job(token)
     if job is None:
         return
@@ -40,7 +40,7 @@ def hold_besides(batch: Batch, task: Task, token: Token, actor: Actor | str, wai
 
 
 def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Wait) -> None:
-    """Its job waits, too; `wait` shows what lets it go."""
+    """Hold the token and its job; `wait` shows what releases it."""
     if job.state == Job.State.RUNNING:
         if job.kind in UNLEASED:
             unbegin(batch, task, job)
@@ -63,8 +63,8 @@ def let_go(
     feedback: str = "",
     trigger: str = "resume",
 ) -> None:
-    """What held it, of which `over` tells, does so no more: it goes on, unless something else holds it. `feedback`:
-    what its job is told besides. Nothing, where none of it held it."""
+    """Release the holds for which `over` is true. The position continues unless something else holds it. `feedback`:
+    passed to its job. Does nothing if none of them held it."""
     job, waits = batch.open_job(token), each_of(token.wait)
     left = [each for each in waits if not over(each)]
     if job is None or token.status != Status.HELD or len(left) == len(waits):

@@ -1,5 +1,5 @@
-"""Whom the end of a task lets go: tasks that depend on it, and the parties of a deadlock that it was part of. They have
-locks of their own, so that each is told by a due time."""
+"""Release what waits for a task that has ended: tasks that depend on it and the parties of its deadlocks. Each is
+released by its own due time, because each needs its own row lock."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import CIRCULAR
 
 DEPENDENCY = "dependency"
-"""The kind of the due time at which a dependency may be met; its key is the id of the other task."""
+"""The kind of due time at which a dependency may be met; its key is the id of the other task."""
 CIRCLE = "circle"
-"""The kind of the due time at which it is looked whether a task waits for itself in a circle."""
+"""The kind of due time that checks whether a task waits for itself in a circle."""
 RESUME = "resume"
-"""The kind of the due time at which the party of a deadlock that is over goes on; its key is the deadlock's."""
+"""The kind of due time at which a party of a resolved deadlock continues; its key is the deadlock's."""
 
 
 def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
-    """The task has ended."""
+    """Release what waits for a task that has ended."""
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
     _tell(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
     for found in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
@@ -28,14 +28,14 @@ def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
 
 
 def wait_no_longer(batch: Batch, task: Task) -> None:
-    """A person lets it go on without those that are not completed; all its branches."""
+    """Stop waiting for dependencies that are not completed, for all branches, because a person says so."""
     waiting = Dependency.objects.filter(task=task.pk).exclude(on__status=Status.COMPLETED)
     waiting.delete()
     batch.set_due(DEPENDENCY, task, batch.now, key="released")
 
 
 def answered(batch: Batch, task: Task, user: User, text: str) -> None:
-    """Its question was answered by a person: the circle that it closed is open, unless it waits for more than that."""
+    """A person answered its question: release the circle that it closed, unless the task waits for more."""
     circles = Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN, kind=CIRCULAR)
     for found in circles:
         found.resolved_by, found.answer = user, text

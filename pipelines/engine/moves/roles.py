@@ -19,8 +19,8 @@ class ProjectRoles:
     groups: list[tuple[str, str]]
 
     def holders(self, role: str) -> dict[int, EntitledPerson]:
-        """The group of the project that has this name or key; else, for the name of one of Gateline's own roles, who
-        has it; else the administrators. A group without members is as none."""
+        """The members of the project's group with this name or key; else, for one of Gateline's own roles, the
+        members with that role; else the administrators. A group without members does not count."""
         key, named = role_key(role), groups_of(role, self.groups)
         found = {pk: person for pk, person in self.people.items() if named & set(person.groups)}
         if found:
@@ -29,7 +29,7 @@ class ProjectRoles:
         return {pk: person for pk, person in self.people.items() if wanted in expand(person.roles)}
 
     def may_answer(self, role: str, user: User) -> bool:
-        """Whether this person may resolve what is for this role. An administrator of the project always may."""
+        """Whether this person may resolve what is asked of this role. Project administrators always may."""
         person = self.people.get(user.pk)
         return person is not None and (Role.ADMIN in person.roles or user.pk in self.holders(role))
 

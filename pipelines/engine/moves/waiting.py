@@ -1,4 +1,4 @@
-"""A token that stays where it is: waiting for people, held, blocked or stuck."""
+"""Leaving a token where it is: waiting for people, held, blocked or stuck."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipelines.ports import observers
 
 
 def stay(turn: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any) -> None:
-    """The token stays where it is; `wait` shows what would free it."""
+    """Leave the token where it is; `wait` shows what would release it."""
     batch, task, token = turn.batch, turn.task, turn.token
     token.status, token.error = status, error
     token.wait = {key: value for key, value in wait.items() if value not in (None, [], ())}
