@@ -28,12 +28,13 @@ class Member:
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     starts: int = 0
+    program: tuple[str, ...] = ("manage.py",)
 
     def tend(self) -> None:
         if self.process is None or self.process.poll() is not None:
             with self.log.open("ab") as output:
                 self.process = subprocess.Popen(
-                    [sys.executable, "manage.py", *self.words],
+                    [sys.executable, *self.program, *self.words],
                     cwd=ROOT,
                     env=self.env,
                     stdin=subprocess.DEVNULL,
