@@ -17,6 +17,8 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
 
 DEEPEST, LONGEST_NAME = 200, 255
+MOST_TREE = MOST_FILES * (LONGEST_NAME + 28)
+"""Bytes of a folder: no more names are in so many."""
 LFS = b"version https://git-lfs.github.com/spec/"
 FILTER_LFS = re.compile(rb"(?m)^[^#\n]*\bfilter=lfs\b")
 GIT_LIKE = re.compile(r"\.git|git~\d+", re.IGNORECASE)
@@ -47,6 +49,8 @@ def _nodes(store: BaseObjectStore, tree: ObjectID, below: str = "", depth: int =
     found = store[tree]
     if not isinstance(found, Tree):
         raise GitRefused("The repository is damaged: a folder of it is none.")
+    if found.raw_length() > MOST_TREE:
+        raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
     seen = set()
     for name, mode, sha in found.iteritems():
         path = below + checked(name, below)

@@ -19,6 +19,7 @@ from pipelines.work.git import packs
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import HEADS, FetchTooLarge, References, Remote, Told, _id
+from pipelines.work.git.sizes import check_pack
 
 FOLDER = ".mirrors"
 MOST_BYTES = 4 * 1024**3
@@ -121,6 +122,7 @@ class Mirror:
         try:
             with pack.open("rb") as source:
                 shutil.copyfileobj(source, file)
+            check_pack(file)
         except BaseException:
             abort()
             raise

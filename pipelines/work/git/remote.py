@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from dulwich.repo import Repo
 from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
+from pipelines.work.git.sizes import check_folder, check_pack
 from pipelines.work.git.ssh import connected
 from pipelines.work.outgoing.git import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
@@ -36,6 +38,7 @@ LOCKED_SECONDS = 10.0
 """How long a push waits for another one to the same folder."""
 ERRORS = (
     GitProtocolError, HangupException, HTTPUnauthorized, NotGitRepository, SendPackError, OSError, ValueError, KeyError,
+    IndexError, zlib.error,
 )  # fmt: skip
 Told = Callable[[str], None]
 
@@ -151,14 +154,28 @@ class Remote:
             return wanted
 
         try:
+            if self.address.scheme == "folder":
+                self._bounded_folder()
             with self._client(bounds) as (client, path):
                 client.fetch_pack(
                     path.encode(), wants, into.get_graph_walker(), write, progress=FetchProgress(told)
                 )
+            check_pack(file)
+        except ERRORS as error:
+            abort()
+            raise GitRefused(self.said(error)) from error
         except BaseException:
             abort()
             raise
         commit()
+
+    def _bounded_folder(self) -> None:
+        """What is read from a folder is read by this process."""
+        try:
+            with closing(Repo(self.address.path)) as there:
+                check_folder(there.object_store)
+        except ERRORS as error:
+            raise GitRefused(self.said(error)) from error
 
     def push(
         self, source: Repo, branch: str, old: str, new: str, last: Callable[[], None] = lambda: None

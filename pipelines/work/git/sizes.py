@@ -1,0 +1,139 @@
+"""How large objects are, before anything inflates them: a pack of a megabyte can hold a file of gigabytes. Every
+object is read whole by what comes after, so none may be larger than a worker has memory for."""
+
+from __future__ import annotations
+
+import mmap
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from dulwich.object_store import DiskObjectStore
+from dulwich.pack import OFS_DELTA, REF_DELTA, load_pack_index
+
+from pipelines.work.git.refusals import GitRefused
+
+MOST_OBJECT = 256 * 1024**2
+LARGE, MOST_LARGE = 16 * 1024**2, 2 * 1024**3
+"""Of what is told as a difference: its results are held beside each other while they are made."""
+START, HEADER, PACKED_HEADER, CHECKSUM = 12, 64, 2048, 20
+PIECE = 1024**2
+
+
+def check_pack(file: BinaryIO) -> None:
+    """Of a pack that was fetched, before its objects are made. Where one ends can only be told by inflating it, which
+    is done in pieces that are forgotten. :raises GitRefused; ValueError, zlib.error: it is damaged"""
+    file.flush()
+    if not file.seek(0, 2):
+        return
+    total = Sum()
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pack:
+        if pack[:4] != b"PACK":
+            raise ValueError("this is no pack")
+        at = START
+        for _ in range(int.from_bytes(pack[8:START], "big")):
+            at = _past(pack, at, total)
+        if at + CHECKSUM != len(pack):
+            raise ValueError("the pack does not end where it should")
+
+
+class Sum:
+    """Of the large ones among differences."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        self.size += size if size > LARGE else 0
+        if self.size > MOST_LARGE:
+            raise GitRefused(
+                f"The repository has large files of more than {MOST_LARGE // 1024**2} MB together."
+            )
+
+
+def check_folder(store: DiskObjectStore) -> None:
+    """Of a repository in a folder: only what each object says of itself is read. :raises GitRefused"""
+    total = Sum()
+    for place in sorted(Path(store.pack_dir).glob("*.idx")):
+        with (
+            place.with_suffix(".pack").open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pack,
+        ):
+            index = load_pack_index(str(place), store.object_format)
+            try:
+                for _name, offset, _crc in index.iterentries():
+                    _begin(pack, offset, total)
+            finally:
+                index.close()
+    for place in _loose(Path(store.path)):
+        with place.open("rb") as loose:
+            header = zlib.decompressobj().decompress(loose.read(PACKED_HEADER), HEADER)
+        _check(int(header.partition(b"\x00")[0].partition(b" ")[2]))
+
+
+def _loose(objects: Path) -> Iterator[Path]:
+    for folder in objects.glob("[0-9a-f][0-9a-f]"):
+        yield from (each for each in folder.iterdir() if each.is_file() and not each.name.startswith("tmp"))
+
+
+def _check(size: int) -> None:
+    if size > MOST_OBJECT:
+        raise GitRefused(
+            f"The repository has a file of {size // 1024**2:,} MB, now or in its history, and "
+            f"{MOST_OBJECT // 1024**2} MB is the most for one. Keep files of this size elsewhere."
+        )
+
+
+def _begin(pack: mmap.mmap, at: int, total: Sum) -> tuple[int, int]:
+    """Where the bytes of an object begin, and how many they are once inflated."""
+    byte = pack[at]
+    kind, size, shift = (byte >> 4) & 7, byte & 15, 4
+    while byte & 0x80:
+        at += 1
+        byte = pack[at]
+        size |= (byte & 0x7F) << shift
+        shift += 7
+    at += 1
+    _check(size)
+    if kind not in (OFS_DELTA, REF_DELTA):
+        return at, size
+    if kind == REF_DELTA:
+        at += CHECKSUM
+    else:
+        while pack[at] & 0x80:
+            at += 1
+        at += 1
+    sizes = zlib.decompressobj().decompress(pack[at : at + PACKED_HEADER], HEADER)
+    result = _number(sizes, _number(sizes, 0)[1])[0]
+    _check(result)
+    total.add(result)
+    return at, size
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if not byte & 0x80:
+            return value, at
+
+
+def _past(pack: mmap.mmap, at: int, total: Sum) -> int:
+    """The place after an object. :raises ValueError: it is larger than it says"""
+    at, size = _begin(pack, at, total)
+    inflating, made = zlib.decompressobj(), 0
+    while not inflating.eof:
+        piece = inflating.unconsumed_tail
+        if not piece:
+            piece = pack[at : at + min(PIECE, size + HEADER)]
+            at += len(piece)
+        data = inflating.decompress(piece, PIECE)
+        made += len(data)
+        if made > size or not (piece or data):
+            raise ValueError("an object of the pack is not as large as it says")
+    if made != size:
+        raise ValueError("an object of the pack is not as large as it says")
+    return at - len(inflating.unused_data)
