@@ -43,6 +43,9 @@ SECRET_KEY = env.text("SECRET_KEY") or state.secret_key(DATA_DIR)
 # What stored secrets are encrypted with, the newest first; without it, a file of the state folder.
 ENCRYPTION_KEYS = env.words("GATELINE_ENCRYPTION_KEYS", [])
 ENCRYPTION_KEY_FILE = None if ENCRYPTION_KEYS else state.encryption_keys(DATA_DIR)
+# What receipts are signed with; without it, a file of the state folder.
+RECEIPT_KEY = env.text("GATELINE_RECEIPT_KEY")
+RECEIPT_KEY_FILE = None if RECEIPT_KEY else state.receipt_key(DATA_DIR)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "gateline_session", "gateline_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{_base.path}/"

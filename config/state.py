@@ -52,6 +52,13 @@ def encryption_keys(home: Path) -> Path:
     return path
 
 
+def receipt_key(home: Path) -> Path:
+    """The file of the key that signs receipts, made once per state folder."""
+    path = home / "receipt-key"
+    keep_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    return path
+
+
 def secret_key(home: Path) -> str:
     """Django's SECRET_KEY, made once per state folder."""
     return keep_once(home / "secret-key", secrets.token_urlsafe(50))

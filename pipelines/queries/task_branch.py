@@ -49,6 +49,7 @@ class DeliveryReceipt:
     by: str
     at: datetime
     request: RequestLink | None = None
+    job: int = 0
 
     @property
     def exact(self) -> bool:
@@ -105,4 +106,5 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         request=RequestLink(f"{each.request['sign']}{each.request['number']}", each.request["url"])
         if each.request
         else None,
+        job=each.job_id,
     )

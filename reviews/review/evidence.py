@@ -10,7 +10,6 @@ from typing import Any
 from django.core.files.storage import storages
 from django.http import QueryDict
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from pipelines.formats.evidence.claims.checking import (
     CONFIRMED,
@@ -26,6 +25,7 @@ from pipelines.formats.evidence.readers.table import READERS, kind_by_name
 from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
+from pipelines.queries.observed import groups_of, tests_words
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Bytes, Comparison, compared
 from pipelines.work.results.text import Masker
@@ -139,20 +139,7 @@ class ShownClaim:
 
 
 def facts_of(job: Job) -> dict[str, Mapping[str, Any]]:
-    """{group: members} of a job; a report of before may hold anything there."""
-    said = (job.outcome or {}).get("facts")
-    groups = said.items() if isinstance(said, dict) else ()
-    return {group: members for group, members in groups if isinstance(members, dict)}
-
-
-def tests_words(counts: Mapping[str, Any]) -> str:
-    passed, failed = int(counts.get("passed", 0)), int(counts.get("failed", 0)) + int(counts.get("errors", 0))
-    skipped = int(counts.get("skipped", 0))
-    said = [ngettext("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
-    said.append(ngettext("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
-    if skipped:
-        said.append(ngettext("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
-    return ", ".join(said)
+    return groups_of(job.outcome)
 
 
 @lru_cache(KEPT)

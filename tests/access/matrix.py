@@ -177,6 +177,7 @@ GET  task-new                >          0         -       y         y         y 
 POST task-new                >          0         -       y         y         y         y      >
 GET  tasks                   >          0         y       y         y         y         y      >
 GET  task                    >          0         y       y         y         y         y      >
+GET  task-receipt            >          0         y       y         y         y         y      >
 GET  task-log                >          0         y       y         y         y         y      >
 GET  task-log-download       >          0         y       y         y         y         y      >
 GET  task-events             >          0         y       y         y         y         y      >

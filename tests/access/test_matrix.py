@@ -286,7 +286,7 @@ def _ask_page(place: Place, role: str, method: str, name: str) -> str:
         return "-" if "/admin/login/" in response.headers.get("Location", "") else found
     # The stored file of the artifact is not there: whoever may look for it is told so.
     if (
-        name in ("artifact", "task-file", "task-input", "task-input-preview")
+        name in ("artifact", "task-file", "task-input", "task-input-preview", "task-receipt")
         and found == "0"
         and role not in ("anonymous", "stranger", "machine")
     ):

@@ -8,13 +8,17 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 
+from pipelines.formats.receipts import verified
 from pipelines.models import Delivery, GateVisit, Job, Task, VisitCommit
+from pipelines.ports.vault.signing import receipt_key
 from pipelines.work.transport.local.transport import LocalTransport
 from tests.factories import World, station
 from tests.pages.conftest import client_of
@@ -121,6 +125,20 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     assert outcome_of(task, "merge")["output"]["branch"] == "main"
     delivery = Delivery.objects.get(task=task)
     assert (delivery.commit, delivery.tree, delivery.visit) == (origin.head(), facts["tree"], visit)
+    receipt = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
+    change = verified(receipt.content, receipt_key().public_key())
+    assert (change.commit, change.tree, change.exact) == (origin.head(), facts["tree"], True)
+    assert change.approval is not None and [each.word for each in change.approval.votes] == ["approve"]
+    kept, pem, told = bench.base.parent / "receipt.json", bench.base.parent / "key.pem", StringIO()
+    kept.write_bytes(receipt.content)
+    call_command("receipt_key", stdout=told, stderr=StringIO())
+    pem.write_text(told.getvalue())
+    said = StringIO()
+    call_command("verify_receipt", kept, key=pem, repository=origin.path, stdout=said)
+    assert "Exactly what was approved." in said.getvalue() and "in the repository" in said.getvalue()
+    kept.write_bytes(receipt.content.replace(b"payload", b"payloae", 1))
+    with pytest.raises(CommandError, match="Not valid"):
+        call_command("verify_receipt", kept, key=pem)
     page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
     assert "Exactly what was approved" in page and origin.head() in page and "gateline/" in page
     assert VisitCommit.objects.filter(task=task).first().branch == f"gateline/{task.name}-fix-the-answer"

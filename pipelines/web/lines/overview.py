@@ -55,7 +55,7 @@ def overview_of(line: Line, unenforced: Sequence[str] = ()) -> list[StationWords
 
 
 def _station(line: Line, station: Station, unenforced: Sequence[str]) -> StationWords:
-    rules = [_rule(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
+    rules = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
         (_("Expected duration"), limits.expected),
@@ -99,7 +99,7 @@ def does(station: Station) -> str:
     return _(kind.said_as) % {"said": said} if kind.said_as else said
 
 
-def _rule(line: Line, number: int, rule: Rule) -> RuleWords:
+def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
     limits = []
     if rule.max_retries is not None:
         limits.append(_("at most %(n)s times") % {"n": rule.max_retries})

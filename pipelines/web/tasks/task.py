@@ -20,8 +20,10 @@ from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
 from pipelines.ports.vault.finding import Reach
+from pipelines.queries import usage
 from pipelines.queries.actors import actor_of
 from pipelines.queries.failures import LastWords, failures
+from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, receipts_of
 from pipelines.routing.basics.visible import visible
@@ -31,6 +33,7 @@ from pipelines.routing.sentences.waits import blocker_words, question_of
 from pipelines.web.changes.task_changes import of_task
 from pipelines.web.graph import DrawnEnding, way_of
 from pipelines.web.graph.overlay import lay_over
+from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
 from pipelines.web.tasks.start import StartField, fields_of
@@ -41,6 +44,7 @@ from pipelines.work import logs
 TABS = ("steps", "log", "changes", "outputs", "artifacts", "events")
 LOG_LINES = 400
 FOLLOWERS = 20
+WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Status.HELD)
 
 
 def get(request: SignedIn, project: Project, wi: str) -> Task:
@@ -144,9 +148,35 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "failure": failure_of(task),
         "branch": branch_of(task) if line.workspace else None,
         "receipts": _receipts(task, line) if line.workspace else [],
+        "observed": facts_so_far(line, view.jobs),
+        "ahead": _ahead(view),
         "retry_from": stations_to_retry(task, view),
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What can follow where one token stands, and what is left of the limits there."""
+
+    station: str
+    rules: list[RuleWords]
+    otherwise: str
+    limits: list[LimitRow]
+
+
+def _ahead(view: TaskView) -> list[Ahead]:
+    """Of each token that works, or is about to; at a gate the review says it."""
+    line, task = view.line, view.task
+    month = usage.of_month(task.project_id) if task.project.month_cost_usd is not None else None
+    found = []
+    for place in view.positions:
+        station = line.stations_by_key.get(place.token.station)
+        if station is not None and place.token.status in WORKING:
+            left = limits_of(line, place.token, place.job, view.spending, month, view.now)
+            said = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, 1)]
+            found.append(Ahead(station.name, said, otherwise(line, station), left))
+    return found
 
 
 def _receipts(task: Task, line: Line) -> list[DeliveryReceipt]:

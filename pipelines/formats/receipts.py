@@ -1,0 +1,252 @@
+"""Receipts of deliveries (law §15): an in-toto Statement in a DSSE envelope, signed with Ed25519.
+
+There is one way to write a receipt: RFC 8785 for the envelope and for the statement in it, strict Base64, no key that
+is not known, the fingerprint of the key as its name. Whoever verifies brings the key; what a receipt says of its key is
+compared, never believed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
+
+from pipelines.routing.basics.canonical import CanonicalError, canonical
+
+PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
+STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE: Final = "urn:gateline:delivery:1"
+MOST_BYTES: Final = 1024 * 1024
+_HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class ReceiptInvalid(Exception):
+    """What is wrong with a receipt, in a sentence."""
+
+
+@dataclass(frozen=True)
+class SignedVote:
+    """`evidence`: the digest of what the person saw."""
+
+    by: str
+    word: str
+    evidence: str
+    at: str
+
+
+@dataclass(frozen=True)
+class ReceiptApproval:
+    """The gate that approved; `tree`: exactly what."""
+
+    gate: str
+    visit: str
+    round: int
+    evidence: str
+    tree: str
+    by: str
+    at: str
+    votes: Sequence[SignedVote] = ()
+
+
+@dataclass(frozen=True)
+class LandedChange:
+    """What landed where. Times are ISO 8601 in UTC. `to`: merge, request or push."""
+
+    project: str
+    task: str
+    line: str
+    version: int
+    delivery: int
+    to: str
+    repository: str
+    branch: str
+    base: str
+    commit: str
+    tree: str
+    at: str
+    approval: ReceiptApproval | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether what landed is the tree that was approved."""
+        return self.approval is not None and self.approval.tree == self.tree
+
+    def statement(self) -> dict[str, Any]:
+        said = asdict(self)
+        votes = [asdict(each) for each in self.approval.votes] if self.approval else []
+        approval = {**said["approval"], "votes": votes} if self.approval else None
+        predicate = {key: value for key, value in said.items() if key not in ("commit", "tree", "approval")}
+        return {
+            "_type": STATEMENT_TYPE,
+            "subject": [
+                {
+                    "name": f"{self.repository}@{self.branch}",
+                    "digest": {"gitCommit": self.commit, "gitTree": self.tree},
+                }
+            ],
+            "predicateType": PREDICATE_TYPE,
+            "predicate": {**predicate, "approval": approval},
+        }
+
+
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """SHA-256 of the key as a SubjectPublicKeyInfo, in hex."""
+    return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
+
+
+def public_pem(key: Ed25519PublicKey) -> str:
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+def read_key(pem: bytes) -> Ed25519PublicKey:
+    """Raises ReceiptInvalid."""
+    try:
+        found = load_pem_public_key(pem)
+    except (ValueError, TypeError) as error:
+        raise ReceiptInvalid("The key is no public key in PEM.") from error
+    if not isinstance(found, Ed25519PublicKey):
+        raise ReceiptInvalid("The key is no Ed25519 key.")
+    return found
+
+
+def sealed(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
+    """The receipt, ready to be kept as a file."""
+    payload = canonical(change.statement())
+    envelope = {
+        "payload": base64.b64encode(payload).decode(),
+        "payloadType": PAYLOAD_TYPE,
+        "signatures": [
+            {
+                "keyid": fingerprint(key.public_key()),
+                "sig": base64.b64encode(key.sign(_encoded(payload))).decode(),
+            }
+        ],
+    }
+    return canonical(envelope)
+
+
+def verified(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
+    """What the receipt says, if this key signed it. Raises ReceiptInvalid."""
+    envelope = _canonical(receipt, "The receipt")
+    _only(envelope, ("payload", "payloadType", "signatures"), "the receipt")
+    if envelope["payloadType"] != PAYLOAD_TYPE:
+        raise ReceiptInvalid(f"payloadType is not {PAYLOAD_TYPE}.")
+    signatures = envelope["signatures"]
+    if not isinstance(signatures, list) or len(signatures) != 1:
+        raise ReceiptInvalid("signatures is not a list of one.")
+    _only(signatures[0], ("keyid", "sig"), "signatures[0]")
+    payload = _bytes(envelope["payload"], "payload")
+    if signatures[0]["keyid"] != fingerprint(key):
+        raise ReceiptInvalid("It was signed with another key than this one.")
+    try:
+        key.verify(_bytes(signatures[0]["sig"], "signatures[0].sig"), _encoded(payload))
+    except InvalidSignature as error:
+        raise ReceiptInvalid("The signature is wrong: the receipt was changed, or forged.") from error
+    return _change(_canonical(payload, "The statement"))
+
+
+def _encoded(payload: bytes) -> bytes:
+    """What is signed: DSSE's PAE."""
+    kind = PAYLOAD_TYPE.encode()
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+
+
+def _canonical(data: bytes, what: str) -> Any:
+    if len(data) > MOST_BYTES:
+        raise ReceiptInvalid(f"{what} is larger than 1 MiB.")
+    try:
+        found = json.loads(data.decode())
+        same = canonical(found) == data
+    except (ValueError, RecursionError, CanonicalError) as error:
+        raise ReceiptInvalid(f"{what} is no JSON.") from error
+    if not same:
+        raise ReceiptInvalid(f"{what} is not written in the one way that is allowed (RFC 8785).")
+    return found
+
+
+def _bytes(value: Any, place: str) -> bytes:
+    """Of strict Base64: what is decoded is written in the same way again."""
+    try:
+        found = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
+    except (binascii.Error, ValueError):
+        found = b""
+    if not found or base64.b64encode(found).decode() != value:
+        raise ReceiptInvalid(f"{place} is no strict Base64.")
+    return found
+
+
+def _only(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict) or set(value) != set(keys):
+        raise ReceiptInvalid(
+            f"{place[0].upper()}{place[1:]} does not have exactly these keys: {', '.join(keys)}."
+        )
+    return value
+
+
+def _change(statement: Any) -> LandedChange:
+    _only(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
+    if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
+        raise ReceiptInvalid("The statement is of another type.")
+    predicate = dict(_only(statement["predicate"], _PREDICATE, "predicate"))
+    subjects = statement["subject"]
+    if not isinstance(subjects, list) or len(subjects) != 1:
+        raise ReceiptInvalid("subject is not a list of one.")
+    digest = _only(
+        _only(subjects[0], ("name", "digest"), "subject[0]")["digest"], ("gitCommit", "gitTree"), "digest"
+    )
+    approval = predicate.pop("approval")
+    found = LandedChange(
+        **predicate,
+        commit=digest["gitCommit"],
+        tree=digest["gitTree"],
+        approval=_approval(approval) if approval is not None else None,
+    )
+    for name, kind in LandedChange.__annotations__.items():
+        _typed(getattr(found, name), kind, name)
+    _hashes(found)
+    if found.statement() != statement:
+        raise ReceiptInvalid("The statement says its own subject differently in two places.")
+    return found
+
+
+def _approval(said: Any) -> ReceiptApproval:
+    members = dict(_only(said, tuple(ReceiptApproval.__annotations__), "approval"))
+    votes = members.pop("votes")
+    if not isinstance(votes, list):
+        raise ReceiptInvalid("approval.votes is not a list.")
+    made = [SignedVote(**_only(each, tuple(SignedVote.__annotations__), "a vote")) for each in votes]
+    found = ReceiptApproval(**members, votes=made)
+    for name, kind in ReceiptApproval.__annotations__.items():
+        _typed(getattr(found, name), kind, f"approval.{name}")
+    for vote in made:
+        for name, kind in SignedVote.__annotations__.items():
+            _typed(getattr(vote, name), kind, f"votes.{name}")
+    return found
+
+
+def _typed(value: Any, kind: str, place: str) -> None:
+    wanted = {"str": str, "int": int}.get(kind)
+    if wanted is not None and type(value) is not wanted:
+        raise ReceiptInvalid(f"{place} is no {'text' if wanted is str else 'whole number'}.")
+
+
+def _hashes(found: LandedChange) -> None:
+    trees = [found.commit, found.tree, *([found.base] if found.base else [])]
+    digests = []
+    if found.approval is not None:
+        trees.append(found.approval.tree)
+        digests = [found.approval.evidence, *(vote.evidence for vote in found.approval.votes)]
+    if not all(map(_HASH.fullmatch, trees)) or not all(map(_DIGEST.fullmatch, digests)):
+        raise ReceiptInvalid("A commit, a tree or a digest is none.")
+
+
+_PREDICATE: Final = tuple(name for name in LandedChange.__annotations__ if name not in ("commit", "tree"))

@@ -1,0 +1,76 @@
+"""Verify the receipt of a delivery with a public key, without the database."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+from dulwich.errors import NotGitRepository
+from dulwich.objects import Commit, ObjectID
+from dulwich.repo import Repo
+
+from pipelines.formats.receipts import MOST_BYTES, LandedChange, ReceiptInvalid, read_key, verified
+from pipelines.management import printing
+
+
+class Command(printing.Command):
+    help = (
+        "Verify the receipt of a delivery: its signature, its form, and with --repository what was committed."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("receipt", type=Path, help="the file that was downloaded")
+        parser.add_argument(
+            "--key", type=Path, required=True, help="the public key in PEM, from `manage.py receipt_key`"
+        )
+        parser.add_argument("--repository", type=Path, help="a clone in which the commit is looked up")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            change = verified(_read(options["receipt"]), read_key(_read(options["key"])))
+            if options["repository"]:
+                _look_up(change, options["repository"])
+        except ReceiptInvalid as error:
+            raise CommandError(f"Not valid: {error}") from error
+        self._tell(change, options["repository"])
+
+    def _tell(self, change: LandedChange, repository: Path | None) -> None:
+        say = self.stdout.write
+        say(
+            f"Valid: signed by this key. {change.task} of {change.project}, line {change.line} v{change.version}"
+        )
+        say(f"Landed {change.at}: {change.commit} on {change.branch} of {change.repository}")
+        if change.approval is None:
+            say("The delivery named no gate.")
+        else:
+            by = f" by {change.approval.by}" if change.approval.by else ""
+            say(f"Approved {change.approval.at} at {change.approval.gate}{by}, tree {change.approval.tree}")
+            say("Exactly what was approved." if change.exact else "NOT the tree that was approved.")
+        if repository is not None:
+            say("The commit is in the repository, with this tree.")
+
+
+def _read(file: Path) -> bytes:
+    """At most what a receipt may have, and one byte."""
+    try:
+        with file.open("rb") as source:
+            return source.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _look_up(change: LandedChange, folder: Path) -> None:
+    """Raises ReceiptInvalid: the commit is not there, or has another tree."""
+    try:
+        with closing(Repo(str(folder))) as repository:
+            found = repository.object_store[ObjectID(change.commit.encode())]
+    except NotGitRepository as error:
+        raise CommandError(f"{folder} is no git repository.") from error
+    except KeyError as error:
+        raise ReceiptInvalid(f"{change.commit} is not in the repository.") from error
+    if not isinstance(found, Commit) or found.tree.decode() != change.tree:
+        raise ReceiptInvalid(f"{change.commit} has another tree in the repository.")

@@ -1,0 +1,199 @@
+"""Facts in words (law §13): what Gateline observed of a task so far, by whom, and what is left of its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.models import Job, Purpose, Token
+from pipelines.queries.usage import Spending, dollars
+from pipelines.routing.basics.visible import visible
+from pipelines.routing.decide.judging import exactly
+from pipelines.routing.document.kinds.agent import KIND as AGENT
+from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.sentences.names import station_name
+
+PATHS = 3
+Groups = Mapping[str, Mapping[str, Any]]
+
+
+def groups_of(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    """{group: members}; a report of before may hold anything there."""
+    said = (outcome or {}).get("facts")
+    groups = said.items() if isinstance(said, dict) else ()
+    return {group: members for group, members in groups if isinstance(members, dict)}
+
+
+def _count(members: Mapping[str, Any], key: str) -> int:
+    found = members.get(key)
+    return int(found) if isinstance(found, int | float) else 0
+
+
+def tests_words(counts: Mapping[str, Any]) -> str:
+    """`3 tests passed, 1 failed, 2 skipped`."""
+    passed, failed = _count(counts, "passed"), _count(counts, "failed") + _count(counts, "errors")
+    skipped = _count(counts, "skipped")
+    said = [ngettext("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
+    said.append(ngettext("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
+    if skipped:
+        said.append(ngettext("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
+    return ", ".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """`icon` of the sprite; `by`: who observed it or reports it; `more`: in small below it."""
+
+    icon: str
+    words: str
+    by: str
+    tone: str = ""
+    more: Sequence[str] = ()
+
+
+def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
+    """The latest of each group, over all stations of a task."""
+    latest: dict[str, tuple[Job, Mapping[str, Any]]] = {}
+    for job in jobs:
+        if job.purpose == Purpose.STATION:
+            latest |= {group: (job, members) for group, members in groups_of(job.outcome).items()}
+    rows = []
+    for group, say in SAID.items():
+        if group in latest:
+            job, members = latest[group]
+            reported = group == "commands" and job.kind == AGENT.key
+            words = _("reported by %(station)s") if reported else _("after %(station)s")
+            rows += say(members, words % {"station": station_name(line, job.station)})
+    return rows
+
+
+def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    files = _count(members, "files_changed")
+    words = ngettext("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
+    if files:
+        words += f" +{_count(members, 'insertions')} −{_count(members, 'deletions')}"
+    named = members.get("paths")
+    paths = [visible(str(path)) for path in named] if isinstance(named, list) else []
+    more = paths[:PATHS]
+    if len(paths) > PATHS:
+        rest = len(paths) - PATHS
+        more.append(ngettext("and %(n)s more", "and %(n)s more", rest) % {"n": rest})
+    return [FactRow("changed-files", words, by, more=more)]
+
+
+def _commands(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    run, failed, denied = (_count(members, key) for key in ("run", "failed", "denied"))
+    words = ngettext("%(n)s command", "%(n)s commands", run) % {"n": run}
+    if failed:
+        words += ", " + ngettext("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
+    rows = [FactRow("run", words, by)] if run else []
+    if denied:
+        said = ngettext("%(n)s denied", "%(n)s denied", denied) % {"n": denied}
+        rows.append(FactRow("danger", said, by, "danger"))
+    return rows
+
+
+def _tests(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    bad = _count(members, "failed") + _count(members, "errors")
+    return [FactRow("x" if bad else "check", tests_words(members), by, "danger" if bad else "ok")]
+
+
+def _findings(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    total = _count(members, "total")
+    words = ngettext("%(n)s finding", "%(n)s findings", total) % {"n": total}
+    high = _count(members, "critical") + _count(members, "high")
+    if high:
+        words += ", " + ngettext("%(n)s high", "%(n)s high", high) % {"n": high}
+    return [FactRow("search", words, by, "danger" if high else "")]
+
+
+def _coverage(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    lines = members.get("lines")
+    if not isinstance(lines, int | float):
+        return []
+    return [FactRow("check", _("%(share)s %% of the lines covered") % {"share": f"{lines:.0f}"}, by)]
+
+
+def _claims(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    found = members.get("contradicted")
+    n = len(found) if isinstance(found, list) else 0
+    words = ngettext("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
+    return [FactRow("danger", words, by, "danger")] if n else []
+
+
+SAID = {
+    "git": _git,
+    "commands": _commands,
+    "tests": _tests,
+    "findings": _findings,
+    "coverage": _coverage,
+    "claims": _claims,
+}
+"""In this order; cost stands among the limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """`left` in words, `percent` of it that is used."""
+
+    name: str
+    left: str
+    percent: int
+    since: datetime | None = None
+
+
+def limits_of(
+    line: Line, token: Token, job: Job | None, spent: Spending, month: Spending | None, now: datetime
+) -> list[LimitRow]:
+    """What is left at the station at which a token stands: of the cost of the task and of the month, of the time of the
+    run, of the runs of the station and of the retries of its rules."""
+    task, station = token.task, line.stations_by_key.get(token.station)
+    rows = []
+    if line.limits.cost_usd is not None and spent.runs:
+        rows.append(_of_cost(_("Cost of the task"), spent, exactly(line.limits.cost_usd)))
+    if month is not None and task.project.month_cost_usd is not None:
+        rows.append(_of_cost(_("Cost of the month"), month, task.project.month_cost_usd))
+    if station is None:
+        return rows
+    running = job is not None and job.state == Job.State.RUNNING and job.started_at is not None
+    if running and job is not None and job.started_at is not None and station.limits.max_timeout:
+        used, most = (now - job.started_at).total_seconds(), float(station.limits.max_timeout)
+        rows.append(LimitRow(_("Time of the run"), _minutes(max(0.0, most - used), most), _share(used, most)))
+    if station.limits.max_visits is not None:
+        rows.append(_of_count(_("Runs"), task.visits.get(station.key, 0), station.limits.max_visits))
+    return [*rows, *(_retries(station, rule, task.rules) for rule in _bounded(station))]
+
+
+def _of_cost(name: str, spent: Spending, most: Decimal) -> LimitRow:
+    cost = spent.cost or Decimal()
+    words = {"left": dollars(max(most - cost, Decimal())), "most": dollars(most)}
+    return LimitRow(name, _("%(left)s left of %(most)s") % words, _share(cost, most))
+
+
+def _of_count(name: str, used: int, most: int) -> LimitRow:
+    words = _("%(left)s left of %(most)s") % {"left": max(0, most - used), "most": most}
+    return LimitRow(name, words, _share(used, most))
+
+
+def _bounded(station: Station) -> Iterable[Rule]:
+    return (rule for rule in station.rules if rule.max_retries is not None)
+
+
+def _retries(station: Station, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
+    assert rule.max_retries is not None
+    return _of_count(rule.label or rule.id, taken.get(rule.id, 0), rule.max_retries)
+
+
+def _minutes(left: float, most: float) -> str:
+    words = {"left": max(1, round(left / 60)) if left else 0, "most": max(1, round(most / 60))}
+    return _("%(left)s min left of %(most)s min") % words
+
+
+def _share(used: Any, most: Any) -> int:
+    return min(100, int(100 * used / most)) if most else 100

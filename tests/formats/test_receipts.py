@@ -1,0 +1,159 @@
+"""Receipts: one way to write them, and whoever verifies brings the key."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pipelines.formats.receipts import (
+    LandedChange,
+    ReceiptApproval,
+    ReceiptInvalid,
+    SignedVote,
+    fingerprint,
+    public_pem,
+    read_key,
+    sealed,
+    verified,
+)
+from pipelines.routing.basics.canonical import canonical
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+OTHER = Ed25519PrivateKey.from_private_bytes(bytes(32))
+AT = "2026-11-20T10:00:00.000000Z"
+APPROVAL = ReceiptApproval(
+    gate="code-review",
+    visit="9c1f",
+    round=2,
+    evidence="e" * 64,
+    tree="b" * 40,
+    by="reviewer",
+    at=AT,
+    votes=[SignedVote("reviewer", "approve", "e" * 64, AT)],
+)
+CHANGE = LandedChange(
+    project="acme/app",
+    task="WI-app-42",
+    line="fix",
+    version=3,
+    delivery=17,
+    to="merge",
+    repository="app",
+    branch="main",
+    base="a" * 40,
+    commit="c" * 40,
+    tree="b" * 40,
+    at=AT,
+    approval=APPROVAL,
+)
+
+
+def parts(receipt: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    envelope = json.loads(receipt)
+    return envelope, json.loads(base64.b64decode(envelope["payload"]))
+
+
+def signed(statement: Any, key: Ed25519PrivateKey = KEY, data: bytes | None = None) -> bytes:
+    """An envelope around any statement, rightly signed."""
+    payload = canonical(statement) if data is None else data
+    kind = b"application/vnd.in-toto+json"
+    told = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+    envelope = {
+        "payload": base64.b64encode(payload).decode(),
+        "payloadType": kind.decode(),
+        "signatures": [
+            {"keyid": fingerprint(key.public_key()), "sig": base64.b64encode(key.sign(told)).decode()}
+        ],
+    }
+    return canonical(envelope)
+
+
+@pytest.mark.parametrize("change", [CHANGE, replace(CHANGE, approval=None, base="")])
+def test_what_is_sealed_is_verified_and_is_always_the_same_bytes(change: LandedChange) -> None:
+    receipt = sealed(change, KEY)
+    assert verified(receipt, read_key(public_pem(KEY.public_key()).encode())) == change
+    assert sealed(change, KEY) == receipt == signed(change.statement())
+
+
+def test_a_statement_is_one_of_in_toto_about_the_commit() -> None:
+    envelope, statement = parts(sealed(CHANGE, KEY))
+    assert envelope["payloadType"] == "application/vnd.in-toto+json"
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    assert statement["subject"] == [
+        {"name": "app@main", "digest": {"gitCommit": "c" * 40, "gitTree": "b" * 40}}
+    ]
+    assert statement["predicate"]["approval"]["votes"][0]["word"] == "approve"
+    assert CHANGE.exact and not replace(CHANGE, tree="d" * 40).exact
+
+
+def refusal(receipt: bytes, key: Ed25519PrivateKey = KEY) -> str:
+    with pytest.raises(ReceiptInvalid) as found:
+        verified(receipt, key.public_key())
+    return str(found.value)
+
+
+def test_every_changed_byte_is_refused() -> None:
+    receipt = sealed(CHANGE, KEY)
+    for at in range(len(receipt)):
+        assert refusal(receipt[:at] + bytes([receipt[at] ^ 1]) + receipt[at + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda e: e | {"more": 1}, "exactly these keys"),
+        (lambda e: {"payload": e["payload"]}, "exactly these keys"),
+        (lambda e: e | {"payloadType": "text/plain"}, "payloadType"),
+        (lambda e: e | {"signatures": []}, "list of one"),
+        (lambda e: e | {"signatures": e["signatures"] * 2}, "list of one"),
+        (lambda e: e | {"signatures": [e["signatures"][0] | {"cert": ""}]}, "exactly these keys"),
+        (lambda e: e | {"payload": e["payload"].replace("=", "") + "\n"}, "strict Base64"),
+        (lambda e: e | {"payload": 1}, "strict Base64"),
+        (lambda e: e | {"signatures": [e["signatures"][0] | {"keyid": "0" * 64}]}, "another key"),
+        (lambda e: [e], "exactly these keys"),
+    ],
+)
+def test_an_envelope_of_another_form_is_refused(change: Any, why: str) -> None:
+    envelope, _statement = parts(sealed(CHANGE, KEY))
+    assert why in refusal(canonical(change(envelope)))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda s: s | {"more": 1}, "exactly these keys"),
+        (lambda s: s | {"predicateType": "x"}, "another type"),
+        (lambda s: s | {"subject": s["subject"] * 2}, "list of one"),
+        (lambda s: s | {"subject": [s["subject"][0] | {"name": "other@main"}]}, "differently"),
+        (lambda s: s | {"predicate": s["predicate"] | {"version": "3"}}, "version is no whole number"),
+        (lambda s: s | {"predicate": s["predicate"] | {"task": 1}}, "task is no text"),
+        (lambda s: s | {"predicate": s["predicate"] | {"base": "HEAD"}}, "is none"),
+        (lambda s: s | {"predicate": s["predicate"] | {"approval": {}}}, "exactly these keys"),
+        (lambda s: None, "exactly these keys"),
+    ],
+)
+def test_a_statement_of_another_form_is_refused_though_it_is_signed(change: Any, why: str) -> None:
+    _envelope, statement = parts(sealed(CHANGE, KEY))
+    assert why in refusal(signed(change(statement)))
+
+
+def test_another_spelling_of_the_same_is_refused() -> None:
+    envelope, statement = parts(sealed(CHANGE, KEY))
+    assert "one way" in refusal(json.dumps(envelope).encode())
+    assert "one way" in refusal(signed(None, data=json.dumps(statement).encode()))
+    assert "no JSON" in refusal(b"\xff") and "no JSON" in refusal(b"[" * 10_000)
+    assert "1 MiB" in refusal(b" " * (1024 * 1024 + 1))
+
+
+def test_the_key_comes_from_outside() -> None:
+    assert "another key" in refusal(sealed(CHANGE, OTHER))
+    assert refusal(sealed(CHANGE, OTHER).replace(
+        fingerprint(OTHER.public_key()).encode(), fingerprint(KEY.public_key()).encode()
+    )).startswith("The signature is wrong")  # fmt: skip
+    with pytest.raises(ReceiptInvalid, match="no public key"):
+        read_key(b"none")
