@@ -83,7 +83,7 @@ def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
     more = paths[:PATHS]
     if len(paths) > PATHS:
         rest = len(paths) - PATHS
-        more.append(ngettext("and %(n)s more", "and %(n)s more", rest) % {"n": rest})
+        more.append(_("and %(n)s more") % {"n": rest})
     return [FactRow("changed-files", words, by, more=more)]
 
 

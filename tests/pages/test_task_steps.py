@@ -10,7 +10,8 @@ import pytest
 from django.utils import timezone
 
 from pipelines.models import Job, Task
-from pipelines.web.tasks.steps import conversation, dollars, short
+from pipelines.queries.usage import short
+from pipelines.web.tasks.steps import conversation, dollars
 from pipelines.work.agents.steps import TextChange
 from pipelines.work.logs import Writer
 from tests.effort import calls

@@ -28,6 +28,7 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.outgoing.git import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
+from tests.waiting import LONG
 from tests.work.remotes import RemoteRepository, remote
 
 TOKEN = "a-token-of-a-test"
@@ -80,8 +81,8 @@ def test_a_private_server_is_refused_unless_it_is_listed(served: tuple[str, Remo
 
 
 @contextmanager
-def dripping(begins: bytes) -> Iterator[int]:
-    """The port of a server that is never silent for long and never done."""
+def unfinished(begins: bytes) -> Iterator[int]:
+    """The port of a server that begins an answer and never ends it."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -89,8 +90,7 @@ def dripping(begins: bytes) -> Iterator[int]:
         there, _address = listener.accept()
         with there, suppress(OSError):
             there.sendall(begins)
-            while not over.wait(0.02):
-                there.sendall(b"x")
+            over.wait(LONG)
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -110,10 +110,11 @@ def dripping(begins: bytes) -> Iterator[int]:
         ("https", b"\x16\x03\x03\x40\x00"),
     ],
 )
-def test_a_server_that_drips_is_left_when_its_time_is_over(scheme: str, begins: bytes) -> None:
+def test_a_server_that_does_not_end_is_left_when_its_time_is_over(scheme: str, begins: bytes) -> None:
     with (
-        dripping(begins) as port,
-        closing(HttpsGitClient(f"{scheme}://127.0.0.1:{port}/it.git", LISTED, 10, whole=0.3)) as client,
+        unfinished(begins) as port,
+        # It may be silent for so long that only the time of the whole ends it, as where it sends a byte at a time.
+        closing(HttpsGitClient(f"{scheme}://127.0.0.1:{port}/it.git", LISTED, LONG, whole=0.3)) as client,
         pytest.raises(GitProtocolError, match="did not finish within 1 s"),
     ):
         client.get_refs(b"")

@@ -37,6 +37,7 @@ from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
 from pipelines.web.tasks.start import StartField, fields_of
+from pipelines.web.tasks.station_drawer import drawer_of
 from pipelines.web.tasks.steps import conversation, preset_at
 from pipelines.web.tasks.tables import number
 from pipelines.work import logs
@@ -67,6 +68,7 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
             return _log_goes_on(request, project, context)
         return show(request, "tasks/task.html#panel", project=project, **context)
     keys = (project.owner.key, project.key)
+    key = request.GET.get("station", "")
     return show(
         request,
         "tasks/task.html",
@@ -79,6 +81,7 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         ),
         live_project="/".join(keys),
         live_task=found.name,
+        drawer=drawer_of(view, key) if key else None,
         **(context | _live(request, view)),
     )
 

@@ -1,0 +1,77 @@
+"""The drawer of one station of a task: its runs, what the last one did, what was observed, and why it went on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import Http404
+
+from pipelines.models import Decision, Job, Purpose
+from pipelines.queries import usage
+from pipelines.queries.observed import FactRow, facts_so_far
+from pipelines.queries.task import PositionView, TaskView
+from pipelines.queries.usage import Spending
+from pipelines.queries.why import Why, why
+from pipelines.web.lines.overview import does
+from pipelines.web.tasks.steps import StepsView, conversation
+from pipelines.work import logs
+from pipelines.work.logs import LogLine
+
+LINES = 60
+RUNS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StationRun:
+    job: Job
+    spending: Spending
+
+
+@dataclass(frozen=True, slots=True)
+class StationDrawer:
+    """`told`: the steps of the last run, of an agent; of others `lines`, the end of its log. `more`: how many runs are
+    not listed."""
+
+    key: str
+    name: str
+    does: str
+    runs: Sequence[StationRun]
+    more: int
+    last: Job | None
+    told: StepsView | None
+    lines: Sequence[LogLine]
+    facts: Sequence[FactRow]
+    why: Why | None
+    retryable: PositionView | None
+
+
+def drawer_of(view: TaskView, key: str) -> StationDrawer:
+    """Raises Http404: the line has no such station."""
+    station = view.line.stations_by_key.get(key)
+    if station is None:
+        raise Http404
+    jobs = [job for job in view.jobs if job.station == key and job.purpose == Purpose.STATION]
+    last = jobs[-1] if jobs else None
+    told = conversation(last, last.attempt) if last else None
+    piece = logs.tail(last, last.attempt, LINES) if last and told is None else None
+    decided = (
+        Decision.objects.filter(job_id=last.pk).order_by("-at", "-pk").select_related("pinned")
+        if last
+        else None
+    )
+    decision = decided.first() if decided is not None else None
+    places = [each for each in view.positions if each.token.station == key and each.retryable]
+    return StationDrawer(
+        key,
+        station.name,
+        does(station),
+        [StationRun(job, usage.reported(job.outcome)) for job in reversed(jobs[-RUNS:])],
+        max(0, len(jobs) - RUNS),
+        last,
+        told,
+        piece.lines if piece else (),
+        facts_so_far(view.line, [last] if last else []),
+        why(decision) if decision else None,
+        places[0] if places else None,
+    )
