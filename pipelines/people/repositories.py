@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
 import time
@@ -29,6 +30,8 @@ from pipelines.work.git.probe import SECONDS, ConnectionCheck, probe
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.hosts import table
+from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
@@ -191,18 +194,19 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             address=repository.address,
             credential=repository.credential,
         )
-    guard = _guard()
+    guard, access = _guard(), host_access(repository, of_host)
     pushes = repository.pushing != Repository.Pushing.NOBODY
     try:
         if missing:
             raise GitRefused(missing)
         address = parsed(repository.address, settings.REPOSITORY_ROOTS)
+        https = address.scheme == "https"
+        credential = asyncio.run(git_credential(access, https, credential, guard))
         with tempfile.TemporaryDirectory(prefix="gateline-hosts-") as folder:
             remote = Remote(address, guard, credential, Path(folder) / "known_hosts", SECONDS)
             found = [each.to_dict() for each in probe(remote, repository.default_branch, pushes)]
-    except GitRefused as refused:
+    except (GitRefused, HostError) as refused:
         found = [{"check": "reach", "ok": False, "said": str(refused), "commit": "", "seconds": 0.0}]
-    access = host_access(repository, of_host)
     if access is not None and (of_host or none_of_host):
         began = time.monotonic()
         ok, said = probe_host(access, guard, none_of_host)

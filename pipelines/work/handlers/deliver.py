@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
+from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.work.git.pushing import Permission, deliver
 from pipelines.work.git.refusals import BASE_MOVED, GitRefused
 from pipelines.work.handlers.requesting import open_request
@@ -42,7 +43,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     await sink.note(f"[gateline] {landed.commit} {said} on {landed.branch}")
     state, summary = order.access.state, f"{landed.commit[:7]} is on {landed.branch}."
     request = None
-    if order.host is not None:
+    if order.to == REQUEST:
         try:
             request, opened = await open_request(order, landed.branch, sink)
         except HostError as error:

@@ -13,12 +13,10 @@ from pipelines.work.spec.repository import DeliveryOrder
 
 async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[dict[str, Any], str]:
     """{host, number, sign, url, state}, and a sentence about it. :raises HostError"""
-    assert order.host is not None
-    host, state = host_at(order.host, order.access.guard), order.access.state
-    if not order.host.credential:
-        raise HostError(
-            f"{host.name} opens a {host.request} for a token alone. Choose a secret that holds one."
-        )
+    access, state = order.access.host, order.access.state
+    if access is None or not access.credential:
+        raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
+    host = await host_at(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
     said = (await order.port.clear()).request
     if said is None:

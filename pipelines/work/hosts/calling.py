@@ -14,6 +14,7 @@ import httpx
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.outgoing.fetching import Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
+from pipelines.work.results.text import MASK
 
 SILENT, WHOLE = 20.0, 60.0
 """Seconds for which a host may be silent, and in which all of an answer has to be there."""
@@ -56,7 +57,10 @@ class HostCaller:
             why = f"{self.name} answers {answer.status} at the moment. Try again later."
             raise HostAway(why, answer.status, _wait(answer))
         if not 200 <= answer.status < 300:
-            raise HostError(self._refused(answer.status, told(said)), answer.status)
+            why = told(said)
+            for own in filter(None, self.headers.get("authorization", "").split()[1:]):
+                why = why.replace(own, MASK)
+            raise HostError(self._refused(answer.status, why), answer.status)
         if answer.cut or (answer.body and said is None):
             raise HostError(f"{self.name} answered with something that is no JSON.", answer.status)
         return said

@@ -16,13 +16,19 @@ class GitHub:
     key, name, request, sign = "github", "GitHub", "pull request", "#"
     servers = ("github.com",)
 
-    def __init__(self, page: HostPage, token: str, guard: Guard) -> None:
-        self._page = page
+    def __init__(
+        self, page: HostPage, token: str, guard: Guard, granted: Mapping[str, Any] | None = None
+    ) -> None:
+        """`granted`: what an app may do, of which its repository says nothing."""
+        self._page, self._granted = page, granted
         self._repo = f"/repos/{page.quoted}"
         self._host = HostCaller(self.name, api_of(page), page.path, guard, headers(token))
 
     async def look(self) -> bool:
-        return inner(await self._host.call("GET", self._repo), "permissions").get("push") is True
+        said = await self._host.call("GET", self._repo)
+        if self._granted is not None:
+            return all(self._granted.get(each) == "write" for each in ("contents", "pull_requests"))
+        return inner(said, "permissions").get("push") is True
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
         found = await self._host.call(

@@ -18,7 +18,7 @@ def probe_host(access: HostAccess, guard: Guard, missing: str = "") -> tuple[boo
 
 async def _looked(access: HostAccess, guard: Guard) -> tuple[bool, str]:
     try:
-        host = host_at(access, guard)
+        host = await host_at(access, guard)
         pushes = await host.look()
     except HostError as error:
         return False, str(error)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.gitea import Gitea
 from pipelines.work.hosts.github import GitHub
+from pipelines.work.hosts.github_app import installed
 from pipelines.work.hosts.gitlab import GitLab
 from pipelines.work.hosts.host import Host
 from pipelines.work.hosts.page import HostPage, page_at
@@ -37,8 +38,11 @@ def found(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
     return host, page_at(page or address)
 
 
-def host_at(access: HostAccess, guard: Guard) -> Host:
-    """:raises HostError: a host of this name is not known here"""
+async def host_at(access: HostAccess, guard: Guard) -> Host:
+    """:raises HostError: a host of this name is not known here, or an app cannot sign in"""
     if access.host not in HOSTS:
         raise HostError(f"This worker knows no host {access.host}. Start a newer one.")
+    if access.app and access.host == GitHub.key:
+        app = await installed(access, guard)
+        return GitHub(page_at(access.page), app.token, guard, app.granted)
     return HOSTS[access.host](page_at(access.page), access.credential, guard)

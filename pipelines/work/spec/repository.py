@@ -127,6 +127,8 @@ class RepositoryAccess:
     guard: Guard = field(default_factory=Guard, repr=False)
     credential: str = field(default="", repr=False)
     fetch: Callable[[str, Path], None] = field(default=lambda stored, path: None, repr=False)
+    # Who keeps its pull or merge requests, where somebody does.
+    host: HostAccess | None = field(default=None, repr=False)
     # Rendered. `head`: of a branch whose changes are there from the start.
     base: str = ""
     head: str = ""
@@ -144,4 +146,3 @@ class DeliveryOrder:
     title: str
     station: str
     to: str = "merge"
-    host: HostAccess | None = field(default=None, repr=False)

@@ -13,13 +13,15 @@ from typing import Any
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.attempt import Prepared, Trailers, finish, moves_on, prepare
-from pipelines.work.git.refusals import PREPARE_FAILED, GitRefused
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.table import found as host_of
 from pipelines.work.orders.order import Orders, rendered
 from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.spec.notes import Notes
-from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitState, RepositoryAccess
+from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
 from pipelines.work.transport.protocol import Started, Transport
 from pipelines.work.worker.handover import Packed, failed
 
@@ -49,6 +51,7 @@ def reached(
         guard=config.outgoing.guard,
         credential=started.values.credential,
         fetch=transport.fetch,
+        host=_host(started, order),
         base=rendered(orders, "workspace.git.base", order.base),
         head=rendered(orders, "workspace.git.head", order.head),
         branch=rendered(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
@@ -68,7 +71,7 @@ def slug_of(title: str) -> str:
 
 async def prepared(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sink) -> Prepared:
     """:raises GitRefused"""
-    notes = Notes(sink)
+    notes, access = Notes(sink), await signed_in(access)
     spec.attempt.home.mkdir(mode=0o700, exist_ok=True)
     try:
         return await asyncio.to_thread(prepare, access, spec.attempt.workspace, filled, notes)
@@ -122,32 +125,39 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
     """:raises Unrenderable, GitRefused"""
     orders = started.orders
     to = str(orders.station.work.get("to") or "merge")
-    host = host_access(started) if to == REQUEST else None
     material = await transport.material(started)
+    access = await signed_in(reached(started, material.git or GitState(), config, transport))
+    if to == REQUEST and access.host is None:
+        raise GitRefused(
+            f"It is not known which host keeps {access.order.name}. Choose it under Settings, Repositories."
+        )
     return DeliveryOrder(
-        access=reached(started, material.git or GitState(), config, transport),
+        access=access,
         port=ServerOfDelivery(transport, started),
         job=orders.job_id,
         task=orders.task,
         title=str(orders.scope["task"].get("title") or orders.task),
         station=orders.station.key,
         to=to,
-        host=host,
     )
 
 
-def host_access(started: Started) -> HostAccess:
-    """:raises GitRefused: nobody knows where the repository is kept"""
-    order = started.orders.git
+def _host(started: Started, order: GitOrder) -> HostAccess | None:
+    """None where no host keeps it, or nobody can tell where."""
     try:
-        known = host_of(order.host, order.address, order.page) if order and not order.problem else None
-    except ValueError as error:
-        raise GitRefused(str(error), PREPARE_FAILED) from error
-    if order is None or known is None:
-        name = order.name if order else "The repository"
-        raise GitRefused(
-            f"It is not known which host keeps {name}. Choose it under Settings, Repositories.",
-            PREPARE_FAILED,
-        )
-    key, page = known
-    return HostAccess(key, str(page), started.values.host_credential, order.host_app)
+        known = host_of(order.host, order.address, order.page)
+    except ValueError:
+        return None
+    if known is None:
+        return None
+    return HostAccess(known[0], str(known[1]), started.values.host_credential, order.host_app)
+
+
+async def signed_in(access: RepositoryAccess) -> RepositoryAccess:
+    """With what git signs in with. :raises GitRefused"""
+    https = access.order.address.startswith("https://")
+    try:
+        credential = await git_credential(access.host, https, access.credential, access.guard)
+    except HostError as error:
+        raise GitRefused(str(error)) from error
+    return replace(access, credential=credential)

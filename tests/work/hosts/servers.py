@@ -3,6 +3,7 @@ repository of the test. `lose`: how many of the next answers to what changes som
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from tests.outgoing.servers import Asked, Server, say, serving
 from tests.work.remotes import RemoteRepository
@@ -46,7 +50,7 @@ class FakeHost:
     def routes(self) -> list[Route]:
         raise NotImplementedError
 
-    def authorized(self, headers: Mapping[str, str]) -> bool:
+    def authorized(self, headers: Mapping[str, str], path: str) -> bool:
         return headers.get("authorization") == f"Bearer {TOKEN}"
 
     def answer(self, to: BaseHTTPRequestHandler, asked: Asked) -> None:
@@ -57,7 +61,7 @@ class FakeHost:
             self.busy -= 1
             say(to, 503, b"<html>", retry_after="0")
             return
-        if not self.authorized(asked.headers):
+        if not self.authorized(asked.headers, url.path):
             _json(to, 401, {"message": "Bad credentials"})
             return
         for method, pattern, route in self.routes():
@@ -214,7 +218,7 @@ class GiteaServer(GitHubServer):
 
     prefix, key = "/api/v1", "gitea"
 
-    def authorized(self, headers: Mapping[str, str]) -> bool:
+    def authorized(self, headers: Mapping[str, str], path: str) -> bool:
         return headers.get("authorization") == f"token {TOKEN}"
 
     def routes(self) -> list[Route]:
@@ -254,3 +258,54 @@ def host(key: str, origin: RemoteRepository) -> Iterator[Any]:
     with serving(made.answer) as server:
         made.server = server
         yield made
+
+
+class GitHubAppServer(GitHubServer):
+    """Knows an app by its key, and takes nothing but tokens of its installation."""
+
+    app, minted = "Iv23planted", 0
+    installed = True
+    permissions = {"contents": "write", "pull_requests": "write", "metadata": "read"}
+
+    def __init__(self, origin: RemoteRepository) -> None:
+        super().__init__(origin)
+        self.key_pair = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+    @property
+    def pem(self) -> str:
+        plain = serialization.NoEncryption()
+        form = serialization.PrivateFormat.TraditionalOpenSSL
+        return self.key_pair.private_bytes(serialization.Encoding.PEM, form, plain).decode()
+
+    def authorized(self, headers: Mapping[str, str], path: str) -> bool:
+        said = headers.get("authorization", "").removeprefix("Bearer ")
+        if path.startswith("/api/v3/app/") or path.endswith("/installation"):
+            return self.signed(said)
+        return bool(self.minted) and said == f"ghs_{self.minted}"
+
+    def signed(self, said: str) -> bool:
+        """As GitHub: RS256, issued in the past, and for ten minutes at most."""
+        head, claims, signature = said.split(".")
+        self.key_pair.public_key().verify(
+            _decoded(signature), f"{head}.{claims}".encode(), padding.PKCS1v15(), hashes.SHA256()
+        )
+        found = json.loads(_decoded(claims))
+        return found["iss"] == self.app and 0 < found["exp"] - found["iat"] <= 600
+
+    def routes(self) -> list[Route]:
+        there = (200, {"id": 7}) if self.installed else (404, {"message": "Not Found"})
+        return [
+            *super().routes(),
+            ("GET", f"/repos/{PATH}/installation", lambda query, body: there),
+            ("POST", "/app/installations/7/access_tokens", self.mint),
+        ]
+
+    def mint(self, query: Any, body: dict[str, Any]) -> Reply:
+        assert body == {"repositories": ["app"]}
+        self.minted += 1
+        until = "2099-01-01T00:00:00Z" if self.minted > 1 else "2000-01-01T00:00:00Z"
+        return 201, {"token": f"ghs_{self.minted}", "expires_at": until, "permissions": self.permissions}
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

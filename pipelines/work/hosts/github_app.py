@@ -1,0 +1,115 @@
+"""Signing in as a GitHub App: its private key signs a token of ten minutes, which is changed for one of an hour that
+may do what its installation in this one repository may."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from pipelines.work.hosts.calling import HostCaller
+from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.github import GitHub, api_of, headers
+from pipelines.work.hosts.host import inner, number, text
+from pipelines.work.hosts.page import HostPage, page_at
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.hosting import HostAccess
+
+SKEW, VALID = 60, 540
+"""Seconds by which clocks may differ, and for which a signed token holds: GitHub takes ten minutes at most."""
+SPARE = 600.0
+"""A token with less than that left is not used for anything new."""
+PEM = "-----BEGIN"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """`granted` {permission: read or write}; `until`: seconds since 1970."""
+
+    token: str = field(repr=False)
+    granted: Mapping[str, Any]
+    until: float
+
+
+_known: dict[str, Installation] = {}
+"""Of this process, by what they were asked with."""
+
+
+async def installed(access: HostAccess, guard: Guard) -> Installation:
+    """:raises HostError"""
+    page = page_at(access.page)
+    asked = "\0".join((access.app, str(page), access.credential))
+    key = hashlib.sha256(asked.encode()).hexdigest()
+    found = _known.get(key)
+    if found is None or found.until - SPARE < time.time():
+        found = _known[key] = await _asked(access, page, guard)
+    return found
+
+
+async def git_credential(access: HostAccess | None, https: bool, credential: str, guard: Guard) -> str:
+    """What git signs in with over https: of an app the token of its installation, else the credential itself.
+
+    :raises HostError"""
+    if access is None or not access.app or not https or not access.credential.startswith(PEM):
+        return credential
+    if credential and not credential.startswith(PEM):
+        return credential
+    return (await installed(access, guard)).token
+
+
+async def _asked(access: HostAccess, page: HostPage, guard: Guard) -> Installation:
+    signed = headers(_signed(access.app, access.credential))
+    host = HostCaller(GitHub.name, api_of(page), page.path, guard, signed)
+    try:
+        where = number(await host.call("GET", f"/repos/{page.quoted}/installation"), "id")
+    except HostError as error:
+        if error.status == 404:
+            raise HostError(
+                f"The GitHub App is not installed for {page.path}. Install it there.", 404
+            ) from error
+        raise
+    path = f"/app/installations/{where}/access_tokens"
+    said = await host.call("POST", path, {"repositories": [page.name]})
+    token, until = text(said, "token"), _moment(text(said, "expires_at"))
+    if not token:
+        raise HostError("GitHub gave the app no token.")
+    return Installation(token, inner(said, "permissions"), until)
+
+
+def _signed(app: str, key: str) -> str:
+    """:raises HostError: it is no key that could sign"""
+    try:
+        found = load_pem_private_key(key.encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise HostError("The secret is no private key of a GitHub App: store the whole .pem file.") from error
+    if not isinstance(found, RSAPrivateKey):
+        raise HostError("The private key of a GitHub App is an RSA key, and this secret is another.")
+    now = int(time.time())
+    parts = ({"alg": "RS256", "typ": "JWT"}, {"iat": now - SKEW, "exp": now + VALID, "iss": app})
+    what = b".".join(_encoded(json.dumps(each).encode()) for each in parts)
+    signature = found.sign(what, padding.PKCS1v15(), hashes.SHA256())
+    return b".".join((what, _encoded(signature))).decode()
+
+
+def _encoded(data: bytes) -> bytes:
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
+def _moment(said: str) -> float:
+    """Now, where it says none: then it is used once."""
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError:
+        return time.time()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
