@@ -19,6 +19,7 @@ from pipelines.api import (
     files,
     forms,
     health,
+    hooks,
     imports,
     lines,
     lint,
@@ -65,7 +66,7 @@ api = Api(
 problems.install(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, visits, work_items, files, events, escalations, health, projects,
-    members, stored_values, repositories, lines, drafts, forms, imports, difference, analytics, backtest, lint,
+    members, stored_values, repositories, hooks, lines, drafts, forms, imports, difference, analytics, backtest, lint,
     scenarios, draft_scenarios, walks, migrations, comments,
 )  # fmt: skip
 """In the order of the reference."""

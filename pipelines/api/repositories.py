@@ -27,7 +27,8 @@ Pushing = Literal["execute", "admin", "nobody"]
 class RepositoryIn(Strict):
     """`credential`: the name of a stored secret. `pushing`: who may publish lines that push here. `host`: github,
     gitlab, gitea or none, "" as the address says; `page`: its page there; `host_credential`: the name of a stored
-    secret; `host_app`: the client id of a GitHub App."""
+    secret; `host_app`: the client id of a GitHub App; `hook_secret`: the name of the secret that signs what the
+    host sends."""
 
     address: str
     default_branch: str = ""
@@ -37,6 +38,7 @@ class RepositoryIn(Strict):
     page: str = ""
     host_credential: str = ""
     host_app: str = ""
+    hook_secret: str = ""
 
 
 class FoundOut(BaseModel):
@@ -59,6 +61,7 @@ class RepositoryOut(BaseModel):
     page: str
     host_credential: str
     host_app: str
+    hook_secret: str
     tested: list[FoundOut] | None
     tested_at: datetime | None
     used_in: list[str]
@@ -131,6 +134,7 @@ def _out(each: Repository, used_in: list[str]) -> RepositoryOut:
         page=each.page,
         host_credential=each.host_credential,
         host_app=each.host_app,
+        hook_secret=each.hook_secret,
         tested=tested,
         tested_at=each.tested_at,
         used_in=used_in,

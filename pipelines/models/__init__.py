@@ -10,6 +10,7 @@ from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import GateVisit, Vote, Word
 from pipelines.models.handoffs import Handoff
+from pipelines.models.hosting import HookReceipt, HostLink, HostNotice, IssueTrigger
 from pipelines.models.invitations import Invitation
 from pipelines.models.lines import (
     Line,
@@ -83,9 +84,13 @@ __all__ = [
     "GateVisit",
     "Group",
     "Handoff",
+    "HookReceipt",
+    "HostLink",
+    "HostNotice",
     "IgnoredReport",
     "Incident",
     "Invitation",
+    "IssueTrigger",
     "Job",
     "Lease",
     "Line",

@@ -53,6 +53,11 @@ class Repository(models.Model):
         blank=True,
         help_text=_("The client id of a GitHub App whose private key the secret is."),
     )
+    hook_secret = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text=_("The name of the stored secret that signs what its host sends."),
+    )
     # What the last test of the connection found, see pipelines/lines/repositories.py; null: never tested.
     tested = models.JSONField(null=True, blank=True)
     tested_at = models.DateTimeField(null=True, blank=True)

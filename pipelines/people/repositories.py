@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import Line, Project, Repository, StoredValue, User
+from pipelines.models import Line, Project, Repository, User
 from pipelines.models.repositories import repository_name
 from pipelines.ports import audit
 from pipelines.ports.vault import finding
@@ -35,7 +35,7 @@ from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.hosting import HostAccess
+from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
 
 APP = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -53,6 +53,7 @@ class RepositorySettings:
     page: str = ""
     host_credential: str = ""
     host_app: str = ""
+    hook_secret: str = ""
 
     def checked(self, project: Project) -> RepositorySettings:
         """Raises Invalid with the field."""
@@ -71,7 +72,7 @@ class RepositorySettings:
         if self.pushing not in Repository.Pushing.values:
             raise Invalid.at("pushing", _("Choose one of the options."))
         known = finding.Reach(project.owner_id, project.pk).names(SECRET)
-        for field in ("credential", "host_credential"):
+        for field in ("credential", "host_credential", "hook_secret"):
             named = getattr(self, field)
             if named and named not in known:
                 said = _("The project has no secret %(name)s. Store it first.") % {"name": named}
@@ -110,6 +111,7 @@ class RepositorySettings:
             "page": self.page,
             "host_credential": self.host_credential,
             "host_app": self.host_app,
+            "hook_secret": self.hook_secret,
         }
 
 
@@ -181,11 +183,11 @@ def _record(kind: str, repository: Repository, by: User, now: datetime, **data: 
 def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, Any]]:
     """Try the connection, and keep what was found. It takes as long as the server does, within bounds. The server gets
     the secret: that is a use of it, and kept in the audit log."""
-    credential, missing = credential_of(repository, repository.credential)
-    of_host, none_of_host = credential_of(repository, repository.of_host)
+    credential, missing = secret_of(repository, repository.credential)
+    of_host, none_of_host = secret_of(repository, repository.of_host)
     with transaction.atomic():
         if credential or of_host:
-            finding.used(_stored(repository, repository.credential, repository.of_host).values(), now)
+            finding.used(stored_for(repository, repository.credential, repository.of_host).values(), now)
         _record(
             "repository.tested",
             repository,
@@ -214,32 +216,6 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
         found.append(check.to_dict())
     Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now)
     return found
-
-
-def host_access(repository: Repository, credential: str) -> HostAccess | None:
-    """None where no host keeps it."""
-    try:
-        found = table.found(repository.host, repository.address, repository.page)
-    except ValueError:
-        return None
-    if found is None:
-        return None
-    return HostAccess(found[0], str(found[1]), credential, repository.host_app)
-
-
-def credential_of(repository: Repository, name: str) -> tuple[str, str]:
-    """The secret, and why there is none although one is named."""
-    if not name:
-        return "", ""
-    found = finding.decrypted(_stored(repository, name)).get(name, "")
-    return found, "" if found else _("The secret %(name)s is no longer stored. Store it again.") % {
-        "name": name
-    }
-
-
-def _stored(repository: Repository, *names: str) -> dict[str, StoredValue]:
-    reach = finding.Reach(repository.project.owner_id, repository.project_id)
-    return reach.nearest(SECRET, [name for name in names if name])
 
 
 def lines_of(project: Project) -> dict[str, list[Line]]:

@@ -53,6 +53,8 @@ KINDS: dict[str, str | Promise] = {
     "repository.changed": _("Changed the repository"),
     "repository.tested": _("Tested the connection to the repository"),
     "repository.disconnected": _("Disconnected the repository"),
+    "trigger.added": _("Let issues start tasks"),
+    "trigger.removed": _("Let issues start no tasks any more"),
     "secret.created": _("Stored the secret"),
     "secret.changed": _("Changed the secret"),
     "secret.deleted": _("Deleted the secret"),

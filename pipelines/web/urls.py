@@ -112,6 +112,16 @@ urlpatterns = [
         repositories.delete,
         name="project-repository-delete",
     ),
+    path(
+        f"{IN}settings/repositories/<int:repository>/triggers/",
+        repositories.add_trigger,
+        name="project-repository-trigger",
+    ),
+    path(
+        f"{IN}settings/triggers/<int:trigger>/delete/",
+        repositories.delete_trigger,
+        name="project-trigger-delete",
+    ),
     path(f"{IN}settings/secrets/", stored_values.index, name="project-secrets"),
     path(f"{IN}settings/secrets/<int:value>/delete/", stored_values.delete, name="project-secret-delete"),
     # Lines

@@ -135,6 +135,8 @@ POST project-repositories    >          0         -       -         -         - 
 GET  project-repository      >          0         -       -         -         -         y      >
 POST project-repository      >          0         -       -         -         -         y      >
 POST project-repository-test  >         0         -       -         -         -         y      >
+POST project-repository-trigger  >      0         -       -         -         -         y      >
+POST project-trigger-delete  >          0         -       -         -         -         y      >
 POST project-repository-delete  >       0         -       -         -         -         y      >
 GET  project-secrets         >          0         -       -         y         -         y      >
 POST project-secrets         >          0         -       -         -         -         y      >
@@ -252,6 +254,7 @@ GET  {PROJECT}/health                  >          0         y       y         y 
 GET  {PROJECT}/repositories            >          0         -       -         y         -         y      -
 PUT  {PROJECT}/repositories/{{name}}   >          0         -       -         -         -         y      -
 POST {PROJECT}/repositories/{{name}}/test  >      0         -       -         -         -         y      -
+POST {PROJECT}/repositories/{{name}}/hook  >      >         >       >         >         >         >      >
 DELETE {PROJECT}/repositories/{{name}} >          0         -       -         -         -         y      -
 GET  {PROJECT}/secrets                 >          0         -       -         y         -         y      -
 PUT  {PROJECT}/secrets/{{name}}        >          0         -       -         -         -         y      -

@@ -142,6 +142,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "notification",
         "value",
         "repository",
+        "trigger",
         "token",
     )
     return {

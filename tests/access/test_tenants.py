@@ -261,6 +261,7 @@ FORMS: list[Row] = [
         "project-setup",
         lambda x: {"do": "connect", "address": HOST, "pushing": "admin", "credential": x.stored},
     ),
+    ("project-repository-trigger", lambda x: {"on": "label", "value": "v", "line": x.line}),
     ("sessions-end", lambda x: {"session": x.session}),
     ("notifications-read", lambda x: {"notification": x.notification}),
     ("notifications-read", lambda x: {"notification": x.notification, "all": "1"}),
@@ -285,6 +286,8 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
     ("POST", f"{PROJECT}/transfer", lambda x: {"owner": x.owner}),
     ("POST", "/api/owners/{owner}/projects", lambda x: {"key": "new", "name": "New"}),
     ("PUT", f"{PROJECT}/repositories/N", lambda x: {"address": HOST, "credential": x.stored}),
+    ("PUT", f"{PROJECT}/repositories/N", lambda x: {"address": HOST, "host_credential": x.stored}),
+    ("PUT", f"{PROJECT}/repositories/N", lambda x: {"address": HOST, "hook_secret": x.stored}),
     ("PUT", f"{PROJECT}/secrets/N", lambda x: {"value": "12345678", "place": "line", "line": x.line}),
     ("POST", f"{DRAFTS}/{{line}}/comments", lambda x: {"text": "t", "parent": str(x.comment)}),
     (
@@ -303,9 +306,10 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 PLAIN = """
     action address after against alone archived at base based_on before cursor deed default_branch description
     digest display_status do document draft due_at each_task edit ends evidence expect expected file flags form
-    fragment from gates handoff id index keys kind labels last limit map mapping metadata month_cost_usd name names
-    outcome output own peek place policy preset priority pushing reason renamed resolved revision route rows rules save
-    scope second_factor since starter station stations status steps text title to traces transitions trigger typed until
+    fragment from gates handoff host host_app id index keys kind labels last limit map mapping metadata
+    month_cost_usd name names outcome output own page peek place policy preset priority pushing reason renamed
+    resolved revision route rows rules save scope second_factor since starter station stations status steps text
+    title to traces transitions trigger typed until
     value values version versions within word Idempotency-Key
 """
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
@@ -17,13 +18,20 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import Line, Project, Repository
+from pipelines.lines import issue_tasks
+from pipelines.models import IssueTrigger, Line, Project, Repository
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 from pipelines.work.hosts.table import NAMES, NONE
+
+
+class TriggerForm(forms.Form):
+    line = forms.CharField(max_length=64)
+    on = forms.ChoiceField(choices=IssueTrigger.On.choices, initial=IssueTrigger.On.LABEL)
+    value = forms.CharField(max_length=100)
 
 
 class RepositoryForm(forms.Form):
@@ -36,6 +44,7 @@ class RepositoryForm(forms.Form):
     page = forms.CharField(max_length=1000, required=False)
     host_credential = forms.CharField(max_length=64, required=False)
     host_app = forms.CharField(max_length=64, required=False)
+    hook_secret = forms.CharField(max_length=64, required=False)
 
     @property
     def said(self) -> RepositorySettings:
@@ -102,6 +111,13 @@ def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
     form = RepositoryForm(request.POST or None, initial=held)
     if request.method == "POST" and form.is_valid() and _changed(request, found, form):
         return redirect("project-repositories", project.owner.key, project.key)
+    return _shown(request, found, form, TriggerForm())
+
+
+def _shown(
+    request: SignedIn, found: Repository, form: RepositoryForm, trigger_form: TriggerForm
+) -> HttpResponse:
+    project, place = found.project, "/owners/{}/projects/{}/repositories/{}/hook"
     return show(
         request,
         "project/repository.html",
@@ -111,8 +127,50 @@ def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         repository=found,
+        trigger_form=trigger_form,
+        triggers=found.triggers.select_related("line").order_by("line__name", "on", "value"),
+        events=IssueTrigger.On.choices,
+        lines=[
+            (line.key, line.name)
+            for line in project.lines.filter(live__isnull=False, archived_at=None).order_by("name")
+        ],
+        hook=f"{settings.BASE_URL}/api{place.format(project.owner.key, project.key, found.name)}",
+        receipts=found.hook_receipts.select_related("task").order_by("-at")[:5],
         **offered(request, project),
     )
+
+
+@in_project("repositories")
+@require_POST
+def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpResponse:
+    found = _found(project, repository)
+    form = TriggerForm(request.POST)
+    if form.is_valid():
+        said = form.cleaned_data
+        try:
+            issue_tasks.add(
+                found, said["line"], said["on"], said["value"], by=request.user, now=timezone.now()
+            )
+        except Invalid as fault:
+            form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+        except Conflict as fault:
+            form.add_error("value", fault.detail)
+        else:
+            messages.success(request, _("Issues of %(name)s start tasks") % {"name": found.name})
+            return redirect("project-repository", project.owner.key, project.key, found.pk)
+    held = {key: getattr(found, key) for key in RepositoryForm.base_fields}
+    return _shown(request, found, RepositoryForm(initial=held), form)
+
+
+@in_project("repositories")
+@require_POST
+def delete_trigger(request: SignedIn, project: Project, trigger: int) -> HttpResponse:
+    held = IssueTrigger.objects.select_related("repository__project", "line")
+    found = held.filter(repository__project=project, pk=trigger).first()
+    if found is None:
+        raise Http404
+    issue_tasks.remove(found, by=request.user, now=timezone.now())
+    return redirect("project-repository", project.owner.key, project.key, found.repository_id)
 
 
 @in_project("repositories")

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.host import OpenedRequest, RequestState, inner, link, number, rows, text
+from pipelines.work.hosts.github import issue_heard
+from pipelines.work.hosts.hooks import Headers, IssueHeard, hexed
+from pipelines.work.hosts.host import (
+    CONTEXT,
+    CommitState,
+    OpenedRequest,
+    RequestState,
+    Thing,
+    inner,
+    link,
+    number,
+    rows,
+    text,
+)
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 
@@ -61,6 +75,37 @@ class Gitea:
     async def update(self, number: int, body: str) -> OpenedRequest:
         return self._request(await self._host.call("PATCH", f"{self._repo}/pulls/{number}", {"body": body}))
 
+    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+        path = f"{self._repo}/issues/{number}/comments"
+        return [text(each, "body") for each in rows(await self._host.call("GET", path, since=_second(since)))]
+
+    async def comment(self, kind: Thing, number: int, text: str) -> None:
+        await self._host.call("POST", f"{self._repo}/issues/{number}/comments", {"body": text})
+
+    async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
+        status = {"state": state, "description": said[:255], "target_url": url, "context": CONTEXT}
+        await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
+
+    @staticmethod
+    def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
+        said = headers.get("x-gitea-signature") or headers.get("x-forgejo-signature") or ""
+        return hexed(body, secret, said)
+
+    @staticmethod
+    def heard(headers: Headers, said: Any) -> list[IssueHeard]:
+        """It says which labels an issue has, and not which one is new."""
+        if (headers.get("x-gitea-event") or headers.get("x-forgejo-event")) != "issues":
+            return []
+        action, issue = text(said, "action"), inner(said, "issue")
+        labels = [text(each, "name") for each in rows(issue.get("labels"))]
+        people = [text(each, "login") for each in rows(issue.get("assignees"))]
+        found: list[IssueHeard] = []
+        if action in ("opened", "label_updated"):
+            found += [issue_heard(said, "label", each, exact=False) for each in labels]
+        if action in ("opened", "assigned"):
+            found += [issue_heard(said, "assignee", each, exact=False) for each in people]
+        return found
+
     def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if said.get("state") == "open" else "closed"
         if said.get("merged") is True:
@@ -68,6 +113,10 @@ class Gitea:
         which = number(said, "number")
         url = link(text(said, "html_url"), f"{self._page}/pulls/{which}")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+
+
+def _second(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _branches(said: Mapping[str, Any]) -> tuple[str, str]:

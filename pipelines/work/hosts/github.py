@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.host import OpenedRequest, RequestState, inner, link, number, rows, text
+from pipelines.work.hosts.hooks import Headers, IssueHeard, hexed, moment
+from pipelines.work.hosts.host import (
+    CONTEXT,
+    CommitState,
+    OpenedRequest,
+    RequestState,
+    Thing,
+    inner,
+    link,
+    number,
+    rows,
+    text,
+)
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 
@@ -54,6 +67,37 @@ class GitHub:
         path = f"{self._repo}/pulls/{number}"
         return self._request(await self._host.call("PATCH", path, {"body": body}))
 
+    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+        path = f"{self._repo}/issues/{number}/comments"
+        found = await self._host.call(
+            "GET", path, since=since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), per_page=100
+        )
+        return [text(each, "body") for each in rows(found)]
+
+    async def comment(self, kind: Thing, number: int, text: str) -> None:
+        await self._host.call("POST", f"{self._repo}/issues/{number}/comments", {"body": text})
+
+    async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
+        status = {"state": state, "description": said[:140], "target_url": url, "context": CONTEXT}
+        await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
+
+    @staticmethod
+    def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
+        way, _, said = headers.get("x-hub-signature-256", "").partition("=")
+        return way == "sha256" and hexed(body, secret, said)
+
+    @staticmethod
+    def heard(headers: Headers, said: Any) -> list[IssueHeard]:
+        """Of an issue that is opened with labels it tells each label by itself."""
+        if headers.get("x-github-event") != "issues":
+            return []
+        action = text(said, "action")
+        if action == "labeled":
+            return [issue_heard(said, "label", text(inner(said, "label"), "name"))]
+        if action == "assigned":
+            return [issue_heard(said, "assignee", text(inner(said, "assignee"), "login"))]
+        return []
+
     def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if said.get("state") == "open" else "closed"
         if said.get("merged_at"):
@@ -61,6 +105,23 @@ class GitHub:
         which = number(said, "number")
         url = link(text(said, "html_url"), f"{self._page}/pull/{which}")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+
+
+def issue_heard(said: Any, on: Literal["label", "assignee"], value: str, exact: bool = True) -> IssueHeard:
+    """Of a body as GitHub, Gitea and Forgejo send it."""
+    issue = inner(said, "issue")
+    return IssueHeard(
+        path=text(inner(said, "repository"), "full_name"),
+        number=number(issue, "number"),
+        url=text(issue, "html_url"),
+        title=text(issue, "title"),
+        body=text(issue, "body"),
+        by=text(inner(said, "sender"), "login"),
+        on=on,
+        value=value,
+        at=moment(issue, "updated_at"),
+        exact=exact,
+    )
 
 
 def api_of(page: HostPage) -> str:

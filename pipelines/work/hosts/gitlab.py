@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 from urllib.parse import quote
 
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.host import OpenedRequest, RequestState, inner, link, number, rows, text
+from pipelines.work.hosts.hooks import TOLERANCE, Headers, IssueHeard, moment
+from pipelines.work.hosts.host import (
+    CONTEXT,
+    CommitState,
+    OpenedRequest,
+    RequestState,
+    Thing,
+    inner,
+    link,
+    number,
+    rows,
+    text,
+)
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 
 STATES: Mapping[str, RequestState] = {"opened": "open", "locked": "open", "merged": "merged"}
 DEVELOPER = 30
+SIGNING = "whsec_"
 
 
 class GitLab:
@@ -51,8 +67,81 @@ class GitLab:
         path = f"{self._project}/merge_requests/{number}"
         return self._request(await self._host.call("PUT", path, {"description": body}))
 
+    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+        """The latest hundred: it does not take a time."""
+        found = await self._host.call("GET", self._notes(kind, number), sort="desc", per_page=100)
+        return [text(each, "body") for each in rows(found)]
+
+    async def comment(self, kind: Thing, number: int, text: str) -> None:
+        await self._host.call("POST", self._notes(kind, number), {"body": text})
+
+    def _notes(self, kind: Thing, number: int) -> str:
+        return f"{self._project}/{'issues' if kind == 'issue' else 'merge_requests'}/{number}/notes"
+
+    async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
+        named = {"pending": "pending", "success": "success", "failure": "failed"}[state]
+        status = {"state": named, "description": said[:255], "target_url": url, "name": CONTEXT}
+        try:
+            await self._host.call("POST", f"{self._project}/statuses/{commit}", status)
+        except HostError as error:
+            if "Cannot transition status" not in str(error):  # it is in that state already
+                raise
+
+    @staticmethod
+    def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
+        """By a signing token (`whsec_…`); a secret token alone is sent along, and signs nothing."""
+        if not secret.startswith(SIGNING):
+            return hmac.compare_digest(secret.encode(), headers.get("x-gitlab-token", "").encode())
+        at, named = headers.get("webhook-timestamp", ""), headers.get("webhook-id", "")
+        if not at.isdecimal() or abs(now.timestamp() - int(at)) > TOLERANCE:
+            return False
+        try:
+            key = base64.b64decode(secret.removeprefix(SIGNING), validate=True)
+        except ValueError:
+            return False
+        made = hmac.new(key, f"{named}.{at}.".encode() + body, "sha256").digest()
+        wanted = b"v1," + base64.b64encode(made)
+        said = headers.get("webhook-signature", "").split()
+        return any(hmac.compare_digest(wanted, each.encode()) for each in said)
+
+    @staticmethod
+    def heard(headers: Headers, said: Any) -> list[IssueHeard]:
+        if text(said, "object_kind") != "issue":
+            return []
+        issue, changes = inner(said, "object_attributes"), inner(said, "changes")
+        if text(issue, "action") == "open":
+            labels, people = _texts(said, "labels", "title"), _texts(said, "assignees", "username")
+        else:
+            labels = _new(inner(changes, "labels"), "title")
+            people = _new(inner(changes, "assignees"), "username")
+        wanted: list[tuple[Literal["label", "assignee"], str]] = [("label", each) for each in labels]
+        wanted += [("assignee", each) for each in people]
+        return [
+            IssueHeard(
+                path=text(inner(said, "project"), "path_with_namespace"),
+                number=number(issue, "iid"),
+                url=text(issue, "url"),
+                title=text(issue, "title"),
+                body=text(issue, "description"),
+                by=text(inner(said, "user"), "username"),
+                on=on,
+                value=value,
+                at=moment(issue, "updated_at"),
+            )
+            for on, value in wanted
+        ]
+
     def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
         which = number(said, "iid")
         url = link(text(said, "web_url"), f"{self._page}/-/merge_requests/{which}")
         state = STATES.get(text(said, "state"), "closed")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "description"))
+
+
+def _texts(said: Any, key: str, name: str) -> list[str]:
+    return [text(each, name) for each in rows(said.get(key) if isinstance(said, Mapping) else None)]
+
+
+def _new(change: Mapping[str, Any], name: str) -> list[str]:
+    before = _texts(change, "previous", name)
+    return [each for each in _texts(change, "current", name) if each not in before]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from pipelines.work.hosts.hooks import Headers, IssueHeard
 
 RequestState = Literal["open", "closed", "merged"]
+CommitState = Literal["pending", "success", "failure"]
+Thing = Literal["issue", "request"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,26 @@ class Host(Protocol):
         """:raises AlreadyOpen: there is one that is open"""
 
     async def update(self, number: int, body: str) -> OpenedRequest: ...
+
+    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+        """Texts of what was said of an issue or a request since then, as far as can be told more."""
+
+    async def comment(self, kind: Thing, number: int, text: str) -> None: ...
+
+    async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
+        """Of Gateline, on a commit: the last one counts."""
+
+    @staticmethod
+    def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
+        """Whether this came from who knows the secret."""
+
+    @staticmethod
+    def heard(headers: Headers, said: Any) -> list[IssueHeard]:
+        """What it says of an issue; nothing of all else."""
+
+
+CONTEXT = "gateline"
+"""The name of our status."""
 
 
 def text(said: Any, key: str) -> str:

@@ -16,6 +16,7 @@ from pipelines.work.spec.hosting import HostAccess
 
 TABLE = (GitHub, GitLab, Gitea)
 NAMES = {each.key: each.name for each in TABLE}
+CLASSES = {each.key: each for each in TABLE}
 HOSTS: dict[str, Callable[[HostPage, str, Guard], Host]] = {each.key: each for each in TABLE}
 NONE = "none"
 

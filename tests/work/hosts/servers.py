@@ -4,8 +4,10 @@ repository of the test. `lose`: how many of the next answers to what changes som
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +34,9 @@ class FakeHost:
     origin: RemoteRepository
     server: Server | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
+    # {(kind, number): texts}, and {commit: statuses}.
+    comments: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    statuses: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     lose: int = 0
     busy: int = 0
     may_push: bool = True
@@ -88,6 +93,9 @@ class GitHubServer(FakeHost):
         repo = f"/repos/{PATH}"
         return [
             ("GET", repo, lambda query, body: (200, {"permissions": {"push": self.may_push}})),
+            ("GET", rf"{repo}/issues/(\d+)/comments", self.commented),
+            ("POST", rf"{repo}/issues/(\d+)/comments", self.comment),
+            ("POST", rf"{repo}/statuses/([0-9a-f]{{40}})", self.status),
             ("GET", f"{repo}/pulls", self.listed),
             ("POST", f"{repo}/pulls", self.opened),
             ("PATCH", rf"{repo}/pulls/(\d+)", self.patched),
@@ -135,10 +143,38 @@ class GitHubServer(FakeHost):
         self.requests.append(made)
         return 201, made
 
+    def commented(self, number: str, query: dict[str, str], body: Any) -> Reply:
+        assert re.fullmatch(r"[\d-]+T[\d:]+Z", query["since"])
+        return 200, [{"body": each} for each in self.comments.get(("issue", int(number)), [])]
+
+    def comment(self, number: str, query: Any, body: dict[str, str]) -> Reply:
+        self.comments.setdefault(("issue", int(number)), []).append(body["body"])
+        return 201, body
+
+    def status(self, commit: str, query: Any, body: dict[str, str]) -> Reply:
+        assert body["state"] in ("error", "failure", "pending", "success") and body["context"] == "gateline"
+        self.statuses.setdefault(commit, []).append(body)
+        return 201, body
+
     def patched(self, number: str, query: Any, body: dict[str, str]) -> Reply:
         found = self.requests[int(number) - 1]
         found.update(body)
         return 200, found
+
+    def hook(self, secret: str, said: Any, event: str = "issues") -> tuple[bytes, dict[str, str]]:
+        body = json.dumps(said).encode()
+        made = hmac.new(secret.encode(), body, "sha256").hexdigest()
+        return body, {"x-github-event": event, "x-hub-signature-256": f"sha256={made}"}
+
+    def labelled(self, label: str, number: int = 7, **more: Any) -> Any:
+        """What it sends when an issue gets a label."""
+        return {
+            "action": "labeled",
+            "label": {"name": label},
+            "issue": issue(number, label, **more),
+            "repository": {"full_name": PATH},
+            "sender": {"login": "rosa"},
+        }
 
     def close(self, number: int, *, merged: bool = False) -> None:
         self.requests[number - 1] |= {
@@ -164,6 +200,9 @@ class GitLabServer(FakeHost):
             ("GET", f"{project}/merge_requests", self.listed),
             ("POST", f"{project}/merge_requests", self.opened),
             ("PUT", rf"{project}/merge_requests/(\d+)", self.put),
+            ("GET", rf"{project}/(issues|merge_requests)/(\d+)/notes", self.notes),
+            ("POST", rf"{project}/(issues|merge_requests)/(\d+)/notes", self.note),
+            ("POST", rf"{project}/statuses/([0-9a-f]{{40}})", self.status),
         ]
 
     def listed(self, query: dict[str, str], body: Any) -> Reply:
@@ -198,6 +237,51 @@ class GitLabServer(FakeHost):
         self.requests.append(made)
         return 201, made
 
+    def notes(self, kind: str, number: str, query: dict[str, str], body: Any) -> Reply:
+        assert query["sort"] == "desc"
+        named = "issue" if kind == "issues" else "request"
+        return 200, [{"body": each} for each in reversed(self.comments.get((named, int(number)), []))]
+
+    def note(self, kind: str, number: str, query: Any, body: dict[str, str]) -> Reply:
+        named = "issue" if kind == "issues" else "request"
+        self.comments.setdefault((named, int(number)), []).append(body["body"])
+        return 201, body
+
+    def status(self, commit: str, query: Any, body: dict[str, str]) -> Reply:
+        assert body["state"] in ("pending", "running", "success", "failed", "canceled")
+        before = self.statuses.setdefault(commit, [])
+        if before and before[-1]["state"] == body["state"]:
+            return 400, {"message": f"Cannot transition status via :enqueue from :{body['state']}"}
+        before.append(body)
+        return 201, body
+
+    def hook(self, secret: str, said: Any, event: str = "Issue Hook") -> tuple[bytes, dict[str, str]]:
+        """By a signing token, as Standard Webhooks say."""
+        body, at, named = json.dumps(said).encode(), str(int(time.time())), "d-1"
+        key = base64.b64decode(secret.removeprefix("whsec_"))
+        made = hmac.new(key, f"{named}.{at}.".encode() + body, "sha256").digest()
+        signed = {"webhook-id": named, "webhook-timestamp": at, "x-gitlab-event": event}
+        return body, {**signed, "webhook-signature": f"v1,{base64.b64encode(made).decode()}"}
+
+    def labelled(self, label: str, number: int = 7, **more: Any) -> Any:
+        found = issue(number, label, **more)
+        return {
+            "object_kind": "issue",
+            "user": {"username": "rosa"},
+            "project": {"path_with_namespace": PATH},
+            "object_attributes": {
+                "iid": number,
+                "title": found["title"],
+                "description": found["body"],
+                "url": found["html_url"],
+                "action": "update",
+                "updated_at": found["updated_at"].replace("T", " ").replace("Z", " UTC"),
+            },
+            "changes": {
+                "labels": {"previous": [{"title": "bug"}], "current": [{"title": "bug"}, {"title": label}]}
+            },
+        }
+
     def put(self, number: str, query: Any, body: dict[str, str]) -> Reply:
         found = self.requests[int(number) - 1]
         found.update(body)
@@ -225,6 +309,15 @@ class GiteaServer(GitHubServer):
         repo = f"/repos/{PATH}"
         return [*super().routes(), ("GET", rf"{repo}/pulls/([^/]+)/([^/]+)", self.of_branches)]
 
+    def hook(self, secret: str, said: Any, event: str = "issues") -> tuple[bytes, dict[str, str]]:
+        body, headers = super().hook(secret, said, event)
+        made = headers["x-hub-signature-256"].removeprefix("sha256=")
+        return body, {"x-gitea-event": event, "x-gitea-signature": made}
+
+    def labelled(self, label: str, number: int = 7, **more: Any) -> Any:
+        """It sends all labels of the issue."""
+        return {**super().labelled(label, number, **more), "action": "label_updated", "label": None}
+
     def listed(self, query: dict[str, str], body: Any) -> Reply:
         page, limit = int(query["page"]), int(query["limit"])
         found = [each for each in self.requests if each["state"] == query["state"]]
@@ -246,6 +339,19 @@ class GiteaServer(GitHubServer):
 
     def close(self, number: int, *, merged: bool = False) -> None:
         self.requests[number - 1] |= {"state": "closed", "merged": merged}
+
+
+def issue(number: int, label: str, **more: Any) -> dict[str, Any]:
+    return {
+        "number": number,
+        "title": "Add a login",
+        "body": "With two fields.",
+        "html_url": f"https://host.example/{PATH}/issues/{number}",
+        "labels": [{"name": "bug"}, {"name": label}],
+        "assignees": [],
+        "updated_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **more,
+    }
 
 
 SERVERS = (GitHubServer, GitLabServer, GiteaServer)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
-from pipelines.models import Delivery, GateVisit, Job, Repository, Task, Word
+from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Task, Word
+from pipelines.ports.host_notices import STATUS, note
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
@@ -118,3 +120,15 @@ def delivered(job_id: int, lease: uuid.UUID, commit: str, request: Mapping[str, 
         found.update(moved=True)
     if request is not None:
         found.update(request=dict(request))
+        _linked(Delivery.objects.select_related("repository").get(job=job_id), request, now)
+
+
+def _linked(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> None:
+    """The task belongs to the request from now on: what happens to it is told there."""
+    link, _new = HostLink.objects.get_or_create(
+        task_id=delivery.task_id,
+        kind=HostLink.Kind.REQUEST,
+        number=request["number"],
+        defaults={"repository": delivery.repository, "sign": request["sign"], "url": request["url"]},
+    )
+    note([(link, STATUS)], now)

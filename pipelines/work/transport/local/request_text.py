@@ -28,7 +28,7 @@ def request_text(job: Job, line: Line) -> RequestText:
     said = [each for each in visits if each.reason.strip()][-MOST_SAID:]
     parts = [
         f"[{task.name}]({at}) went through {code(line.name)}: {_path(job, line, tokens, visits)}",
-        *(_said(each, line) for each in said),
+        *(said_at_gate(each, line) for each in said),
         "Comments here decide nothing in Gateline: its gates do.",
         mark,
     ]
@@ -56,10 +56,12 @@ def _path(job: Job, line: Line, tokens: list[int], visits: list[GateVisit]) -> s
     return " → ".join([*left_out, *named[-MOST_STEPS:]])
 
 
-def _said(visit: GateVisit, line: Line) -> str:
+def said_at_gate(visit: GateVisit, line: Line) -> str:
+    """Who decided how, and what they wrote."""
     reason = visit.reason.strip()
     shown = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"
-    return f"**{code(_gate(line, visit.gate))}: {_word(visit)}**\n\n{block(shown)}"
+    decided = f"**{code(_gate(line, visit.gate))}: {_word(visit)}**"
+    return f"{decided}\n\n{block(shown)}" if shown else decided
 
 
 def _word(visit: GateVisit) -> str:

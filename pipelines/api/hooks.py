@@ -1,0 +1,56 @@
+"""What hosts send of their issues. Nobody is signed in: the body is signed with the secret of the repository."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja import Router
+from ninja.errors import HttpError
+from pydantic import BaseModel
+
+from pipelines.api.lookup import PROJECT
+from pipelines.api.problems import ProblemOut
+from pipelines.lines import issue_tasks
+from pipelines.models import Repository
+from pipelines.web.shell.anonymous import wrong_tokens
+from pipelines.web.shell.turns import TooMuch
+
+router = Router(tags=["repositories"])
+
+
+class TakenOut(BaseModel):
+    """`task`: the one that was started, such as WI-app-7."""
+
+    said: str
+    task: str = ""
+
+
+@router.post(
+    PROJECT + "/repositories/{name}/hook",
+    response={200: TakenOut, **dict.fromkeys((400, 401, 409, 429), ProblemOut)},
+    auth=None,
+    summary="A delivery of the host of a repository",
+)
+def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
+    """For the webhooks of GitHub, GitLab, Gitea and Forgejo: issues that are labelled or assigned start tasks. 401
+    without a right signature; 409 for a delivery that was taken already. Everything else changes nothing."""
+    found = (
+        Repository.objects.select_related("project__owner")
+        .filter(project__owner__key=owner, project__key=project, project__archived_at=None, name=name)
+        .first()
+    )
+    headers = {key.lower(): value for key, value in request.headers.items()}
+    try:
+        if found is None:
+            raise issue_tasks.Unsigned
+        taken = issue_tasks.take(found, headers, request.body, timezone.now())
+    except issue_tasks.Unsigned as unsigned:
+        if seconds := wrong_tokens.wait(request):
+            said = _("Too many wrong tokens came from this address. Wait a minute.")
+            raise TooMuch(said, seconds) from unsigned
+        why = _(
+            "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
+        )
+        raise HttpError(401, why) from unsigned
+    return TakenOut(said=taken.said, task=taken.task.name if taken.task else "")

@@ -1,0 +1,109 @@
+"""The queue's entry point for what is told at a host."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connection
+from django.db.models.functions import Now
+from django.utils import timezone
+from procrastinate import RetryStrategy
+from procrastinate.contrib.django import app
+
+from pipelines.models import HostNotice, Task
+from pipelines.ports.host_notices import QUEUE, STATUS, TASK
+from pipelines.ports.vault import finding
+from pipelines.work.hosts.errors import HostAway, HostError
+from pipelines.work.hosts.host import CommitState, Thing
+from pipelines.work.hosts.table import host_at
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.hosting import HostAccess
+from pipelines.work.telling import texts
+from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
+
+TELLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="hosts")
+RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[HostAway])
+EARLIER = timedelta(hours=1)
+"""Clocks of hosts may be that far behind."""
+AGAIN = 5
+
+
+@app.task(name=TASK, queue=QUEUE, retry=RETRY)
+async def tell_host(notice_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(TELLERS, send, notice_id)
+
+
+def send(notice_id: int) -> None:
+    """Sends a notice and marks it; a comment that is there already is left alone.
+
+    :raises HostAway: to be tried again later"""
+    try:
+        found = HostNotice.objects.select_related(
+            "link__task__project__owner", "link__task__line", "link__repository__project"
+        ).filter(pk=notice_id)
+        notice = found.first()
+        if notice is not None and (notice.about == STATUS or notice.state != HostNotice.State.SENT):
+            _send(notice)
+    finally:
+        connection.close()
+
+
+def _send(notice: HostNotice) -> None:
+    row = HostNotice.objects.filter(pk=notice.pk)
+    try:
+        access, guard = (
+            _access(notice),
+            Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES)),
+        )
+        if notice.about == STATUS:
+            _status(notice, access, guard)
+        else:
+            text = texts.comment_of(notice)
+            asyncio.run(_comment(notice, text, access, guard))
+    except HostError as error:
+        row.update(state=HostNotice.State.FAILED, error=str(error))
+        if isinstance(error, HostAway):
+            raise
+        return
+    row.update(state=HostNotice.State.SENT, sent_at=Now(), error="")
+
+
+def _access(notice: HostNotice) -> HostAccess:
+    repository = notice.link.repository
+    if repository is None:
+        raise HostError("The repository is no longer connected to this project.")
+    credential, missing = secret_of(repository, repository.of_host)
+    access = host_access(repository, credential)
+    if access is None or not credential:
+        raise HostError(missing or "The repository has no host, or no token for it.")
+    finding.used(stored_for(repository, repository.of_host).values(), timezone.now())
+    return access
+
+
+async def _comment(notice: HostNotice, text: str, access: HostAccess, guard: Guard) -> None:
+    host, link = await host_at(access, guard), notice.link
+    kind: Thing = "issue" if link.kind == "issue" else "request"
+    there = await host.comments(kind, link.number, notice.created_at - EARLIER)
+    if not any(texts.mark_of(notice) in each for each in there):
+        await host.comment(kind, link.number, text)
+
+
+def _status(notice: HostNotice, access: HostAccess, guard: Guard) -> None:
+    """Two may be under way at once: whoever comes second looks again what is so now."""
+    said = None
+    for _time in range(AGAIN):
+        task = Task.objects.get(pk=notice.link.task_id)
+        commit, (state, words) = texts.commit_of(notice.link), texts.status_of(task)
+        if (commit, words) == said or not commit:
+            return
+        said = (commit, words)
+        asyncio.run(_set(access, guard, commit, state, words, texts.page_of(notice.link.task)))
+
+
+async def _set(
+    access: HostAccess, guard: Guard, commit: str, state: CommitState, said: str, url: str
+) -> None:
+    await (await host_at(access, guard)).set_status(commit, state, said, url)

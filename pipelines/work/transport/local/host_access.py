@@ -1,0 +1,47 @@
+"""How the server itself reaches the host of a repository: what is told there, and what a test of it finds."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines.models import Repository, StoredValue
+from pipelines.ports.vault import finding
+from pipelines.ports.vault.store import SECRET
+from pipelines.work.hosts import table
+from pipelines.work.spec.hosting import HostAccess
+
+
+def stored_for(repository: Repository, *names: str) -> dict[str, StoredValue]:
+    reach = finding.Reach(repository.project.owner_id, repository.project_id)
+    return reach.nearest(SECRET, [name for name in names if name])
+
+
+@sensitive_variables()
+def secret_of(repository: Repository, name: str) -> tuple[str, str]:
+    """The secret, and why there is none although one is named."""
+    if not name:
+        return "", ""
+    found = finding.decrypted(stored_for(repository, name)).get(name, "")
+    return found, "" if found else _("The secret %(name)s is no longer stored. Store it again.") % {
+        "name": name
+    }
+
+
+def host_key(repository: Repository) -> str:
+    """Which host keeps it, as a key of `hosts.table`; "" where none does."""
+    try:
+        found = table.found(repository.host, repository.address, repository.page)
+    except ValueError:
+        return ""
+    return found[0] if found else ""
+
+
+@sensitive_variables("credential")
+def host_access(repository: Repository, credential: str) -> HostAccess | None:
+    """None where no host keeps it."""
+    if not (key := host_key(repository)):
+        return None
+    found = table.found(key, repository.address, repository.page)
+    assert found is not None
+    return HostAccess(key, str(found[1]), credential, repository.host_app)
