@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 every = pytest.mark.parametrize("starter", STARTERS, ids=lambda starter: starter.key)
 
 
-def test_there_are_eleven() -> None:
-    assert len({starter.key for starter in STARTERS}) == 11
+def test_there_are_twelve() -> None:
+    assert len({starter.key for starter in STARTERS}) == 12
 
 
 @every
@@ -62,5 +62,5 @@ def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World
         assert starter.line.name in page
         assert str(starter.purpose) in page
         assert all(str(need) in page for need in starter.needs)
-    assert page.count('class="starter-picture" inert') == 11
+    assert page.count('class="starter-picture" inert') == 12
     assert "Build → Test → Fix → Build → Test → RELEASED" in page

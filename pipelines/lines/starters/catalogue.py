@@ -81,6 +81,30 @@ INPUT = {"repository": "https://git.example.com/team/app.git"}
 
 STARTERS: tuple[Starter, ...] = (
     Starter(
+        "request-to-merged-change",
+        _(
+            "Changes that somebody asks for: planned, agreed on, made, checked, reviewed and merged as reviewed."
+        ),
+        (
+            REPOSITORY,
+            EXECUTE,
+            REVIEWER,
+            AGENT,
+            _("The commands make test and make audit in the repository"),
+        ),
+        (
+            _did(output={"plan": "Count attempts by account and address."}),
+            _said("plan-approval"),
+            _did(),
+            _did(),
+            _did(),
+            _did(),
+            _said("code-review"),
+            _did(eval="delivered"),
+        ),
+        {"request": "Add rate limiting to sign-in", **INPUT},
+    ),
+    Starter(
         "fix-lint-findings",
         _("Small repository fixes that a program makes and a person reviews. Needs no model and no key."),
         (REPOSITORY, EXECUTE, REVIEWER),
