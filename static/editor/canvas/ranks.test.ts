@@ -26,6 +26,20 @@ describe("columns", () => {
     expect(forward.map(({ from, to }) => from + to)).toEqual(["ab", "bc"]);
   });
 
+  it("keep the branches of a fork side by side, also where a later station leads back to both", () => {
+    const fork: Link[] = [
+      { from: "a", to: "b", order: 0 },
+      { from: "a", to: "c", order: 0 },
+      { from: "b", to: "j", order: 0 },
+      { from: "c", to: "j", order: 0 },
+      { from: "j", to: "m", order: 0 },
+      { from: "m", to: "e", order: 0 },
+      { from: "m", to: "b", order: 1 },
+      { from: "m", to: "c", order: 1 },
+    ];
+    expect(ranked([..."abcjme"], fork).columns.map((column) => column.join(""))).toEqual(["a", "bc", "j", "m", "e"]);
+  });
+
   it("put what nothing leads to beside what it leads to", () => {
     expect(columns("abcx", "a>b", "b>c", "x>c")[1]?.split("").sort().join("")).toBe("bx");
   });

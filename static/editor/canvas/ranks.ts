@@ -61,7 +61,7 @@ function onward(keys: readonly string[], links: readonly Link[]): Link[] {
         continue;
       }
       const met = state.get(link.to);
-      if (met === "open") continue;
+      if (met === "open" || (met === undefined && forksTo(walk, link.to, after))) continue;
       found.push(link);
       if (met === "done") continue;
       state.set(link.to, "open");
@@ -69,6 +69,15 @@ function onward(keys: readonly string[], links: readonly Link[]): Link[] {
     }
   }
   return found;
+}
+
+/** Whether a fork on the way here leads there, too: what comes back to one of its branches comes back to all. */
+function forksTo(walk: readonly { key: string; next: number }[], key: string, after: Map<string, Link[]>): boolean {
+  return walk.slice(0, -1).some(({ key: from, next }) => {
+    const links = after.get(from) ?? [];
+    const taken = links[next - 1]?.order;
+    return links.slice(next).some((link) => link.to === key && link.order === taken);
+  });
 }
 
 /** Each as far right as the longest way to it; what nothing leads to stands beside what it leads to. */
