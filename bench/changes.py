@@ -1,19 +1,28 @@
-"""How long a review of a large change takes: comparing 2,000 files of 200,000 lines, and the file that is read.
+"""How long a review of a large change takes: comparing 2,000 files of 200,000 lines, and the file that is read; storing
+it after a real station in a repository, and the page of the review in Chromium, whose bytes are counted.
 
     python -m bench.changes [--files 2000] [--lines 100]
 
-Half of the files are changed in three places, a quarter is new, the rest is gone, renamed or written anew. The last row
-is a hostile pair of texts, made to be slow."""
+Half of the files are changed in three places, a quarter is new, a quarter is in another folder. `first_screen`: from
+the click to the first paint, when nobody has looked yet and again. The last row is a hostile pair of texts, made to be
+slow."""
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
+import os
+import shutil
 import statistics
+import tempfile
 import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
 from typing import Any
 
-from bench.rig import Json, keep
+from bench.rig import Json, browser, database, keep
 from pipelines.formats.evidence.trees.texts import compare_lines, hunks, side
 from pipelines.formats.evidence.trees.trees import compare, with_similar
 
@@ -49,6 +58,78 @@ def trees(files: int, lines: int) -> tuple[list[dict[str, Any]], list[dict[str, 
         else:
             new.append(entry(path, after))
     return old, new
+
+
+def timed(into: Json, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(work)
+    async def wrapped(*given: Any, **more: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return await work(*given, **more)
+        finally:
+            into[name] = round(time.perf_counter() - began, 2)
+
+    return wrapped
+
+
+def task_of(folder: Path, old: list[dict[str, Any]], new: list[dict[str, Any]], took: Json) -> Any:
+    """A world with a task in review, whose station changed the files; and how long the worker took."""
+    from pipelines.work.transport.local.transport import LocalTransport  # noqa: PLC0415  # after `database`
+    from pipelines.work.worker import drive as driver  # noqa: PLC0415  # after `database`
+    from tests.factories import make_world, station  # noqa: PLC0415  # after `database`
+    from tests.work import driving, remotes  # noqa: PLC0415  # after `database`
+
+    for place, name, key in (
+        (driver.repository, "prepared", "laying_out_seconds"),
+        (driver.repository, "committed", "committing_seconds"),
+        (LocalTransport, "store", "storing_seconds"),
+    ):
+        setattr(place, name, timed(took, key, getattr(place, name)))
+    origin = remotes.remote(folder / "it.git", {each["path"]: STORED[each["digest"]] for each in old})
+    for each in new:
+        place = folder / "new" / each["path"]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(STORED[each["digest"]])
+    program = f"import shutil; shutil.rmtree('src'); shutil.copytree({str(folder / 'new/src')!r}, 'src')"
+    world = make_world()
+    remotes.connect(world.project, origin)
+    version = world.line(
+        stations=[
+            driving.command("change", program, {"id": "on", "to": "end", "gates": ["review"]}),
+            station("end", {"id": "done", "to": "completed"}),
+        ],
+        gates=[{"key": "review", "name": "Review"}],
+        workspace={"git": {"repository": "app"}},
+    )
+    task = world.start(version)
+    driving.drive(driving.Bench(folder / "workspaces"), task, repository_roots=(str(folder),))
+    return world, world.visit(task)
+
+
+def page(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Json:
+    """Storing the change, and its review in a browser."""
+    took: Json = {}
+    folder = Path(tempfile.mkdtemp(prefix="gl-bench-files-"))
+    os.environ["GATELINE_REPOSITORY_ROOTS"] = str(folder)
+    try:
+        with database() as home:
+            world, visit = task_of(folder, old, new, took)
+            with browser("changes", home, world.reviewer) as (tab, address):
+                url = f"{address}/inbox/{visit.pk}/"
+                for name in ("first_screen_seconds", "first_screen_again_seconds"):
+                    answer = tab.goto(url, wait_until="load")
+                    paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+                    took[name] = round(tab.evaluate(paint) / 1000, 2)
+                assert answer.status == 200, answer.status
+                text = answer.body()
+                took["page_kilobytes"] = round(len(text) / 1024)
+                took["page_kilobytes_packed"] = round(len(gzip.compress(text)) / 1024)
+                took["page_elements"] = tab.evaluate("document.querySelectorAll('*').length")
+                if where := os.environ.get("PICTURE"):
+                    tab.screenshot(path=where)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return took
 
 
 def main() -> None:
@@ -90,6 +171,7 @@ def main() -> None:
         "all_lines_seconds": round(statistics.median(counts), 3),
         "one_file_seconds": round(statistics.median(first), 4),
         "hostile_pair_seconds": round(hostile, 3),
+        **page(old, new),
     }
     keep("changes", figures)
 
