@@ -37,14 +37,14 @@ class RequestLink:
 
 @dataclass(frozen=True)
 class DeliveryReceipt:
-    """What landed. `approved`: the tree that the gate approved, "" where the delivery named no gate."""
+    """What landed. `gate`: which approved exactly this tree, as was checked under the lock of the task before anything
+    was pushed (law §15); "" where the delivery named none."""
 
     repository: str
     to: str
     branch: str
     commit: str
     tree: str
-    approved: str
     gate: str
     by: str
     at: datetime
@@ -53,7 +53,7 @@ class DeliveryReceipt:
 
     @property
     def exact(self) -> bool:
-        return self.approved == self.tree
+        return bool(self.gate)
 
 
 def branch_of(task: Task) -> TaskBranch | None:
@@ -87,11 +87,6 @@ def receipts_of(task: Task) -> list[DeliveryReceipt]:
 
 def _receipt(each: Delivery) -> DeliveryReceipt:
     visit = each.visit
-    approved = (
-        VisitCommit.objects.filter(task=each.task_id, job__lte=visit.job_id).order_by("-job_id").first()
-        if visit
-        else None
-    )
     assert each.landed_at is not None
     return DeliveryReceipt(
         repository=each.repository_name,
@@ -99,7 +94,6 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         branch=each.branch,
         commit=each.commit,
         tree=each.tree,
-        approved=approved.tree if approved else "",
         gate=visit.gate if visit else "",
         by=str(visit.decided_by) if visit and visit.decided_by else "",
         at=each.landed_at,

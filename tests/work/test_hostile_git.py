@@ -97,7 +97,7 @@ def test_a_mirror_has_few_packs_however_many_visits_there_were(
     monkeypatch.setattr(packs, "MOST_PACKS", 5)
     mirrors, made = Mirrors(tmp_path / "w"), []
     large = Blob.from_string(os.urandom(2_000))
-    monkeypatch.setattr(packs, "SMALL", 1_500)
+    monkeypatch.setattr(packs, "TOGETHER", 1_900)
     for number in range(14):
         with mirrors.opened("it") as mirror:
             made.append(large if number == 0 else Blob.from_string(b"%d" % number))

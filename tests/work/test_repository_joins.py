@@ -125,6 +125,8 @@ def test_checks_that_change_nothing_need_no_merge(
     run(bench, task)
     assert world.status(task) == "completed"
     assert origin.commit().parents[1].decode() == head and b"TWO" in origin.files()["app.py"]
+    page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
+    assert "Exactly what was approved" in page
 
 
 def test_a_join_needs_a_worker(world: World, origin: RemoteRepository) -> None:

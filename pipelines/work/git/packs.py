@@ -7,36 +7,40 @@ from contextlib import closing
 from pathlib import Path
 
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import ObjectID, ShaFile
-from dulwich.pack import Pack
+from dulwich.objects import ObjectID, RawObjectID, sha_to_hex
+from dulwich.pack import load_pack_index, write_pack_from_container
 
 MOST_PACKS = 50
-SMALL = 4 * 1024**2
-TOGETHER = 16 * 1024**2
-"""Bytes that are joined at once: they are held in memory meanwhile."""
+TOGETHER = 256 * 1024**2
+"""Bytes that are joined at once, as they are packed: one object after the other goes from file to file. What is larger
+stays as it is; a mirror has room for a few dozen such files."""
 
 
 def join(store: DiskObjectStore) -> None:
     """Put the small ones into one, where there are too many. Nobody else changes the store meanwhile."""
-    folder = Path(store.pack_dir)
-    found = sorted((each.stat().st_size, each) for each in folder.glob("*.pack"))
+    found = sorted((each.stat().st_size, each) for each in Path(store.pack_dir).glob("*.pack"))
     if len(found) <= MOST_PACKS:
         return
-    objects: dict[ObjectID, ShaFile] = {}
+    objects: dict[ObjectID, None] = {}
     joined: list[Path] = []
     total = 0
     for size, each in found:
         total += size
-        if size > SMALL or total > TOGETHER:
+        if total > TOGETHER:
             break
-        if not each.with_suffix(".idx").exists():
-            continue
-        with closing(Pack(str(each.with_suffix("")), object_format=store.object_format)) as pack:
-            objects.update((one.id, one) for one in pack.iterobjects())
-        joined.append(each)
+        if each.with_suffix(".idx").exists():
+            objects.update(dict.fromkeys(_names(store, each)))
+            joined.append(each)
     if len(joined) < 2:
         return
-    made = store.add_objects([(one, None) for one in objects.values()])
+    file, commit, abort = store.add_pack()
+    try:
+        named = [(each, None) for each in objects]
+        write_pack_from_container(file.write, store, named, object_format=store.object_format)
+    except BaseException:
+        abort()
+        raise
+    made = commit()
     name = f"pack-{made.name().decode()}" if made else ""
     # It opened all of them, and opens again what there is.
     store.close()
@@ -44,3 +48,8 @@ def join(store: DiskObjectStore) -> None:
         if each.stem != name:
             each.with_suffix(".idx").unlink()
             each.unlink()
+
+
+def _names(store: DiskObjectStore, pack: Path) -> list[ObjectID]:
+    with closing(load_pack_index(str(pack.with_suffix(".idx")), store.object_format)) as index:
+        return [sha_to_hex(RawObjectID(sha)) for sha, _offset, _crc in index.iterentries()]
