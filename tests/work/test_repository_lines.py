@@ -200,6 +200,22 @@ def test_a_moved_base_is_a_new_round(world: World, bench: Bench, origin: RemoteR
 
 
 @pytest.mark.wide
+def test_other_lines_of_one_file_are_merged(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    text = b"a = 1\nb = 1\nc = 1\nd = 1\n"
+    origin.add({"app.py": text}, "Longer")
+    program = "t = open('app.py').read(); open('app.py', 'w').write(t.replace('a = 1', 'a = 2'))"
+    task = world.start(line(world, program, again="check"))
+    run(bench, task)
+    origin.add({"app.py": text.replace(b"d = 1", b"d = 3")}, "Somebody else")
+    world.vote(task)
+    run(bench, task)
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed"
+    assert origin.files()["app.py"] == b"a = 2\nb = 1\nc = 1\nd = 3\n"
+
+
+@pytest.mark.wide
 def test_the_same_file_changed_by_both_is_a_conflict(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:
