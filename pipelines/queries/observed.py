@@ -187,7 +187,8 @@ def _bounded(station: Station) -> Iterable[Rule]:
 
 def _retries(station: Station, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
     assert rule.max_retries is not None
-    return _of_count(rule.label or rule.id, taken.get(rule.id, 0), rule.max_retries)
+    name = _("Retries: %(rule)s") % {"rule": rule.label or rule.id}
+    return _of_count(name, taken.get(rule.id, 0), rule.max_retries)
 
 
 def _minutes(left: float, most: float) -> str:

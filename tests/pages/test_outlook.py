@@ -58,7 +58,7 @@ def test_facts_so_far_what_can_follow_and_what_is_left(world: World, signed_in: 
     assert "6 commands, 1 failed reported by Code 1 denied reported by Code" in page
     assert "What can happen next after Checks 1 Tests fail → Code 2 Tests pass → Ship – Otherwise" in page
     assert "Cost of the task $1.50 left of $2.00 Cost of the month $2.50 left of $3.00" in page
-    assert "Runs 4 left of 5 Tests fail 2 left of 2" in page
+    assert "Runs 4 left of 5 Retries: Tests fail 2 left of 2" in page
     world.report(task, {"exit_code": 1, "facts": TESTS})
     page = words(text(client.get(at(world, "task", task.name))))
     assert "24 tests passed, 1 failed, 2 skipped after Checks" in page
