@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from pipelines.formats.receipts import LandedChange, ReceiptApproval, SignedVote
-from pipelines.models import Delivery, GateVisit, Task, VisitCommit, Vote
+from pipelines.models import Delivery, GateVisit, Task, Vote
 
 
 def landed_change(task: Task, job: int = 0) -> LandedChange | None:
@@ -29,13 +29,14 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         commit=each.commit,
         tree=each.tree,
         at=_moment(each.landed_at),
-        approval=_approval(each.visit) if each.visit else None,
+        approval=_approval(each.visit, each.tree) if each.visit else None,
     )
 
 
-def _approval(visit: GateVisit) -> ReceiptApproval | None:
-    shown = VisitCommit.objects.filter(task=visit.task_id, job__lte=visit.job_id).order_by("-job_id").first()
-    if shown is None or visit.decided_at is None:
+def _approval(visit: GateVisit, cleared: str) -> ReceiptApproval | None:
+    """`tree`: the one in the evidence that people saw; of evidence without one, that which the delivery was `cleared`
+    for."""
+    if visit.decided_at is None:
         return None
     votes = Vote.objects.filter(visit=visit).select_related("user").order_by("at", "pk")
     return ReceiptApproval(
@@ -43,7 +44,7 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
         visit=str(visit.pk),
         round=visit.round,
         evidence=visit.evidence_digest,
-        tree=shown.tree,
+        tree=str(visit.evidence.get("tree") or cleared),
         by=visit.decided_by.username if visit.decided_by else "",
         at=_moment(visit.decided_at),
         votes=[
