@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from pipelines.errors import Invalid
@@ -94,3 +95,21 @@ def test_text_of_others_stays_text() -> None:
     assert (
         told({"message": "Validation Failed", "errors": [{"message": "twice"}]}) == "Validation Failed: twice"
     )
+
+
+@pytest.mark.parametrize("hosted", ["github", "gitlab", "gitea"], indirect=True)
+def test_an_owner_tries_the_host_on_the_real_account(
+    world: World, hosted: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.PRIVATE_HOSTS = ["127.0.0.1"]
+    named, head = (f"acme/{world.project.key}", "app"), hosted.origin.head()
+    call_command("try_host", *named, "--issue=3", f"--commit={head}")
+    said = capsys.readouterr().out
+    assert said.count("  ok ") == 4 and "FAILED" not in said and "no secret chosen" in said
+    assert hosted.comments["issue", 3] and hosted.statuses[head][0]["state"] == "success"
+    hosted.may_push = False
+    with pytest.raises(CommandError, match="1 of 2 failed"):
+        call_command("try_host", *named)
+    assert "FAILED  the repository: the token may read" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="has no repository other"):
+        call_command("try_host", named[0], "other")
