@@ -36,6 +36,8 @@ def test_issues_are_let_start_tasks(
     page = new_context(base_url=site.url).new_page()
     sign_in(page, world.admin)
     page.goto(f"/p/acme/{world.project.key}/settings/repositories/{found.pk}/")
+    page.get_by_text("Host: pull or merge requests, and issues").click()
+    expect(page.get_by_label("Page on the host")).to_be_visible()
     look(page, tmp_path, "repository")
     page.get_by_label("An issue").select_option("assignee")
     page.get_by_label("Label or account").fill("gateline-bot")

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import issue_tasks
-from pipelines.models import IssueTrigger, Line, Project, Repository
+from pipelines.models import HostNotice, IssueTrigger, Line, Project, Repository
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
@@ -135,6 +135,9 @@ def _shown(
             for line in project.lines.filter(live__isnull=False, archived_at=None).order_by("name")
         ],
         hook=f"{settings.BASE_URL}/api{place.format(project.owner.key, project.key, found.name)}",
+        untold=HostNotice.objects.filter(link__repository=found, state=HostNotice.State.FAILED)
+        .select_related("link__task__project")
+        .order_by("-pk")[:5],
         receipts=found.hook_receipts.select_related("task").order_by("-at")[:5],
         **offered(request, project),
     )

@@ -18,7 +18,7 @@ from pipelines import access
 from pipelines.engine.commands import linked
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
+from pipelines.models import ENDED, GateVisit, HostLink, Job, Project, Purpose, Status, Task, Token
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import usage
 from pipelines.queries.actors import actor_of
@@ -150,6 +150,8 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
         "failure": failure_of(task),
         "branch": branch_of(task) if line.workspace else None,
+        # What an issue started has no person who asked for it.
+        "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.Kind.ISSUE)),
         "receipts": _receipts(task, line) if line.workspace else [],
         "observed": facts_so_far(line, view.jobs),
         "ahead": _ahead(view),

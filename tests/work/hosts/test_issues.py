@@ -86,6 +86,8 @@ def test_a_labelled_issue_starts_one_task_and_is_told(world: World, wired: Any) 
     [started] = said(wired, "issue", 7)
     assert f"[{task.name}](" in started and "was started for this" in started
     assert TOKEN not in str(wired.comments)
+    page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
+    assert "/issues/7" in page and "#7" in page
 
 
 @every
@@ -176,6 +178,8 @@ def test_a_comment_whose_answer_got_lost_stands_there_once(world: World, wired: 
     with pytest.raises(telling.HostAway):
         telling.send(notice.pk)
     assert HostNotice.objects.get().state == HostNotice.State.FAILED
+    at = f"/p/acme/{world.project.key}/settings/repositories/{repository().pk}/"
+    assert "GitHub could not be reached" in client_of(world.admin).get(at).content.decode()
     telling.send(notice.pk)
     assert len(said(wired, "issue", 7)) == 1 and HostNotice.objects.get().state == HostNotice.State.SENT
 
