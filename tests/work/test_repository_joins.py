@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pipelines import engine
 from pipelines.formats.evidence.trees.lines import StepBudget
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Job, Task, Token, VisitCommit
@@ -228,6 +229,28 @@ def test_a_fork_in_a_branch_and_a_second_fork_after_the_join(
     assert "'a', 'a1', 'a2', 'am', 'app.py', 'b', 'old.py'" in text_of(done(task, "c"))
     branch = VisitCommit.objects.filter(task=task).order_by("-job_id")[0].branch
     assert origin.files(branch).keys() == {"a", "a1", "a2", "am", "app.py", "b", "c", "n", "old.py"}
+
+
+@pytest.mark.wide
+def test_a_retry_begins_with_what_the_join_merged(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    stations = [
+        command("begin", "pass", {"id": "fork", "to": ["left", "right"]}),
+        command("left", replaces("one", "ONE"), {"id": "l", "to": "meet"}),
+        command("right", replaces("five", "FIVE"), {"id": "r", "to": "meet"}),
+        command(
+            "meet", f"{LIST}; exit(1)", {"id": "no", "to": "failed"}, join={"wait_for": ["left", "right"]}
+        ),
+    ]
+    version = world.line(stations=stations, workspace={"git": {"repository": "app"}})
+    task = world.start(version)
+    run(bench, task)
+    assert world.status(task) == "failed"
+    again = engine.retry_ended(task.pk, station="meet", actor=engine.ENGINE)
+    run(bench, again)
+    shown = BASE.replace(b"one", b"ONE").replace(b"five", b"FIVE").decode()
+    assert shown in text_of(done(task, "meet")) and shown in text_of(done(again, "meet"))
 
 
 def text(lines: str) -> list[bytes]:
