@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from django.utils import timezone
 
 from tests.outgoing.servers import Asked, Server, say, serving
 from tests.work.remotes import RemoteRepository
@@ -257,7 +258,7 @@ class GitLabServer(FakeHost):
 
     def hook(self, secret: str, said: Any, event: str = "Issue Hook") -> tuple[bytes, dict[str, str]]:
         """By a signing token, as Standard Webhooks say."""
-        body, at, named = json.dumps(said).encode(), str(int(time.time())), "d-1"
+        body, at, named = json.dumps(said).encode(), str(int(timezone.now().timestamp())), "d-1"
         key = base64.b64decode(secret.removeprefix("whsec_"))
         made = hmac.new(key, f"{named}.{at}.".encode() + body, "sha256").digest()
         signed = {"webhook-id": named, "webhook-timestamp": at, "x-gitlab-event": event}
