@@ -26,7 +26,7 @@ WHOLE: dict[str, Any] = {
     "findings": {"critical": 0, "high": 1, "medium": 0, "low": 2, "total": 3},
     "coverage": {"lines": 81.5, "branches": 70},
     "ci": {"pending": 0, "failed": 0, "passed": 2},
-    "usage": {"tokens_in": 10, "tokens_out": 20, "cost_usd": 0.4, "price": "reported"},
+    "usage": {"tokens_in": 10, "tokens_out": 20, "cost_usd": 0.4, "price": "reported", "limit": "month"},
     "agent": {
         "name": "codex",
         "version": "1.0",
