@@ -28,9 +28,13 @@ from pipelines.models import (
     GateVisit,
     Group,
     Handoff,
+    HookReceipt,
+    HostLink,
+    HostNotice,
     IgnoredReport,
     Incident,
     Invitation,
+    IssueTrigger,
     Job,
     Lease,
     Line,
@@ -404,6 +408,30 @@ class VisitCommitAdmin(ReadOnly):
 class DeliveryAdmin(ReadOnly):
     list_display = ("task", "repository_name", "to", "branch", "tree", "commit", "cleared_at", "landed_at")
     list_select_related = ("task__project",)
+
+
+@admin.register(IssueTrigger)
+class IssueTriggerAdmin(ReadOnly):
+    list_display = ("repository", "on", "value", "line", "made_by", "created_at")
+    list_select_related = ("repository", "line__project", "made_by")
+
+
+@admin.register(HostLink)
+class HostLinkAdmin(ReadOnly):
+    list_display = ("task", "kind", "number", "repository", "url")
+    list_select_related = ("task__project", "repository")
+
+
+@admin.register(HookReceipt)
+class HookReceiptAdmin(ReadOnly):
+    list_display = ("repository", "at", "said", "task")
+    list_select_related = ("repository", "task__project")
+
+
+@admin.register(HostNotice)
+class HostNoticeAdmin(ReadOnly):
+    list_display = ("link", "about", "state", "error", "created_at", "sent_at")
+    list_select_related = ("link",)
 
 
 for _model in (AddressMinute, Blob, IgnoredReport, SeenTree, Snapshot, TaskCounter, ViewedFile):

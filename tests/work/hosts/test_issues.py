@@ -26,6 +26,11 @@ pytestmark = [
     pytest.mark.usefixtures("artifacts_here"),
 ]
 every = pytest.mark.parametrize("hosted", list(BY_KEY), indirect=True)
+one_then_every = pytest.mark.parametrize(
+    "hosted",
+    ["gitlab", *(pytest.param(key, marks=pytest.mark.wide) for key in BY_KEY if key != "gitlab")],
+    indirect=True,
+)
 SECRET = "whsec_" + base64.b64encode(b"planted-canary-of-thirty-two-byt").decode()
 
 
@@ -139,7 +144,7 @@ def test_a_gitlab_delivery_has_to_be_of_now(world: World, hosted: Any) -> None:
     assert signed({"x-gitlab-token": "plain"}, body, "plain", timezone.now())
 
 
-@every
+@one_then_every
 def test_a_review_is_told_on_the_request_and_its_commit_has_a_status(
     world: World, bench: Bench, hosted: Any, settings: Any
 ) -> None:

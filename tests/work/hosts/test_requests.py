@@ -103,6 +103,7 @@ def test_a_request_opened_before_a_crash_is_found(
     assert len(hosted.requests) == 1 and hosted.origin.head(hosted.requests[0]["head"]["ref"]) == pushed
 
 
+@pytest.mark.wide
 def test_a_closed_request_is_left_alone_and_the_next_round_opens_one(
     world: World, bench: Bench, hosted: Any
 ) -> None:
@@ -124,6 +125,7 @@ def test_nothing_is_proposed_that_was_not_approved(world: World, bench: Bench, h
     assert world.status(task) == "failed" and not hosted.server.asked
 
 
+@pytest.mark.wide
 def test_what_a_host_refuses_is_said_and_goes_on_by_the_rules(
     world: World, bench: Bench, hosted: Any
 ) -> None:
