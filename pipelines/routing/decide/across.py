@@ -1,5 +1,5 @@
-"""Facts of other stations (law §13, Across stations): those of their latest passed visit that was observed on the tree
-of this moment."""
+"""Facts of other stations (law §13, Across stations): the facts of their latest passed visit that was observed on the
+current tree."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Visit = tuple[str, Facts]
 
 
 def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
-    """By station. `own`: of the outcome that is decided about; `past`: the oldest visit first. Where the outcome has no
-    tree of its own, the tree is the last one that was seen on the way."""
+    """Facts by station. `own`: facts of the outcome being decided; `past`: earlier visits, oldest first. If the
+    outcome has no tree of its own, the last tree seen on its path counts."""
     visits = list(past)
     tree = next(
         (found for facts in (own, *(each for _, each in reversed(visits))) if (found := tree_of(facts))), None
@@ -31,7 +31,7 @@ def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
 
 
 def tree_of(facts: Facts) -> str | None:
-    """The tree that a visit left: of git, or of any group."""
+    """The tree that a visit left, from git or from any group of facts."""
     git: str | None = facts.get("git", {}).get("tree")
     return git or next((tree for members in facts.values() if (tree := _tree(members))), None)
 

@@ -25,7 +25,7 @@ class Voter:
 
 @dataclass(frozen=True, slots=True)
 class CountedVote:
-    """One person's word: approve, or one that decides at once."""
+    """One person's vote: approve, or a word that decides at once."""
 
     person: str
     word: str = APPROVE
@@ -35,7 +35,7 @@ class CountedVote:
 class Tally:
     """`status`: open, approved, rejected (some word other than approve), unsatisfiable.
 
-    `word` and `by` name the word that decided, where one did. `filled` says which person fills which
+    `word` and `by`: the deciding word and its author, if there is one. `filled` says which person fills which
     requirement, by its index; `lacking` how many places each requirement still has open, by index.
     """
 
@@ -63,7 +63,7 @@ def entitled(
 def bar(
     approval: Approval, person: Hashable, requester: Hashable, producers: Collection[Hashable]
 ) -> str | None:
-    """What bars a person where the project has others who could decide: `requester`, `producer`, or None."""
+    """What bars a person while others in the project could decide: `requester`, `producer` or None."""
     if person == requester and not approval.requester_may:
         return "requester"
     if person in producers and not approval.producer_may:
@@ -80,11 +80,9 @@ def fills(voter: Voter, requirement: Requirement) -> bool:
 def tally(
     requirements: Sequence[Requirement], votes: Iterable[CountedVote], eligible: Iterable[Voter]
 ) -> Tally:
-    """Where a gate stands after `votes`, in the order in which they came.
-
-    Votes of people who are not eligible do not count. The vote that completes the requirements, or the first
-    word other than approve, decides; later ones change nothing. `eligible`: from `entitled`.
-    """
+    """The state of a gate after `votes`, in the order they were cast. Votes of people who are not eligible do not
+    count. The vote that completes the requirements, or the first word other than approve, decides; later votes change
+    nothing. `eligible`: from `entitled`."""
     voters = {voter.person: voter for voter in eligible if any(fills(voter, need) for need in requirements)}
     approved: dict[str, Voter] = {}
     filled: dict[str, int] = {}

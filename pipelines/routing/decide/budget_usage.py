@@ -1,4 +1,4 @@
-"""What a move would spend of a named budget, and how much of it is spent: from counted facts alone (law §8)."""
+"""What a move would spend of a named budget, and how much is already spent, from counted facts alone (law §8)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class MoveTarget:
 
 
 def failure(station: str, failure_type: str) -> str:
-    """The name under which the facts count what a station was left for: `testing:test gap`."""
+    """The key under which facts count why a station was left, such as `testing:test gap`."""
     return f"{station}:{failure_type}"
 
 
 def rework(line: Line, source: str, target: str) -> str | None:
     """`same` or `cross` where the edge is rework, None where it is not (docs/rules.md, Budgets).
 
-    A station of another one's stage is a rework station: to enter it is rework, to leave it forward is not."""
+    A station of another one's stage is a rework station: entering it is rework, leaving it forward is not.
+    """
     if source not in line.stations_by_key or target not in line.stations_by_key:
         return None
     here, there = line.stage(source), line.stage(target)
@@ -109,7 +110,7 @@ def _edge_spends(line: Line, budget: Budget, edge: str, stage: str | None) -> bo
 
 
 def _restarts(line: Line, budget: Budget, source: str, target: str) -> bool:
-    """Back to where the work begins, from a station that stands later."""
+    """Whether the move leads back to where work begins, from a later station."""
     begins = budget.stations or (line.start,)
     return (
         target in begins

@@ -1,7 +1,5 @@
-"""The fields that checks of a gate can read (line-document.md, Defaults that matter).
-
-They read the outcome as recorded, with what follows from it (law §2), never the values of a forced route.
-"""
+"""The fields that gate checks can read (line-document.md, Defaults that matter): the outcome as recorded, with its
+derived values (law §2), never the values of a forced route."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ def read_field(name: str, situation: Situation, derived: Derived) -> Any:
 
 
 def facts_of(situation: Situation) -> dict[str, Any]:
-    """What conditions and checks read of facts: those of the outcome, and of other stations under `stations`."""
+    """The facts that conditions and checks read: those of the outcome, and those of other stations under `stations`."""
     own, others = dict(situation.outcome.facts), situation.facts.observed
     return {**own, STATIONS: {key: dict(facts) for key, facts in others.items()}} if others else own
 
@@ -67,7 +65,7 @@ def _output(situation: Situation, rest: str) -> Any:
 
 
 def _gate(situation: Situation, key: str) -> Any:
-    """Its last decision: on this visit, else on an earlier one."""
+    """The gate's last decision, on this visit or else on an earlier one."""
     word = situation.facts.gates.get(key)
     if word is not None and word.decision is not None:
         return word.decision

@@ -1,4 +1,4 @@
-"""Variables that a taken rule stores (law §8a)."""
+"""The variables that a matched rule stores (law §8a)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from pipelines.routing.document.rules import Compose
 def composed(
     entries: Iterable[Compose], document: Any, variables: Mapping[str, Any], steps: Steps
 ) -> dict[str, Any]:
-    """The variables to set; a later entry sees those of earlier ones. Raises ComposeFailed.
-
-    `document` is what conditions read: one node gives its value, several a list, none fails.
-    """
+    """Return the variables to set; later entries see those of earlier ones. `document`: what conditions read; one
+    matching node gives its value, several give a list, none fails. Raises ComposeFailed."""
     found: dict[str, Any] = {}
     for entry in entries:
         value = _value(entry, document, steps)

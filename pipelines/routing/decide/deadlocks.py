@@ -1,5 +1,5 @@
-"""Deadlocks as they are found (law §8, AEEF E22): tasks that wait for each other in a circle, and work that takes
-more than twice what is expected of it. (Branches that contradict each other are found where they join, see
+"""How deadlocks are found (law §8, AEEF E22): tasks that wait for each other in a circle, and work that takes more
+than twice its expected time. (Branches that contradict each other are found where they join, see
 `joining/context.py`.)"""
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Final
 CIRCULAR, TIMEOUT = "circular_wait", "timeout"
 KINDS: Final = (CIRCULAR, TIMEOUT)
 FACTOR: Final = 2
-"""How often the expected time may pass before it is a deadlock."""
+"""How many times the expected time may pass before it is a deadlock."""
 
 
 def limit(expected: float) -> float:
-    """Seconds after which work is late, strictly: exactly as long is not late yet."""
+    """Seconds after which work is late; exactly that long is not late yet."""
     return FACTOR * expected
 
 

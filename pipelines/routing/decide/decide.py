@@ -42,13 +42,13 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
             was_forced = step.forced and not step.anew
             step = _take(case, step)
     if isinstance(step, Move):
-        # What a gate leads to was refused there: by a check, or by a person who said anything but approve.
+        # A gate did not let it through: a check failed, or a person said something other than approve.
         step = replace(step, standing="failed" if step.by == "gate" else standing)
     return replace(step, trace=tuple(case.trace))
 
 
 def _begin(case: Case) -> Decision | TakenRoute:
-    """Steps 3, 4 and 5: what comes before the rules, and with which outcome the rules begin."""
+    """Steps 3, 4 and 5: what comes before the rules, and the outcome that the rules start with."""
     if case.judged.by:
         why = f"{case.judged.by} counts as {case.judged.counts_as}"
         case.note("facts", None, True, why, case.judged.saw)
@@ -63,7 +63,7 @@ def _begin(case: Case) -> Decision | TakenRoute:
 
 
 def _blocked(case: Case) -> str:
-    """Why the outcome takes the fallback (step 4), or nothing."""
+    """Why the outcome takes the fallback (step 4), or ""."""
     outcome = case.situation.outcome
     if case.recorded.standing == "blocked":
         return "the outcome is blocked"
@@ -76,7 +76,7 @@ def _blocked(case: Case) -> str:
 
 
 def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
-    """Step 6, and with a match 7 to 9."""
+    """Step 6 and, after a match, steps 7 to 9."""
     if route.seen.standing == "failed" and not case.line.policy.failure_rules:
         case.note("rules", None, True, "failure_rules: no")
         return on_failure(case, feedback=route.reason)
@@ -118,7 +118,7 @@ def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
 
 
 def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> Decision | TakenRoute | None:
-    """Step 8: the checks of all gates, then the people of all, asked together. None: through."""
+    """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
     guards = gates.unspoken(case, "rule_gates", guards, way.rule)
     asked = tools.unrun(case, "rule_gates", guards, way.rule)
     if asked is not None:
@@ -142,8 +142,8 @@ def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> 
 
 
 def _second(case: Case, route: TakenRoute) -> Decision | TakenRoute:
-    """A second forced route is a loop; but a person's rework never ends in one (law §12): there the policy decides, as
-    if no rule had taken it."""
+    """A second forced route is a loop. A person's rework never ends in one (law §12): the policy decides as if no
+    rule had matched."""
     rule = route.demanded_by
     if case.spoken:
         case.note("rules", rule, True, "a second forced route after a person's word: the policy decides")

@@ -25,7 +25,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class TraceEntry:
-    """One thing that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given."""
+    """One step that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given."""
 
     step: str
     rule: str | None

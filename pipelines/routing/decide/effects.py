@@ -1,7 +1,5 @@
-"""What follows from a decision, as values: what is counted, set and merged, and where the token then stands.
-
-Step 9 of law §5 without a database. The engine writes it down, `simulate` walks by it: there is one of it.
-"""
+"""What follows from a decision, as values: what is counted, set and merged, and where the token is afterwards. Step 9
+of law §5 without a database, shared by the engine, which writes it, and `simulate`, which follows it."""
 
 from __future__ import annotations
 
@@ -24,10 +22,8 @@ Staying = Wait | Ask | Escalate | Stuck
 
 @dataclass(frozen=True)
 class DecisionSubject:
-    """What a decision was about. `line`: the version that it was judged by; `station` and `origin`: the token's.
-
-    `word`: a person's, other than approve, that forced it; `asked_rule`: the rule that waited behind that gate.
-    """
+    """What a decision was about. `line`: the version that judged it; `station` and `origin`: the token's. `word`: a
+    person's word other than approve that forced it; `asked_rule`: the rule behind that gate."""
 
     line: Line
     station: str
@@ -44,12 +40,12 @@ class DecisionSubject:
 
     @property
     def signal(self) -> str:
-        """The verdict of the signal that decides: the first valid one (law §5 step 3)."""
+        """The verdict of the deciding signal, the first valid one (law §5 step 3)."""
         signal = self.outcome.signal
         return str(signal["verdict"]) if signal else ""
 
 
-# Where the token then stands
+# Where the token is afterwards
 
 
 def origin_after(station: str, origin: str | None, target: str) -> str | None:
@@ -59,7 +55,7 @@ def origin_after(station: str, origin: str | None, target: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The token stays where it is; `wait` shows what would free it."""
+    """The token stays where it is; `wait` shows what would release it."""
 
     status: str
     wait: dict[str, Any]
@@ -67,7 +63,8 @@ class Stay:
 
 
 def staying(answer: Staying) -> Stay:
-    """Where no way leads on. An evaluation is asked of a person: never a silent advance (ALP A26)."""
+    """What the token waits for when nothing leads on. An evaluation is asked of a person: it never advances silently
+    (ALP A26)."""
     if isinstance(answer, Wait):
         said = answer.to_dict()
         kept = ("gates", "to", "rule", "question", "missing", "evaluation")
@@ -81,7 +78,7 @@ def staying(answer: Staying) -> Stay:
 
 
 def aborts(about: DecisionSubject, answer: Finish) -> bool:
-    """Abort ends the whole task, whichever branch says it (law §7)."""
+    """Whether the decision aborts: that ends the whole task, whichever branch says it (law §7)."""
     if about.word:
         return about.word == "abort"
     if answer.by == "signal":
@@ -90,8 +87,8 @@ def aborts(about: DecisionSubject, answer: Finish) -> bool:
 
 
 def reason_of(about: DecisionSubject, answer: Finish) -> str:
-    """Why a task failed that nobody rejected: the reason of the signal that aborted it, or of the cancellation of a job
-    that no rule took (ALP A4). Else nothing."""
+    """Why a task failed without a rejection: the reason of the signal that aborted it, or of a cancelled job that no
+    rule matched (ALP A4). Otherwise ""."""
     signal = about.outcome.signal
     if answer.by == "signal" and signal and signal["verdict"] == "abort":
         return str(signal.get("reason") or "")
@@ -138,13 +135,13 @@ def _failures(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str,
 
 
 def entered(line: Line, source: str) -> frozenset[str]:
-    """The stations that a token which leaves `source` enters at once: not those at whose join it waits first."""
+    """The stations that a token leaving `source` enters at once, without those where it first waits at a join."""
     return frozenset(key for key in line.stations_by_key if not line.waits_at(key, source))
 
 
 def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
-    """Whether the rule that the decision names was taken, or only led to a policy, a budget's target or a person's
-    word: a breach does not move by its rule, nor does what was said at its gate."""
+    """Whether the rule that the decision names was taken. It was not if it only led to a policy, a budget's target or
+    a person's word: neither an exhausted budget nor a vote moves by the rule."""
     if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
         return False
     found = about.line.rules_by_id.get(answer.rule or "")
@@ -164,7 +161,7 @@ def reworks_in_a_row(about: DecisionSubject, answer: Move, so_far: int) -> int:
     return so_far + 1 if followed else 0
 
 
-# What is kept
+# What is stored
 
 
 def gathered(about: DecisionSubject, answer: Move | Finish) -> dict[str, dict[str, Any]]:
@@ -186,18 +183,18 @@ def _unreadable(about: DecisionSubject, said: Mapping[str, Any]) -> dict[str, st
     return {key: "" for key, by in about.unreadable.items() if by and key in said}
 
 
-# The same situation once more
+# The same situation again
 
 
 def told(
     facts: Mapping[str, Any], now: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """The facts of a situation that waited at gates, told the words. `now`: those of this moment, for step 7."""
+    """The facts of a situation that waited at gates, plus the votes. `now`: the current facts, for step 7."""
     return {**as_asked(facts, now), "gates": {**facts.get("gates", {}), **words}}
 
 
 def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """The fact that the outcome of a question's job is, by the version that asked."""
+    """The outcome of a question's job as a fact, under the version that asked."""
     if gate_tools.KIND in question:
         tool = line.gate(question[gate_tools.KIND]["gate"]).tool
         assert tool is not None
@@ -206,28 +203,28 @@ def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any
 
 
 def answered(facts: Mapping[str, Any], now: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts plus the answer to an evaluation (law §3). `now`: those of this moment, for step 7."""
+    """The facts plus the answer to an evaluation (law §3). `now`: the current facts, for step 7."""
     return {**as_asked(facts, now), "answers": [*facts.get("answers", []), answer]}
 
 
 def as_asked(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts as they stood when a gate or an evaluation asked; beside them what is otherwise by now, which only
-    step 7 reads (law §12, Gates and words)."""
+    """The facts at the time a gate or an evaluation asked, with the facts that have changed since beside them; only
+    step 7 reads those (law §12, Gates and words)."""
     other = {name: now[name] for name in OF_NOW if name in now and now[name] != facts.get(name)}
     frozen = {name: value for name, value in facts.items() if name != "now"}
     return {**frozen, **({"now": other} if other else {})}
 
 
 def once_more(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts by which a token is held, by those of this moment: for everything where nobody was asked on the way,
-    else for step 7 alone."""
+    """The facts that hold a token, brought up to date: for everything if nobody was asked on the way, otherwise for
+    step 7 only."""
     if facts.get("gates") or facts.get("answers"):
         return as_asked(facts, now)
     return asked_anew(facts, now)
 
 
 def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of a new question about the same outcome: those of this moment, for rules and checks, too."""
+    """The facts for asking again about the same outcome: the current ones, for rules and checks as well."""
     frozen = {name: value for name, value in facts.items() if name != "now"}
     return {**frozen, **facts.get("now", {}), **now}
 
@@ -238,8 +235,8 @@ SAID = ("result", "verdict", "eval", "exit_code", "summary", "comment")
 def shown_at(
     line: Line, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
 ) -> dict[str, Any]:
-    """What a gate asks about, without what differs from run to run: asked twice, it is the same question, and a
-    rejected one is not asked again (law §6, last sentence)."""
+    """What a gate asks about, without details that differ between runs, so that asking twice is recognised and a
+    rejected question is not asked again (law §6, last sentence)."""
     said = {name: outcome.get(name) for name in SAID}
     found = line.rules_by_id.get(answer.rule or "")
     return {

@@ -1,7 +1,5 @@
-"""Result from facts (law §13): before anything else of a decision, what was observed may decide how the work went.
-
-The first of `ORDER` that holds decides. What was reported is then kept as a claim.
-"""
+"""Result from facts (law §13): before the rest of a decision, observed facts may decide how the work went. The first
+entry of `ORDER` that holds decides; the reported result is then kept as a claim."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ class Judged:
 
 
 def judged(line: Line, station: Station, outcome: Outcome, spent: Any = 0) -> Judged:
-    """`spent`: what the task cost before this outcome. Of an outcome that was judged before nothing changes."""
+    """`spent`: what the task cost before this outcome. An outcome that was already judged does not change."""
     if not (outcome.facts or station.expects or station.artifacts or expects(station)):
         return Judged(outcome)
     about = Observed(line, station, outcome, spent)
@@ -78,8 +76,7 @@ def judged(line: Line, station: Station, outcome: Outcome, spent: Any = 0) -> Ju
 
 
 def _ended_otherwise(outcome: Outcome) -> bool:
-    """Whether it was no work that ended so: it was cancelled, or Gateline could not do it. Only what was spent counts
-    then, too."""
+    """Whether no work was done: it was cancelled, or Gateline could not do it. Then only what was spent counts."""
     return outcome.result == "cancelled" or (
         outcome.result == "failure" and outcome.failure_type in SET_BY_GATELINE
     )
@@ -115,7 +112,7 @@ def as_expected(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the questions of `ORDER` are asked about."""
+    """What the entries of `ORDER` look at."""
 
     line: Line
     station: Station
@@ -131,8 +128,7 @@ class Observed:
 
     @property
     def unchanged(self) -> tuple[Seen, ...]:
-        """What says that the files are as they were when the visit began; nothing where nobody looked, or they
-        changed."""
+        """What shows that the files are unchanged since the visit began; nothing if nobody looked, or they changed."""
         for group, members in self.outcome.facts.items():
             source = members.get(SOURCE, {})
             before, after = source.get("before"), source.get("tree")
@@ -156,7 +152,7 @@ class Observed:
 
 
 def _names(artifact: Any) -> Iterator[Any]:
-    """What one is known by; nothing of one that could not be kept."""
+    """The names of one artifact; none if it could not be stored."""
     if type(artifact) is str:
         yield artifact
     elif type(artifact) is dict and not artifact.get("error"):
@@ -215,15 +211,15 @@ ORDER: Final[tuple[tuple[str, Callable[[Observed], tuple[Seen, ...]]], ...]] = (
     (NOTHING_DONE, _nothing_done),
     (OUTPUT_MISSING, _output_missing),
 )
-"""What makes each of them hold: the facts that say so."""
+"""For each entry, the facts that make it hold."""
 
 
 def exactly(amount: Any) -> Decimal:
-    """Money as it is written: 0.1 is 0.1."""
+    """Money exactly as written: 0.1 is 0.1."""
     return Decimal(str(amount or 0))
 
 
 def cost_of(outcome: Mapping[str, Any]) -> Decimal | None:
-    """What an outcome as stored says that it cost; None where there is no price."""
+    """The cost in a stored outcome; None without a price."""
     cost = ((outcome.get("facts") or {}).get("usage") or {}).get("cost_usd")
     return None if cost is None else exactly(cost)

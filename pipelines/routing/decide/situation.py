@@ -20,7 +20,7 @@ OF_NOW = (
     *("visits", "edges", "rules", "failures", "visited", "open_escalations", "beside"),
     *("context", "variables", "inputs", "task", "unreadable"),
 )
-"""The facts that may be otherwise by the moment of a word or an answer, and that step 7 then reads as they are."""
+"""The facts that may have changed by the time of a vote or an answer; step 7 then reads their current values."""
 
 AGENT_STATES = ("available", "suspended", "no_contract")
 
@@ -28,7 +28,7 @@ _KNOWN = ("station", "outcome", "facts")
 
 
 class SituationError(Malformed):
-    """The situation is not one; `path` names the place in it."""
+    """The situation is malformed; `path` names the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,10 @@ class GateWord:
 
 @dataclass(frozen=True, slots=True)
 class AgentFact:
-    """What keeps an agent from new work, and how many more jobs it takes; None: any number.
+    """What keeps an agent from new work, and how many more jobs it takes (None: any number).
 
-    `state`: available, suspended, or no_contract (none, or one that is not valid any more)."""
+    `state`: available, suspended, or no_contract (none, or one that is not valid any more).
+    """
 
     state: str = "available"
     free: int | None = None
@@ -156,10 +157,8 @@ def read_situation(data: Any) -> Situation:
 
 
 def check_situation(line: Line, situation: Situation) -> None:
-    """What only the line can tell: its station exists, and a reviewer who chooses has chosen.
-
-    Raises SituationError.
-    """
+    """Check the situation against the line: its station exists, and a reviewer who has to choose a route did. Raises
+    SituationError."""
     if situation.station not in line.stations_by_key:
         raise SituationError("station", f"the line has no station {situation.station}")
     for key, word in situation.facts.gates.items():
@@ -184,8 +183,8 @@ def _check_choice(line: Line, route: str | None, path: str) -> None:
 def assumed(
     line: Line, station: str, outcome: Mapping[str, Any], but: tuple[str, ...] = ()
 ) -> dict[str, bool]:
-    """The preconditions that an engine would look up, taken for met where there is none: in scenarios and samples. A
-    handoff that the outcome brings is looked at. `but`: those that are missing."""
+    """The preconditions that an engine would look up, assumed to be met where there is no engine: in scenarios and
+    samples. A handoff in the outcome is still checked. `but`: those that are missing."""
     known = (GATE_PASSED, HANDOFF) if outcome.get("handoff") is not None else (GATE_PASSED,)
     met = {name: True for name in line.requires(station) if name not in known}
     return {**met, **dict.fromkeys(but, False)}
@@ -316,4 +315,4 @@ _FACTS: dict[str, Any] = {
     "spent": observed.amount,
     "observed": _observed,
 }
-"""How each fact is read; the keys are all that there are."""
+"""How each fact is read; there are no other keys."""

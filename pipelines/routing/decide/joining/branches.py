@@ -13,7 +13,7 @@ VERDICTS = {PASSED: "pass", FAILED: "fail", BLOCKED: "blocked"}
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A token that has branches: where it stands, and the targets of the rule that forked it."""
+    """A token with branches: its station, and the targets of the rule that forked it."""
 
     id: int
     station: str
@@ -44,7 +44,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What one station put into the context. `order`: of leaving it; two of the same order are the same write."""
+    """What one station wrote into the context. `order`: when it was left; two of the same order are the same write."""
 
     order: int
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Joins (law §7): which branches have delivered, which no longer can, and what becomes of it. Pure.
+"""Joins (law §7): which branches have arrived, which no longer can, and what follows. Pure.
 
-Which fork a token belongs to at a join: the innermost one whose branches can fill the join, without going back through
-the fork itself; where none can, the outermost.
+Which fork a token belongs to at a join: the innermost one whose branches can fill the join, without going back
+through the fork itself; where none can, the outermost.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Merge:
     circular: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """What is told of it."""
+        """The merge as plain JSON."""
         return {
             "aggregation": self.aggregation,
             "branches": {key: VERDICTS[standing] for key, standing in self.standings.items()},
@@ -82,7 +82,7 @@ class Merge:
         }
 
     def outcome(self) -> dict[str, Any]:
-        """What is routed from the join station where it is not a pass (law §7)."""
+        """The outcome that is routed from the join station if the branches did not pass (law §7)."""
         said: dict[str, Any] = {
             "verdict": self.verdict,
             "output": {"branches": self.to_dict()["branches"], "never": list(self.never)},
@@ -97,10 +97,9 @@ class Merge:
 
 
 def due(line: Line, branches: Sequence[Branch]) -> Merge | None:
-    """The first join that can be decided now. After it was followed, ask again: its token may be able to reach another.
-
-    Joins that only wait for each other would wait for ever: of them the one that has waited longest is decided as if
-    the others could not come."""
+    """The first join that can be decided now. Ask again after applying it, because its token may reach another join.
+    Of joins that only wait for each other, the one that has waited longest is decided as if the others could not
+    arrive."""
     found = groups(line, branches)
     for group in found:
         if group.accounted:
@@ -125,7 +124,7 @@ def _order(branch: Branch) -> int:
 
 
 def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
-    """Whether a token that does not wait itself can still reach what is missing, or set free one that can."""
+    """Whether a token that is not waiting can still reach a missing station, or release one that can."""
     held = {branch.id: other for other in all_groups for branch in other.arrived}
     seen, todo = {id(group)}, [group]
     while todo:
@@ -141,7 +140,8 @@ def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
 
 
 def accounts_for(line: Line, merge: Merge, station: str) -> bool:
-    """Whether a branch that ended at this station was on its way to what never arrived: its end is told by the join."""
+    """Whether a branch that ended at this station was on its way to a station that never arrived; the join then
+    accounts for its end."""
     return bool(set(merge.never) & reached(ways(line), [station]))
 
 
@@ -158,13 +158,13 @@ def home_of(line: Line, branch: Branch, station: str) -> Fork | None:
 
 
 def _fills(after: Ways, within: Sequence[Fork], station: str, join: Join) -> bool:
-    """Whether the innermost of these forks leads to everything that is waited for, without going back to a fork."""
+    """Whether the innermost of these forks leads to every awaited station without going back to a fork."""
     avoiding = {station, *(fork.station for fork in within)} - set(within[-1].to)
     return set(join.wait_for) <= reached(after, within[-1].to, avoiding)
 
 
 def _join(line: Line, station: str) -> Join:
-    """What is waited for there. A version that has no join there any more waits for nothing."""
+    """The stations awaited there; none if the version no longer has a join there."""
     found = line.stations_by_key.get(station)
     return found.join if found and found.join else Join((), "none")
 
@@ -183,7 +183,7 @@ def _group(line: Line, branches: Sequence[Branch], station: str, arrived: list[B
 
 
 def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
-    """A station that delivered more than once counts by the worst."""
+    """What each station delivered; of several deliveries the worst counts."""
     found: dict[str, str] = {}
     for arrival in arrivals:
         if arrival.source in join.wait_for:
@@ -219,7 +219,7 @@ def _own_forks(line: Line, station: str) -> dict[str, str]:
     }
 
 
-# What becomes of it
+# The result
 
 
 def aggregate(aggregation: str, standings: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""Where a token can get to: every way that a version knows, whatever its conditions say (law §7).
+"""Where a token can get to: every path in a version, whatever its conditions say (law §7).
 
-Sound and conservative: by rules, by what an exhausted budget names, by the policy, by words at gates and by `@origin`.
-Left out are jumps of a signal (`already_complete`) and moves by hand, which may lead anywhere.
+Sound and conservative: by rules, by what an exhausted budget names, by the policy, by words at gates and by
+`@origin`. Left out are jumps of a signal (`already_complete`) and moves by hand, which may lead anywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def ways(line: Line, instead: Mapping[str, str] | None = None) -> Ways:
     found = _closed(line, lambda station: [*_drawn(line, station, {}), *_else(line, station)])
     if not instead:
         return found
-    # A token comes to a join from a station that it waits for, never from the fork: no way back leads there.
+    # A token arrives at a join from an awaited station, never from the fork, so no path back leads there.
     back = {key: _origins(found, key) for key in _returning(line)}
     return {
         station.key: frozenset(
@@ -35,7 +35,7 @@ def ways(line: Line, instead: Mapping[str, str] | None = None) -> Ways:
 
 
 def drawn(line: Line) -> Ways:
-    """Only the ways that somebody drew: rules, and the order of stations without any."""
+    """Only the paths that somebody drew: rules, and the order of stations without rules."""
     return _closed(line, lambda station: _drawn(line, station, {}))
 
 
@@ -52,7 +52,7 @@ def _closed(line: Line, onward: Callable[[Station], Iterable[str]]) -> Ways:
     returning = _returning(line)
     grown = bool(returning)
     while grown:
-        # A way back is a way, too: it may be the origin of another one.
+        # A path back counts too: it may be the origin of another one.
         grown = False
         for key in returning:
             origins = _origins(after, key)

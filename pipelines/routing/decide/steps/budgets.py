@@ -1,4 +1,4 @@
-"""Budgets of rules, stations and the line, held against a way: N are allowed, the N + 1st is refused (law §8)."""
+"""Budgets of rules, stations and the line, checked against a move: N are allowed, the N + 1st is refused (law §8)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Breach:
 
 
 def breaches(case: Case, way: TransitionCandidate) -> list[Breach]:
-    """Every budget that this way would go beyond: the rule's own, the stations', the line's, in this order."""
+    """Every budget that this move would exceed: the rule's, the stations' and the line's, in this order."""
     return [*_of_rule(case, way), *_of_stations(case, way), *_of_line(case, way)]
 
 
@@ -64,7 +64,7 @@ def _of_stations(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
 
 
 def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
-    """Named budgets bind every move that is decided, by whatever it is: a breach is never let through."""
+    """The named budgets of the line. They bind every decided move, whatever decided it."""
     for budget in case.line.named_limits:
         if budget.key not in way.over:
             why = _breach(case, way, budget)
@@ -75,7 +75,7 @@ def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
 
 
 def _breach(case: Case, way: TransitionCandidate, budget: Budget) -> str:
-    """Why the way goes beyond the budget, or nothing. Of a fork every branch counts; a rule is taken once."""
+    """Why the move exceeds the budget, or nothing. Every branch of a fork counts; the rule counts once."""
     assert budget.most is not None
     taken = way.rule_id if way.takes else None
     steps = [

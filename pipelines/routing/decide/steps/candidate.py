@@ -1,4 +1,4 @@
-"""Where a token is about to go: what the checks of step 7 look at."""
+"""Where a token is about to go, for the checks of step 7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one decision works with: the line, the situation, and the trace that it writes."""
+"""What one decision works with: the line, the situation and the trace."""
 
 from __future__ import annotations
 
@@ -24,18 +24,15 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
 Clock = Callable[[], float]
-"""Seconds from anywhere; only differences count."""
+"""Seconds from any start; only differences count."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakenRoute:
-    """A walk through the rules of the station, with the outcome as the rules see it.
-
-    `by`: what a target chosen by a rule says it was chosen by. `forced`: demanded by a signal, a gate or the
-    fallback. `demanded_by`: the rule whose gate or compose demanded it. `reason`: a person's, the feedback.
-    `anew`: demanded by a person's word, before which no forced route counts. `no_output`: output that could not be
-    parsed counts as none.
-    """
+    """One pass through the rules of the station, with the outcome as they see it. `by`: the cause recorded for a
+    target that a rule chooses. `forced`: demanded by a signal, a gate or the fallback. `demanded_by`: the rule whose
+    gate or compose demanded it. `reason`: a person's, the feedback. `anew`: demanded by a person's word, before which
+    no forced route counts. `no_output`: output that could not be parsed counts as none."""
 
     seen: Derived
     by: str = "rule"
@@ -96,7 +93,7 @@ class Case:
 
     @cached_property
     def recorded(self) -> Derived:
-        """The outcome as reported, or as a fact decided it (law §13), with what follows from it."""
+        """The outcome as reported, or as decided by a fact (law §13), with its derived values."""
         return derive(self.situation.outcome, failed(self.station.kind))
 
     @property
@@ -105,7 +102,7 @@ class Case:
 
     @cached_property
     def of_now(self) -> Situation:
-        """What step 7 reads: the same, with the facts of the moment."""
+        """What step 7 reads: the same situation with current facts."""
         return self.situation.of_now
 
     def note(
@@ -137,7 +134,7 @@ class Case:
 
     @cached_property
     def answers(self) -> dict[str, EvaluationAnswer]:
-        """By what was asked; the last answer counts."""
+        """Answers by question; the last one counts."""
         return by_key(self.facts.answers) if self.facts.answers else {}
 
     @cached_property

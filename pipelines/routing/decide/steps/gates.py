@@ -1,4 +1,4 @@
-"""Gates inside a decision: people's words and automatic checks (law §6), at a station or on a rule."""
+"""Gates inside a decision: votes and automatic checks (law §6), at a station or on a rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.rules import Rule
 
 RANK = ("abort", "reject", "rework", "send_back")
-"""Of several words the first of these decides, then the gates' order."""
+"""If several words were said, the first in this list decides; then the order of the gates."""
 
 JUMP_GATE = Gate(key=JUMP, name="Jump")
 """The review of a jump: no checks, the line's knob on a reject, the usual number of rounds."""
@@ -23,7 +23,7 @@ JUMP_GATE = Gate(key=JUMP, name="Jump")
 def word_against(
     case: Case, step: str, gates: Sequence[Gate], rule: Rule | None
 ) -> Decision | TakenRoute | None:
-    """What the first word other than approve leads to. It decides at once, before targets and checks."""
+    """Where the first word other than approve leads. It decides at once, before targets and checks."""
     spoken = [(gate, word) for gate in gates if (word := _word(case, step, gate, rule)) is not None]
     for decision in RANK:
         for gate, word in spoken:
@@ -34,8 +34,8 @@ def word_against(
 
 
 def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> GateWord | None:
-    """A word other than approve that counts here: none at a skipped gate nor where it was followed already, no send
-    back beyond its rounds."""
+    """The word other than approve that counts here. Words at a skipped gate, words that were already applied, and a
+    send back beyond the allowed rounds do not count."""
     word = case.facts.gates.get(gate.key)
     if word is None or word.decision in (None, "approve") or gate.mode == "skip" or gate.key in case.spoken:
         return None
@@ -58,7 +58,7 @@ def _follow(case: Case, gate: Gate, word: GateWord, rule: Rule | None) -> Decisi
 def _reject(case: Case, gate: Gate, word: GateWord, rule: Rule | None) -> Decision:
     knob = gate.on_reject or case.line.policy.on_reject
     if knob == "reviewer_chooses":
-        # check_situation has made sure that a route was named.
+        # check_situation guarantees that a route is named.
         knob = word.route if word.route in ("fail", "rework") else f"route:{word.route}"
     if knob == "fail":
         return failed(rule)
@@ -100,5 +100,5 @@ def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None, read: Read)
 
 
 def asks(case: Case, gate: Gate, action: str) -> bool:
-    """Whether a person has still to decide: the gate always asks, or a check holds; and none has approved."""
+    """Whether a person still has to decide: the gate always asks or a check says hold, and nobody has approved."""
     return (gate.always_asks or action == "hold") and not is_approved(case, gate)

@@ -1,4 +1,4 @@
-"""Step 6 of law §5: rules in order, first true wins."""
+"""Step 6 of law §5: rules in order, the first true one wins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipelines.routing.document.rules import Rule
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The rule that was first true. `text`: of the last answered evaluation that it reached."""
+    """The first rule that was true. `text`: from the last answered evaluation that it reached."""
 
     rule: Rule
     text: str | None

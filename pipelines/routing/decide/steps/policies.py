@@ -1,4 +1,4 @@
-"""What the policy does where no rule matched (law §4, Without a match)."""
+"""What the policy does when no rule matched (law §4, Without a match)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preconditions of a forward move (law §8, AEEF E14): each one that is missing is named."""
+"""Preconditions of a forward move (law §8, AEEF E14); each missing one is named."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def _handoff_faults(case: Case) -> tuple[Any, ...]:
 
 
 def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
-    """Of the agent of each target: registered, with a valid contract, not suspended, and with capacity for all the
-    branches that it would get. Who waits at a join opens no job."""
+    """Whether the agent of each target is registered, has a valid contract, is not suspended, and has capacity for
+    all its branches. A token that waits at a join needs none."""
     source = case.station.key
     entered = [target for target in into if not case.line.waits_at(target, source)]
     wanted = Counter(agent for target in entered if (agent := case.line.station(target).agent))

@@ -1,8 +1,5 @@
-"""Step 7 of law §5: revisit policy, cap, budgets, preconditions; and step 9, what entering means.
-
-One check after the other, each for every target of a fork, by the facts of the moment. A breach does not move and
-tries no further rule.
-"""
+"""Step 7 of law §5: revisit policy, cap, budgets, preconditions; and step 9, entering. The checks run in order, each
+for every target of a fork, with current facts. If one fails, the token does not move and no further rule is tried."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ def enter(case: Case, way: TransitionCandidate) -> Decision:
 
 
 def obstacle(case: Case, way: TransitionCandidate) -> Decision | None:
-    """What stands in the way, if anything; what an exhausted budget leads to is a decision, too."""
+    """What prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
         (_circle(case, way) if way.takes else None)
         or _cap(case, way)
@@ -116,11 +113,9 @@ def _exhausted(case: Case, way: TransitionCandidate) -> Decision | None:
 
 
 def _instead(case: Case, way: TransitionCandidate, breach: Breach, found: list[Breach]) -> Decision:
-    """The target that a rule or a named budget has for its exhaustion: checked once, no gates, no variables.
-
-    The rule's own budgets are spent, as are the named ones that led here, and do not bind again; the station's
-    `max_visits` does, as every entry, and so do the other named budgets.
-    """
+    """The target of an exhausted rule or named budget: checked once, without gates or variables. The rule's own
+    budgets and the named ones that led here do not bind again; the station's `max_visits` does, as for every entry,
+    and so do the other named budgets."""
     assert breach.to is not None
     over = way.over | {each.budget for each in found if each.budget}
     by = "policy" if breach.budget else "rule"

@@ -12,7 +12,7 @@ from pipelines.routing.document.rules import Rule
 
 
 def unrun(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> Decision | None:
-    """The first tool whose result is not known yet has to be run; None when all are known."""
+    """The first tool without a known result, which has to be run; None if all are known."""
     for gate in gates:
         if gate.tool is None or not gate.runs_its_tool:
             continue
@@ -28,7 +28,7 @@ def unrun(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> De
 
 
 def action_of(case: Case, step: str, gate: Gate, rule: Rule | None) -> tuple[str, str | None]:
-    """What the result asks for, and its text if it failed. Under `manual` a result is shown and asks for nothing."""
+    """The action that the result asks for, and its text if it failed. Under `manual` a result is only shown."""
     tool = gate.tool
     if tool is None:
         return "proceed", None

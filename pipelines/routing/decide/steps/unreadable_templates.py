@@ -1,4 +1,4 @@
-"""A station whose templates ask for what no station before could say readably is not entered (Vibe Factory C25)."""
+"""A station is not entered if its templates need output that could not be parsed (Vibe Factory C25)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ERROR = "OutputDataParseError"
 
 
 def unreadable(case: Case, way: TransitionCandidate) -> Stuck | None:
-    """Only where one of its wanted keys is asked for: else output that is not JSON harms nobody."""
+    """Unparseable output only matters when a template reads one of the declared output keys."""
     for station in stations(case, way) if case.unreadable else ():
         for family, name in sorted(wanted(case.line.station(station).work)):
             key = name if name in case.unreadable else name.partition(".")[0]
