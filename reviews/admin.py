@@ -6,7 +6,7 @@ from reviews.models import Mail
 
 @admin.register(Mail)
 class MailAdmin(admin.ModelAdmin):
-    """The outbox, to look at: rows are written by moves and by the queue alone."""
+    """The outbox, read-only: only moves and the queue write its rows."""
 
     list_display = ["visit", "address", "kind", "state", "created_at", "sent_at"]
     list_filter = ["state", "kind"]

@@ -1,4 +1,4 @@
-"""The gate endpoint of ALP (A19), by which a person decides with a token of their own."""
+"""The gate endpoint of ALP (A19), where a person decides with a personal token."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def decide(
     payload: GateIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
-    """One vote, on the gate visit that `visit` or `evidence` names; without both only on the first visit of this gate
-    by the task. With an `Idempotency-Key` a request that is sent again is answered as the first time and votes no
-    second time.
+    """One vote, on the gate visit that `visit` or `evidence` names; without either, only on the task's first visit of
+    this gate. With an `Idempotency-Key` a repeated request gets the first answer and does not vote again.
 
-    400: unknown action, or a reason is missing · 401: no valid token · 403: a machine, or a person whom this gate does
-    not ask · 404: unknown ids · 409: not waiting there, decided already, or another visit is open than the one that
-    the vote names: the problem has the open one as `visit` and `evidence`."""
+    400: unknown action, or a reason is missing · 401: no valid token · 403: a machine, or a person whom this gate
+    does not ask · 404: unknown ids · 409: not waiting there, decided already, or another visit is open than the one
+    that the vote names: the problem has the open one as `visit` and `evidence`.
+    """
     found = access.get_task(request.auth, owner, project, line, task)
     if not access.can(request.auth, "decide", found.project):
         raise Forbidden(_("This token may not decide gates."))
@@ -98,7 +98,7 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
     if wanted is not None:
         named = [visit for visit in visits if visit.pk == wanted]
     elif payload.evidence is not None:
-        # Two visits can show the same: a gate that a migration asks again. Then the digest names neither.
+        # Two visits can show the same evidence, when a migration asks a gate again. Then the digest identifies neither.
         named = [visit for visit in visits if visit.evidence_digest == payload.evidence]
     else:
         named = visits

@@ -1,4 +1,4 @@
-"""What the human side keeps for itself: mails, notifications, and how each person wants them."""
+"""Mails, notifications, how each person wants them, and remarks of reviewers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Notice(Posted):
 
 
 class NotificationSettings(models.Model):
-    """How one person is told. Who has no row has the defaults of the kinds (`reviews.notifications.table`)."""
+    """How one person is notified. Without a row the defaults of the kinds apply (`reviews.notifications.table`)."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="notification_settings"
@@ -122,8 +122,8 @@ class NotificationSettings(models.Model):
 
 
 class Digest(Posted):
-    """One mail a day with what a person wants together. Its row is made with the first notification that goes into it,
-    and its ticket waits until `due_at`."""
+    """One mail a day that collects notifications. Its row is created with the first of them, and its ticket waits
+    until `due_at`."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="digests")
     due_at = models.DateTimeField()
@@ -136,9 +136,9 @@ class Digest(Posted):
 
 
 class Notification(Posted):
-    """One person is told of one event, once. Written in the transaction of what happened; shown while they are a member
-    of its project. `state` is of its mail alone: `skipped` where none is wanted. The mail goes to the address that they
-    have when it is sent; `address` is the one of before."""
+    """One event for one person, once. Written in the transaction of the event; shown while they are a member of its
+    project. `state` is that of its mail: `skipped` if none is wanted. The mail goes to the address they have when it
+    is sent; `address` is the one at the time of writing."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notifications")
     project = models.ForeignKey(Project, models.CASCADE, related_name="notifications")
@@ -177,8 +177,8 @@ class Notification(Posted):
 
 
 class Remark(models.Model):
-    """What a reviewer says about one line of the changes. It is a draft until its author decides on its visit: then its
-    text is part of that decision. `content`: the digest of the file that was read, `quoted`: its line."""
+    """A reviewer's remark on one line of the changes. It is a draft until its author decides on the visit; then its
+    text is part of that decision. `content`: digest of the file; `quoted`: its line."""
 
     class Resolution(models.TextChoices):
         UNCHECKED = "", _("Not checked")

@@ -1,4 +1,4 @@
-"""How this app learns what has happened: rows of its own and tickets, inside the transaction of the move or act."""
+"""How this app learns what has happened: it writes rows of its own and tickets, inside the transaction of the move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reviews.notifications import writing
 from reviews.notifications.kind import Heard
 
 UNHEARD = (JobOpened, TaskMoved)
-"""What nobody is told of; most batches are nothing else."""
+"""Consequences that notify nobody; most batches have no others."""
 
 
 class ReviewObserver:

@@ -1,4 +1,4 @@
-"""Remarks on lines: drafts that go with a decision, and what became of those of earlier rounds."""
+"""Remarks on lines: drafts that are sent with a decision, and the state of those from earlier rounds."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ MOST = 100
 
 @dataclass(frozen=True)
 class PlacedRemark:
-    """A remark as this reader sees it. `state` is what became of its line; "" in the round in which it was made.
-    `path`: what its file is called now."""
+    """A remark as this reader sees it. `state`: what happened to its line since; "" in its own round. `path`: the
+    file's current name."""
 
     remark: Remark
     mine: bool
@@ -76,7 +76,7 @@ class PlacedRemark:
 
 
 class Remarks:
-    """Those that a reader may see at a visit: their drafts, and what was sent in this and earlier rounds."""
+    """The remarks a reader may see at a visit: their own drafts, and those sent in this and earlier rounds."""
 
     def __init__(self, visit: GateVisit, reader: User, tree: StoredTree, renamed: Mapping[str, str]) -> None:
         """:param renamed: {path in an earlier round: path now}"""
@@ -187,9 +187,7 @@ def with_remarks(visit: GateVisit, user: User, reason: str) -> str:
 def write(
     visit: GateVisit, user: User, comparison: Comparison, path: str, side: str, line: int, text: str
 ) -> Remark:
-    """Keep a draft on a line that is under review.
-
-    Raises Invalid: no such line, no text."""
+    """Save a draft on a line under review. Raises Invalid (no such line, no text)."""
     if visit.votes.filter(user=user).exists() or visit.state != GateVisit.State.OPEN:
         raise Conflict(_("You have already decided here."))
     text = text.strip()
@@ -219,14 +217,15 @@ def write(
 
 
 def discard(visit: GateVisit, user: User, remark: int) -> None:
-    """Take a draft back. One that was sent stays."""
+    """Delete a draft. A remark that was sent stays."""
     sent_or_draft(visit).filter(pk=remark, visit=visit, user=user, was_sent=False).delete()
 
 
 def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
-    """Say in this round what became of a remark of an earlier one. Only who made it can.
+    """Record in this round whether a remark of an earlier round is resolved. Only its author can.
 
-    Raises NotFound, Forbidden, Conflict."""
+    Raises NotFound, Forbidden, Conflict.
+    """
     if visit.state != GateVisit.State.OPEN:
         raise Conflict(_("This review is closed."))
     found = sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True).first()

@@ -57,7 +57,7 @@ async def send_invitation(invitation_id: int) -> None:
 
 
 def invite(invitation_id: int) -> None:
-    """As `send`, of an invitation; one that was used or revoked meanwhile is left alone."""
+    """Like `send`, for an invitation; skipped if it was used or revoked in the meantime."""
     waiting = Invitation.objects.select_related("project", "created_by")
     open_still = waiting.filter(accepted_at=None, revoked_at=None, mailed_at=None)
     try:
@@ -91,8 +91,8 @@ def send(mail_id: int) -> None:
 
 
 def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
-    """None where its reader asked for it themselves, and is no member any more, and where it waited until it was no
-    news: what is decided asks nobody, and closes nothing for who was not asked."""
+    """The mail, or None if its reader chose it themselves and is no longer a member, or if it became outdated while
+    waiting: a decided review asks nobody, and closes nothing for people who were not asked."""
     if mail.kind == Mail.Kind.CLOSED:
         sent = Mail.objects.filter(visit=mail.visit_id, address=mail.address, state=Posted.State.SENT)
         if not sent.exists():
@@ -104,19 +104,19 @@ def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
 
 
 def tell(notice_id: int) -> None:
-    """As `send`, of an escalation or a deadlock."""
+    """Like `send`, for an escalation or a deadlock."""
     _send(
         Notice.objects.select_related("task__project__owner", "task__line", "task__pinned"), notice_id, letter
     )
 
 
 def notify(notification_id: int) -> None:
-    """As `send`, of a notification; not to who has left its project meanwhile."""
+    """Like `send`, for a notification; skipped if its reader has left the project."""
     _send(with_words(Notification.objects.select_related("user")), notification_id, notification_mail)
 
 
 def sum_up(digest_id: int) -> None:
-    """As `send`, of a digest. What goes into it is settled before it is sent, so that a second try is the same mail."""
+    """Like `send`, for a digest. Its content is fixed before it is sent, so that a second try sends the same mail."""
     _send(Digest.objects.select_related("user"), digest_id, digest_mail)
 
 
@@ -130,7 +130,7 @@ def _send(waiting: QuerySet[Row], pk: int, composed: Callable[[Row], EmailMultiA
 
 
 def _deliver(mail: Posted, message: EmailMultiAlternatives | None) -> None:
-    """None: nobody is to be told any more."""
+    """Send the mail; None means that nobody is to be notified any more."""
     row = type(mail)._default_manager.filter(pk=mail.pk)
     if message is None:
         row.update(state=Posted.State.SKIPPED)

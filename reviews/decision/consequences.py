@@ -1,4 +1,4 @@
-"""What each button at a gate would do, computed by the very `decide` that will do it."""
+"""What each button at a gate would do, computed by the same `decide` that will do it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONFIRMS = {
     Word.ABORT: gettext_lazy("Confirm and abort"),
 }
 SAID = "…"
-"""What a reviewer may write, while it is not known."""
+"""Stands for the reviewer's text, while it is not known."""
 NEEDS_REASON = frozenset({Word.SEND_BACK, Word.REJECT})
 # word: (icon, key, variant of its button, tone of its icon); one filled button per view
 LOOKS = {
@@ -84,14 +84,14 @@ class VoteOption:
 
 
 def options(visit: GateVisit) -> list[VoteOption]:
-    """The words that this gate offers, each with what follows; sending back more often than allowed is left out."""
+    """The words that this gate offers, each with its consequence, without a send back beyond the allowed rounds."""
     line = parsed(visit.asked_by.pinned)
     gate = gate_of(line, visit.gate)
     return [_option(line, visit, word) for word in gate.offers if not _used_up(gate, visit, word)]
 
 
 def no_way_back(visit: GateVisit) -> str:
-    """Why a gate that could send work back does not, or nothing where it offers a way back."""
+    """Why a gate that can send work back does not now, or "" if it does."""
     gate = gate_of(parsed(visit.asked_by.pinned), visit.gate)
     if Word.REWORK in gate.offers:
         return ""
@@ -130,7 +130,7 @@ def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
 
 
 def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
-    """Where what the reviewer writes goes."""
+    """Where the reviewer's text goes."""
     if chosen:
         return _("Kept in the history. A station that you choose also gets it as feedback.")
     if answer["decision"] == "move" and answer["feedback"] == SAID:
@@ -141,7 +141,7 @@ def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
 
 
 def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> str:
-    """What follows, with the rounds where it goes back and the votes that are missing where it goes on."""
+    """What follows, with the round for a send back and the missing votes for an approval."""
     policy = gate_of(line, visit.gate).approval
     if word == Word.SEND_BACK:
         return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
@@ -157,7 +157,7 @@ def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> st
 
 
 def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
-    """`decide` on the stored situation, this gate decided so and the others asked with it approved."""
+    """`decide` on the stored situation with this word at this gate and approval at the others asked with it."""
     situation = dict(visit.asked_by.situation)
     facts = dict(situation.get("facts") or {})
     gates = dict(facts.get("gates") or {})

@@ -1,4 +1,4 @@
-"""The decision that a dossier sends."""
+"""The decision form of a review."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class DecisionForm(forms.Form):
     evidence_digest = forms.CharField(max_length=64)
 
     def refuse(self, problem: Invalid) -> None:
-        """Puts each problem of the engine at its field, else above the form."""
+        """Show each problem of the engine at its field, or else above the form."""
         for each in problem.problems:
             self.add_error(each.path if each.path in self.fields else None, each.message)

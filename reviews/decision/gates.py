@@ -1,4 +1,4 @@
-"""A gate by its key, the review of a jump included, which no line declares (line-document.md, `@jump`)."""
+"""A gate by its key, including the review of a jump, which no line declares (line-document.md, `@jump`)."""
 
 from __future__ import annotations
 

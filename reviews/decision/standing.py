@@ -1,4 +1,4 @@
-"""Whether a person's word would count at a gate visit now: the engine's own rules, asked without voting."""
+"""Whether a person may decide at a gate visit now, by the engine's own rules, without voting."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from reviews.decision.gates import gate_of
 
 @dataclass(frozen=True)
 class Entitlement:
-    """`why` says what keeps the person from deciding, or is empty. `alone`: what would keep them does not, because the
-    project has nobody else; their approval is recorded as self-approved."""
+    """`why`: what keeps the person from deciding, or "". `alone`: they may decide only because the project has nobody
+    else; their approval is recorded as self-approved."""
 
     may: bool
     why: str = ""
@@ -24,7 +24,7 @@ class Entitlement:
 
 @dataclass
 class Standings:
-    """Of one person, at many visits: what entitles them is read once, for all projects."""
+    """The entitlement of one person at many visits, read once for all projects."""
 
     user: User
     _as: dict[int, EntitledPerson] | None = field(default=None)

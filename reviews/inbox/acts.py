@@ -1,4 +1,4 @@
-"""What a person does about a need: each through the engine, as on the task's own page."""
+"""What a person does about an inbox item: each act goes through the engine, as on the task's own page."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Said = dict[str, Any]
 
 
 def answer(need: InboxItem, user: User, said: Said) -> str:
-    """The answer to a question: the station runs again with it."""
+    """Answer a question: the station runs again with the answer."""
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text=said["text"])
     return _("Answered")
 
 
 def approve(need: InboxItem, user: User, said: Said) -> str:
-    """The calls that are shown may be run: the word that a station of kind `tools` waits for."""
+    """Allow the calls that are shown: the answer that a station of kind `tools` waits for."""
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text="approve")
     return _("Approved")
 
 
 def deny(need: InboxItem, user: User, said: Said) -> str:
-    """Begins with a word that no station takes for a yes."""
+    """Deny them, starting with a word that no station takes for a yes."""
     text = f"Denied: {said['reason']}"
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text=text)
     return _("Denied")
 
 
 def settle(need: InboxItem, user: User, said: Said) -> str:
-    """The answer to an evaluation: the same situation is decided again with it."""
+    """Answer an evaluation: the same situation is decided again with the answer."""
     engine.answer(
         int(need.key),
         user=user,
@@ -64,7 +64,7 @@ def unlock(need: InboxItem, user: User, said: Said) -> str:
 
 
 def supply(need: InboxItem, user: User, said: Said) -> str:
-    """Metadata that a precondition asks for: the task is decided again with it."""
+    """Supply metadata that a precondition asks for: the task is decided again with it."""
     found = given(need.about["metadata"], said["posted"], "metadata")
     engine.supply(int(need.key), user=user, token_version=said["token_version"], given=found)
     return _("Added")
@@ -89,7 +89,7 @@ def cancel(need: InboxItem, user: User, said: Said) -> str:
 
 
 def let_go_by_hand(need: InboxItem, mine: Mine) -> bool:
-    """A person holds it, or it waits for other tasks."""
+    """Whether a person put it on hold, or it waits for other tasks."""
     return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
 
 

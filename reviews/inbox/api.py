@@ -26,8 +26,8 @@ class VerbOut(BaseModel):
 
 
 class NeedOut(BaseModel):
-    """`sentence` says what happened, `remedy` what would free it, `error` is the verbatim name, if there is one.
-    `version` is that of the position, to which a decision is bound."""
+    """`sentence`: what happened; `remedy`: what would release it; `error`: its name in the law, if any; `version`:
+    that of the position, which a decision has to name."""
 
     id: str
     kind: str

@@ -34,7 +34,7 @@ from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
 from reviews.inbox.item import InboxItem, Mine
 
-# A page is read, not scrolled for ever: the rest of a kind comes up as these are done.
+# A page has to be readable: the rest of a kind shows up as these are done.
 LIMIT = 200
 HEAVY = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds")
 TASK = ("task__project__owner", "task__line", "task__pinned")
@@ -43,7 +43,7 @@ NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__li
 
 
 def gates(mine: Mine) -> Iterator[InboxItem]:
-    """Open gate visits at which a word of this person would count now."""
+    """Open gate visits where this person may decide now."""
     standings = Standings(mine.user)
     visits = (
         GateVisit.objects.filter(task__project__in=mine.seen, state=GateVisit.State.OPEN)
@@ -87,7 +87,7 @@ def _votes(number: int, have: int, need: int) -> str:
 
 
 def _rule(visit: GateVisit) -> str:
-    """Which rule led here, where the gate does not say what it asks."""
+    """The rule that led here, for gates without a question of their own."""
     led = visit.evidence.get("rule")
     line = versions.by_id(visit.asked_by.pinned_id)
     words = {"station": station_name(line, visit.asked_by.station)}
@@ -103,7 +103,7 @@ def _round(number: int) -> str:
 
 
 def evaluations(mine: Mine) -> Iterable[InboxItem]:
-    """Nobody else could answer: a person's word is the fact (law §3)."""
+    """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
     return _tokens(mine, "evaluation", Q(status=Status.BLOCKED, wait__has_key="evaluation"))
 
 
@@ -113,7 +113,7 @@ def questions(mine: Mine) -> Iterable[InboxItem]:
 
 
 def approvals(mine: Mine) -> Iterable[InboxItem]:
-    """A station asks whether tools may be called: one word lets them, any other denies them."""
+    """Stations that ask whether tools may be called: one word allows them, any other denies them."""
     return (need for need in _tokens(mine, "approval", ASKS) if need.icon == "tools")
 
 
@@ -134,8 +134,7 @@ def missing(mine: Mine) -> Iterable[InboxItem]:
 
 
 def held(mine: Mine) -> Iterable[InboxItem]:
-    """Held by a person, because nothing has changed since a gate rejected it, or for a task that ended otherwise than
-    it was waited for."""
+    """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
     others = ["missing", "escalation", "paused_by", "depends_on"]
     in_vain = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
     return _tokens(mine, "held", Q(status=Status.HELD) & (~Q(wait__has_any_keys=others) | in_vain))
@@ -198,7 +197,7 @@ def manual(mine: Mine) -> Iterator[InboxItem]:
 
 
 def _tokens(mine: Mine, kind: str, which: Q) -> list[InboxItem]:
-    """Living positions, with what each waits for in the words of the task page."""
+    """Living positions, with what each waits for as the task page says it."""
     found: QuerySet[Token] = Token.objects.filter(which, task__project__in=mine.operated, forked=False)
     rows = list(
         found.exclude(status__in=ENDED).select_related(*TASK).defer(*NOT_READ).order_by("changed_at")[:LIMIT]
@@ -208,7 +207,7 @@ def _tokens(mine: Mine, kind: str, which: Q) -> list[InboxItem]:
 
 
 def _said(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
-    """What the last job of each said of itself, and its blockers."""
+    """The summary and blockers of the last job of each."""
     jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
     rows = jobs.values_list("token_id", "summary", "outcome__blockers")
     return {token: (summary, blockers or []) for token, summary, blockers in rows}
@@ -237,6 +236,6 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> In
 
 
 def _answers(token: Token) -> tuple[str, ...]:
-    """The two words of which one answers an evaluation."""
+    """The two possible answers to an evaluation."""
     evaluation = token.wait.get("evaluation") or {}
     return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())

@@ -1,4 +1,4 @@
-"""What one need is: something that only a person can free, with the verbs that free it."""
+"""One inbox item: something that only a person can resolve, and the verbs that resolve it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Words = str | Promise
 
 @dataclass
 class Mine:
-    """One person, and the projects that they see and work in; each is read once. `bearer`: of a call over the API,
-    which may be narrowed to one project. `of`: those that the reader of a page asks for, of those that they see."""
+    """One person with the projects they see and work in, each read once. `bearer`: the token of an API call, which
+    may be limited to one project. `of`: the projects that the page is filtered to."""
 
     user: User
     bearer: ApiToken | None = None
@@ -41,7 +41,7 @@ class Mine:
 
     @cached_property
     def operated(self) -> list[Project]:
-        """Where one may answer, retry, complete and cancel."""
+        """Projects where the person may answer, retry, complete and cancel."""
         return self._where("operate")
 
     @cached_property
@@ -74,7 +74,7 @@ class InboxItem:
 
     @property
     def id(self) -> str:
-        """Names it on the page and over the API."""
+        """Its id on the page and in the API."""
         return f"{self.kind}-{self.key}"
 
     @property
@@ -93,7 +93,7 @@ class InboxItem:
 
 @dataclass(frozen=True)
 class Link:
-    """A verb that is done on a page of its own."""
+    """A verb that has a page of its own."""
 
     key: str
     label: Words

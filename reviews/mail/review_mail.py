@@ -41,7 +41,7 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
 
 
 def subject(line_name: str, task: object, gate_name: str) -> str:
-    """Stable for a task and a gate, so that clients thread it: `[Line] Review: WI-app-42 Add login · Security gate`."""
+    """Stable per task and gate, so that clients thread it: `[Line] Review: WI-app-42 Add login · Security gate`."""
     return _("[%(line)s] Review: %(number)s %(title)s · %(gate)s") % {
         "line": line_name,
         "number": task,

@@ -1,4 +1,4 @@
-"""What one kind of notification is: whom it tells of what, and how it says it. Mail and bell come from the same row."""
+"""One kind of notification: whom it notifies of what, and its words. Mail and bell use the same row."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Told = TypeVar("Told", bound=Consequence)
 
 @dataclass(frozen=True)
 class NotificationEvent:
-    """One person is told of one thing. `about` names it, so that it is told once; `data` is what the sentence says
-    besides the task."""
+    """One thing to notify one person of. `about` identifies it, so that it is sent once; `data`: what the sentence
+    names besides the task."""
 
     user_id: int
     about: str
@@ -36,7 +36,7 @@ class NotificationEvent:
 
 @dataclass(frozen=True)
 class Said:
-    """A notification in words. `page` is the name of the page it leads to and its arguments; `anchor` a place there."""
+    """A notification in words. `page`: the route it leads to, with arguments; `anchor`: a place there."""
 
     text: str
     page: tuple[Any, ...]
@@ -47,9 +47,9 @@ class Said:
 
 @dataclass(frozen=True)
 class NotificationKind:
-    """One row of the table. `mail`: for who chose nothing. `named`: lines name addresses for it, and mail to those is
-    put into the outbox by `reviews.mail.posting`, not for each notification. `over`: it is no news any more.
-    `settled`: what (`about`) waits for nobody any more after a batch; those are read."""
+    """One row of the table. `mail`: the default choice. `named`: lines name addresses for it, and
+    `reviews.mail.posting` writes those mails, not each notification. `over`: whether it is outdated. `settled`: what
+    (`about`) needs nobody any more after a batch; those notifications become read."""
 
     key: str
     label: Words
@@ -64,7 +64,7 @@ class NotificationKind:
 
     @property
     def mails(self) -> list[tuple[str, Words]]:
-        """What one may choose."""
+        """The choices of mail for this kind."""
         return [
             (str(each), each.label)
             for each in MailChoice
@@ -73,7 +73,7 @@ class NotificationKind:
 
 
 class Heard:
-    """One batch of consequences, and what the kinds look up about it; each is asked for once, and only if needed."""
+    """One batch of consequences with what the kinds look up about it, each read once and only if needed."""
 
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.batch = batch
@@ -83,7 +83,7 @@ class Heard:
 
     @cached_property
     def tasks(self) -> dict[int, Task]:
-        """Of all that has a task, by id: only what a notification needs of it."""
+        """The tasks of the batch by id, with only the fields that notifications need."""
         wanted = {getattr(each, "task_id", None) for each in self.batch} - {None}
         return Task.objects.only("project_id", "requester_id", "pinned_id").in_bulk(wanted)
 
@@ -98,7 +98,7 @@ class Heard:
         )
 
     def members(self, task_id: int, address: str) -> list[Recipient]:
-        """The members of the task's project who get mail there."""
+        """The members of the task's project with these addresses."""
         return self._addressed.get((self.tasks[task_id].project_id, address.lower()), [])
 
     def at(self, task_id: int, addresses: Iterable[str]) -> list[int]:

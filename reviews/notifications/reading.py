@@ -1,4 +1,4 @@
-"""What a person has been told: of the projects that they are a member of now, whatever it was when it was written."""
+"""A person's notifications, of the projects they are a member of now, whatever they were when written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Shown:
 
 
 def entitled(user: User) -> QuerySet[Notification]:
-    """All that this person may be told of now, the newest first. A kind that is gone since has no words."""
+    """All notifications this person may see now, newest first. Kinds that no longer exist are left out."""
     mine = Notification.objects.filter(user=user, kind__in=BY_KEY)
     return mine.filter(project__in=access.visible_projects(user).order_by()).order_by("-id")
 
@@ -73,12 +73,12 @@ def shown(user: User, *, unread: bool, most: int) -> list[Shown]:
 
 
 def find(user: User, pk: int) -> Shown | None:
-    """Mails lead here too, and a mail may be had without the bell."""
+    """One notification. Mails lead here too, and a mail can exist without the bell."""
     row = with_words(entitled(user)).filter(pk=pk).first()
     return Shown(row) if row else None
 
 
 def mark_read(user: User, now: datetime, **which: Any) -> int:
-    """How many were unread of those (`which`: a filter; else all behind the bell) that the person may be told of."""
+    """Mark these as read and return how many were unread. `which`: a filter; without one all behind the bell."""
     rows = entitled(user) if which else visible(user)
     return rows.filter(read_at=None, **which).order_by().update(read_at=now)

@@ -1,4 +1,4 @@
-"""How people want to be told: their choices, their digest, their quiet hours. Read for many by one query."""
+"""How people want to be notified: choices, digest, quiet hours. One query for many people."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Recipient:
         return bool(self.choices.get(kind, {}).get("bell", True))
 
     def mail(self, kind: str, otherwise: str) -> str:
-        """`otherwise`: what the kind does for who chose nothing. Without an address there is no mail."""
+        """`otherwise`: the kind's default. Without an address there is no mail."""
         return str(self.choices.get(kind, {}).get("mail", otherwise)) if self.address else MailChoice.NEVER
 
     def after_quiet(self, at: datetime) -> datetime:
@@ -72,11 +72,11 @@ class Recipient:
         return self._next(self.quiet[1], at)
 
     def digest_at(self, at: datetime) -> datetime:
-        """When the digest goes out that something of this time comes into."""
+        """When the digest goes out that collects a notification of this time."""
         return self.after_quiet(self._next(self.digest_hour, at + CLOSED_BEFORE))
 
     def _next(self, hour: int, at: datetime) -> datetime:
-        """The first time after `at` that it is this hour where the person is."""
+        """The next time after `at` when it is this hour in the person's time zone."""
         local = at.astimezone(self.zone)
         found = local.replace(hour=hour, minute=0, second=0, microsecond=0, fold=0)
         if found <= local:
@@ -85,12 +85,12 @@ class Recipient:
 
 
 def _within(hour: int, start: int, end: int) -> bool:
-    """Over midnight, too."""
+    """Whether the time is within the quiet hours, which may span midnight."""
     return start <= hour < end if start < end else hour >= start or hour < end
 
 
 def recipients(user_ids: Collection[int]) -> dict[int, Recipient]:
-    """Those who may sign in, by id."""
+    """Recipients who can sign in, by id."""
     if not user_ids:
         return {}
     rows = User.objects.filter(pk__in=user_ids, is_active=True).values_list(*FIELDS)

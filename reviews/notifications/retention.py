@@ -1,4 +1,4 @@
-"""Old notifications go, read or not: they speak of what is elsewhere."""
+"""Deletes old notifications, read or not: they only point to what is stored elsewhere."""
 
 from __future__ import annotations
 

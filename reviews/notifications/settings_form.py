@@ -1,4 +1,4 @@
-"""The form in which a person says how they want to be told: a row for each kind, the digest, the quiet hours."""
+"""The form of notification settings: a row for each kind, the digest, the quiet hours."""
 
 from __future__ import annotations
 

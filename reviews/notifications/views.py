@@ -1,4 +1,4 @@
-"""The bell of the shell, the page of all notifications, and how one is told."""
+"""The bell, the page of all notifications, and the notification settings."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ from reviews.notifications.table import KINDS
 
 State = Posted.State
 Written = tuple[NotificationKind, NotificationEvent, Recipient]
-"""Who was told of what, and how they want it."""
+"""Who is notified of what, and how they want it."""
 
 
 def write(heard: Heard) -> list[Written]:
-    """Tell everybody whom the kinds name of what has happened, each once; what was told, and to whom."""
+    """Notify everybody the kinds name, each once. Returns what was written, and for whom."""
     told = [(kind, event) for kind in KINDS for event in kind.told(heard)]
     people = recipients({event.user_id for _kind, event in told})
     found = [(kind, event, people[event.user_id]) for kind, event in told if event.user_id in people]
@@ -84,13 +84,13 @@ def _waits(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[d
 
 
 def late(recipient: Recipient, at: datetime) -> datetime | None:
-    """When a mail of this time may go out, if not now."""
+    """When a mail may go out, if not now."""
     end = recipient.after_quiet(at)
     return end if end != at else None
 
 
 def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime | None]) -> None:
-    """A ticket for each of these that the database took (the others were there before), not before its time."""
+    """Write a ticket for each of these rows that is new, not before its time."""
     if not rows:
         return
     written = dict(
@@ -107,7 +107,7 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
 
 
 def settle(batch: Sequence[Consequence]) -> None:
-    """What a kind says is settled waits for nobody any more."""
+    """Mark as read the notifications that their kinds say are settled."""
     over = [(kind.key, about) for kind in KINDS for about in kind.settled(batch)]
     if over:
         found = reduce(or_, (Q(kind=kind, about=about) for kind, about in over))
@@ -119,7 +119,7 @@ def settle(batch: Sequence[Consequence]) -> None:
 
 
 def settle_for(user: User, visit: UUID) -> None:
-    """Who has said their word is asked no more, even if others still are."""
+    """Mark the notification of somebody who has voted as read, even if others are still asked."""
     about = [str(visit), f"{visit}:overdue"]
     unread = Notification.objects.filter(user=user, kind="review", about__in=about, read_at=None)
     if unread.update(read_at=Now()):

@@ -1,4 +1,4 @@
-"""*Changes* of a review: since the round before, since the start, since this reader last looked."""
+"""*Changes* of a review: since the previous round, since the start, or since this reader last looked."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ReviewChanges:
         return bool(self.tree.digest) or any(each.base.digest for each in self.ranges)
 
     def _ranges(self) -> list[Range]:
-        """The round before comes first: it is what a reviewer of a later round reads."""
+        """The previous round comes first: a reviewer of a later round reads that."""
         earlier = self._round_before()
         found = []
         if earlier is not None:
@@ -98,7 +98,7 @@ class ReviewChanges:
         )
 
     def _with_rest(self, panel: ChangesPanel) -> ChangesPanel:
-        """Remarks on lines that the file which is read does not show, each with the address that shows its file."""
+        """Remarks on lines that the open file does not show, each with the address of its file."""
         shown = panel.file
         placed = {
             id(each) for hunk in (shown.hunks if shown else ()) for cell in hunk.cells for each in cell.below

@@ -1,4 +1,4 @@
-"""All that a reviewer needs to decide, as stored: shown is what is voted on."""
+"""Everything a reviewer needs to decide, exactly as stored: what is shown is what is voted on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN_OUTPUT = 200_000
 
 @dataclass(frozen=True)
 class PathStep:
-    """The last run of a station on the way here."""
+    """The last run of a station on the task's path."""
 
     station: str
     job: Job
@@ -38,7 +38,7 @@ class PathStep:
 
 @dataclass(frozen=True)
 class Dossier:
-    """`standing` says whether the reader may decide now, and why not; `live` whether anybody still may."""
+    """`standing`: whether the reader may decide now, or why not; `live`: whether anybody still may."""
 
     visit: GateVisit
     line: Line
@@ -55,7 +55,7 @@ class Dossier:
 
     @property
     def answered(self) -> list[dict[str, Any]]:
-        """What was asked before people are, and answered: results of tools, evaluations. `{question, answer, text}`."""
+        """What was asked and answered before people: results of tools, evaluations. `{question, answer, text}`."""
         told = self.visit.asked_by.situation["facts"].get("answers", [])
         return [
             {
@@ -77,7 +77,7 @@ class Dossier:
 
     @property
     def no_way_back(self) -> str:
-        """Why the work cannot be sent back from here, or nothing."""
+        """Why the work cannot be sent back from here, or ""."""
         return no_way_back(self.visit)
 
     @property
@@ -88,8 +88,8 @@ class Dossier:
 
     @property
     def seen(self) -> str:
-        """Changes with what the bar shows. While the gate is open the state of the task is no part of it: a branch
-        beside it may move at any time."""
+        """A version that changes with what the bar shows. While the gate is open the task's state is not part of it,
+        because another branch may move at any time."""
         shown = f"{self.visit.state}-{len(self.votes)}"
         return shown if self.live else f"{shown}-{self.visit.task.status}"
 
@@ -176,7 +176,7 @@ def _artifacts(visit: GateVisit) -> list[Artifact]:
 
 
 def _steps(visit: GateVisit, line: Line) -> list[PathStep]:
-    """What each station said last before this gate was asked, in the order in which they ended."""
+    """The last run of each station before this gate was asked, in the order they ended."""
     done = Job.objects.filter(
         task=visit.task, purpose=Purpose.STATION, state=Job.State.DONE, ended_at__lte=visit.opened_at
     )

@@ -1,4 +1,4 @@
-"""What was observed of the work under review: reports of tools, and what its agent says beside it."""
+"""What was observed of the work under review: reports of tools, next to the claims of its agent."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ GROUPS = ("tests", "findings", "coverage")
 
 @dataclass(frozen=True)
 class ShownReport:
-    """An artifact that a reader knows. `why`: in place of what it says, why it cannot be read. `counted`: its station
-    is no agent and declares the file, so what it counts is a fact."""
+    """An artifact with a known report format. `why`: why it cannot be read, if so. `counted`: whether its counts are
+    facts, because its station is not an agent and declares the file."""
 
     artifact: Artifact
     station: str
@@ -115,7 +115,7 @@ class ShownClaim:
 
     @property
     def words(self) -> str:
-        """What was observed, in a sentence."""
+        """The observation in a sentence."""
         values = {"command": "", "code": "", "path": "", "name": "", **self.checked.values}
         values = {key: visible(value) if isinstance(value, str) else value for key, value in values.items()}
         reason = self.checked.reason
@@ -263,7 +263,7 @@ class ReviewEvidence:
 
     @cached_property
     def facts(self) -> dict[str, Mapping[str, Any]]:
-        """The latest counts of each group that a station counted which is no agent."""
+        """The latest counts of each group, from stations that are not agents."""
         found: dict[str, Mapping[str, Any]] = {}
         for step in self.dossier.steps:
             if not self._is_agent(step.job):
@@ -288,7 +288,7 @@ class ReviewEvidence:
 
     @cached_property
     def claimant(self) -> Job | None:
-        """The agent that worked last, else the station whose outcome is under review."""
+        """The agent that worked last, or else the station under review."""
         agents = [step.job for step in self.dossier.steps if self._is_agent(step.job)]
         return agents[-1] if agents else self.dossier.visit.job
 
@@ -323,7 +323,7 @@ class ReviewEvidence:
 
     @property
     def unmentioned(self) -> list[tuple[str, str]]:
-        """Changed files that no claim names, with their addresses; those that decide what is checked come first."""
+        """Changed files that no claim names, with their addresses; files that affect checks come first."""
         if not self.claims:
             return []
         said = " ".join(each.checked.claim.text for each in self.claims)

@@ -1,4 +1,4 @@
-"""The tabs of a review. What a reviewer has to look at first is open when the page opens."""
+"""The tabs of a review. The page opens with the one to look at first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: lists of reviews, the dossier of a gate visit with its decision, and the folder of development mail."""
+"""Pages: lists of reviews, one review with its decision, and the folder of development mail."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from reviews.review.tabs import tabs
 @require_GET
 @signed_in
 def reviews(request: SignedIn) -> HttpResponse:
-    """A list of reviews, and beside it the dossier of the first; on a phone the list alone. What needs this person has
-    a page for everything: that of the gates alone is only the list beside a dossier."""
+    """A list of reviews next to the first one; on a phone the list alone. The inbox shows everything that needs this
+    person: the list of gates alone only appears next to a review."""
     shown = review_list(request)
     if request.GET.get("fragment") == "list":
         context = {"selected": request.GET.get("selected"), **_list(request, shown)}
@@ -78,7 +78,7 @@ def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 @require_POST
 @signed_in
 def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    """One vote. Whatever is refused keeps what was typed and says who was first."""
+    """One vote. A refusal keeps what was typed and says who was first."""
     found = _visible(request, visit)
     form = DecisionForm(request.POST)
     if not form.is_valid():
@@ -148,7 +148,7 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
 
 
 def _next(request: SignedIn) -> HttpResponseRedirect:
-    """To the next review that asks this person, else to what else does."""
+    """Go to the next review that asks this person, or else to the rest of the inbox."""
     shown = ReviewList(ASKED, review_list(request).scope)
     left = items(request.user, shown)
     return redirect(left[0].url if left else shown.address)
@@ -204,7 +204,7 @@ def _line(visit: GateVisit) -> str:
 
 
 def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
-    """A gate visit of a project that this person may see; every other one does not exist."""
+    """A gate visit of a project that this person may see; any other does not exist for them."""
     found = (
         GateVisit.objects.select_related(
             "task__project__owner",

@@ -1,4 +1,4 @@
-"""An escalation or a deadlock asks somebody of a role that this person has."""
+"""An escalation or a deadlock asks a role that this person has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This person answers for an agent now."""
+"""This person became the owner of an agent."""
 
 from __future__ import annotations
 

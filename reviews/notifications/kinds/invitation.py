@@ -1,4 +1,4 @@
-"""Somebody whom this person invited has joined."""
+"""Somebody this person invited has joined."""
 
 from __future__ import annotations
 

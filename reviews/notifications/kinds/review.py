@@ -18,7 +18,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def told(heard: Heard) -> Iterable[NotificationEvent]:
-    """Everybody whose word would count, and the members among those whom the gate names."""
+    """Everybody who may decide, and the members among the addresses the gate names."""
     opened = {each.visit_id: each for each in heard.of(GateOpened)}
     if opened:
         visits = GateVisit.objects.filter(pk__in=opened).select_related("task", "job", "asked_by")

@@ -1,4 +1,4 @@
-"""What this person may do in a project was changed by somebody else."""
+"""Somebody else changed this person's roles in a project."""
 
 from __future__ import annotations
 

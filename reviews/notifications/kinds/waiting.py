@@ -1,4 +1,4 @@
-"""A task that this person requested does not go on by itself."""
+"""A task that this person requested does not continue by itself."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 
 
 def _why(token: Token) -> dict[str, str]:
-    """Who holds it and why, or the tasks for which it waits in vain."""
+    """Who put it on hold and why, or the tasks it waits for that did not complete."""
     if token.status != Status.HELD:
         return {}
     if token.wait.get("failed"):
@@ -74,7 +74,7 @@ def says(row: Notification) -> Said:
 
 
 def over(row: Notification) -> bool:
-    """It goes on, or waits for something else."""
+    """Whether it continues, or waits for something else."""
     token, _colon, version = row.about.partition(":")
     return not Token.objects.filter(pk=token, version=version).exists()
 
