@@ -1,1 +1,1 @@
-"""The working side: tokens are taken through the stations that this worker may run (house §2)."""
+"""The working side: a worker takes tokens through the stations it may run (house §2)."""

@@ -13,7 +13,7 @@ from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
 
-# A driver that goes straight on gives others a turn after this many stations or seconds (house §2).
+# A driver that continues directly gives others a turn after this many stations or seconds (house §2).
 MOST_STATIONS = 20
 MOST_SECONDS = 30.0
 EVALUATOR_LABEL = "evaluator"
@@ -29,7 +29,7 @@ class WorkerConfig:
     isolation: Isolation
     station_path: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    # Of a station that says nothing of its own; and folders under which repositories may be read.
+    # Defaults for stations without settings of their own, and folders under which repositories may be read.
     resources: Resources = DEFAULT
     repository_roots: tuple[str, ...] = ()
     labels: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class WorkerConfig:
     heartbeat_seconds: float = 2.0
     drain_seconds: float = 4.0
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    # {name: value} of what headers and environments may ask for: GATELINE_SECRET_…, and what came with the job.
+    # {name: value} that headers and environments may use: GATELINE_SECRET_…, and what came with the job.
     named_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     named_variables: Mapping[str, str] = field(default_factory=dict)
     outgoing: Outgoing = field(default_factory=Outgoing)
@@ -51,7 +51,7 @@ class WorkerConfig:
     def with_values(
         self, secrets: Mapping[str, str], variables: Mapping[str, str], masked: Iterable[str]
     ) -> WorkerConfig:
-        """For one job: what is stored for its line counts before what the worker has under the same name."""
+        """The configuration for one job: values stored for its line take precedence over the worker's own."""
         return replace(
             self,
             named_secrets={**self.named_secrets, **secrets},
@@ -61,7 +61,7 @@ class WorkerConfig:
 
     @property
     def offers(self) -> frozenset[str]:
-        """What this worker can do of what stations need (`routing.kinds.needs`)."""
+        """What this worker offers of what stations need (`routing.document.kinds.needs`)."""
         endpoint = self.outgoing.endpoint
         model = {MODEL_SERVER} if endpoint.url else set()
         model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()

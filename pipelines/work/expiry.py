@@ -1,4 +1,4 @@
-"""Uploaded files that nobody needs any more: their rows, and their bytes where nothing else has the same."""
+"""Expiry of uploaded files that nobody needs any more: their rows, and their bytes if nothing else shares them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipelines.work.storage import artifacts
 
 AT_ONCE = 100
 """Files of one transaction."""
-# A task uses what its inputs name, and what a person handed over who did the work of a station.
+# A task uses the files its inputs name, and those handed over by a person who did the work of a station.
 UNUSED = """
 SELECT u.id, u.blob_id FROM pipelines_upload u
 WHERE u.at < %(before)s AND NOT EXISTS (
@@ -43,7 +43,7 @@ def expire_some(now: datetime) -> int:
         with connection.cursor() as cursor:
             cursor.execute(UNUSED, {"before": before, "most": AT_ONCE})
             found: dict[int, str] = dict(cursor.fetchall())
-        # Locked before it is looked who else has the bytes: a new row for them waits, and then finds them gone.
+        # Locked before checking who else shares the bytes: a new row for them waits, and then finds them gone.
         blobs = list(Blob.objects.select_for_update().filter(pk__in=found.values()).order_by("pk"))
         Upload.objects.filter(pk__in=found).delete()
         used = _used({blob.pk for blob in blobs})
@@ -55,7 +55,7 @@ def expire_some(now: datetime) -> int:
 
 
 def _used(digests: Collection[str]) -> set[str]:
-    """Those of the digests that something else than an expired upload has."""
+    """The digests that something other than an expired upload still uses."""
     used = set(Upload.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
     used |= set(Artifact.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
     used |= set(VisitCommit.objects.filter(pack__in=digests).values_list("pack_id", flat=True))

@@ -30,8 +30,8 @@ class Piece:
 
 @dataclass
 class Writer:
-    """Appends to the log of one attempt. An attempt that was held or given back and goes on has another writer, which
-    goes on after what is there."""
+    """Appends to the log of one attempt. An attempt that was held or given back and then continues has another
+    writer, which appends to what is there."""
 
     job_id: int
     attempt: int

@@ -1,4 +1,4 @@
-"""How much something is, and which bytes: SHA-256 and size of a file, and whether a disk has room for more."""
+"""SHA-256 and size of a file, and whether a disk has room for more."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Bytes kept by their content: artifacts and snapshots of workspaces, in the storage STORAGES["artifacts"].
+"""Content-addressed storage for artifacts and snapshots of workspaces, in STORAGES["artifacts"].
 
 A `Blob` row says that the bytes are there; it is written after them. Two workers that store the same bytes at once
-leave one row; a file without a row is only waste."""
+leave one row; a file without a row is only waste.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def not_started(spec: Spec, why: str) -> Outcome:
 
 
 def over_limit(spec: Spec, limit: str) -> Outcome:
-    """Whatever the command said of itself before it was killed."""
+    """The outcome of a command that exceeded a limit, whatever it reported before it was killed."""
     summary = spec.resources.exceeded(limit)
     said = {"result": "failure", "verdict": "fail", "eval": "error"}
     return {**said, "failure_type": "resource_limit", "summary": summary}
@@ -104,7 +104,7 @@ def program(spec: Spec, cwd: Path) -> str:
 
 @dataclass
 class Watch:
-    """One running command: its streams, its clocks, what it said."""
+    """One running command: its streams, its time limits, and what it reported."""
 
     spec: Spec
     sink: Sink
@@ -146,7 +146,7 @@ class Watch:
     async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(READ_BYTES):
             self.heard_at = time.monotonic()
-            # Before the log, which may be behind: an abort is followed at once.
+            # Before the log, which may lag behind: an abort takes effect at once.
             notes = self._keep(data) if name == "out" else []
             await self.sink.write(name, data)
             for note in notes:
@@ -176,8 +176,8 @@ class Watch:
         return notes
 
     def _obey(self, verdict: str) -> str:
-        """The first valid signal decides: on abort the command is killed at once, else it has a while to end by itself
-        (law §5 step 3)."""
+        """Apply the first valid signal: on abort the command is killed at once, otherwise it has some time to end by
+        itself (law §5 step 3)."""
         if verdict == "abort":
             self.process.kill()
             return "[gateline] The signal abort: the command is killed."
@@ -187,7 +187,7 @@ class Watch:
         return f"[gateline] The signal {verdict}: the command has {grace:g} s to end by itself."
 
     async def _clocks(self) -> None:
-        """Stop the command when it was silent, or ran, for too long."""
+        """Stop the command when it has been silent, or has run, for too long."""
         limits, began = self.spec.limits, time.monotonic()
         while True:
             dues = [("max_timeout", began + limits.total)] if limits.total else []
@@ -211,7 +211,7 @@ class Watch:
             self.process.stdin.write(self.spec.prompt.encode(errors="backslashreplace"))
             await self.process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError):
-            pass  # It does not want to read: its own affair.
+            pass  # The program closed its input without reading it, which is allowed.
         finally:
             self.process.stdin.close()
 
@@ -244,7 +244,7 @@ class Watch:
         return output.from_text(text, self.spec.output_keys, self.spec.prompt or "")
 
     def _carry(self, outcome: Outcome) -> None:
-        """What the signal that decides says besides its verdict; the result document's own words come first."""
+        """Fields of the deciding signal besides its verdict; the result document takes precedence."""
         said = carried(next(filter(is_valid, self.signals), {}))
         usage = {**said.pop("usage", {}), **outcome.get("usage", {})}
         outcome |= {**said, **outcome, **({"usage": usage} if usage else {})}

@@ -16,7 +16,7 @@ from pipelines.work.spec.repository import Clearance, DeliveryPort
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    """Fetched and looked at first; then the server clears it under the lock of the task, and it is pushed at once."""
+    """Fetch and check first; then the server clears the delivery under the task's lock, and it is pushed at once."""
     order = spec.delivery
     if order is None:
         return refused("prepare_failed", "This line works in no repository.")

@@ -1,4 +1,4 @@
-"""Work of kind `error`: raises what it is told to, as a failure that rules can route (dialect B, `raise_error`)."""
+"""Work of kind `error`: fails with the given message, as a failure that rules can route (dialect B, `raise_error`)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from pipelines.work.spec.base import Outcome, Sink, Spec
 TEXT_CHARACTERS = 20_000
 READ_BYTES = 64 * 1024
 KEPT_BYTES = 1024 * 1024
-# A question that was stopped has no reason to tidy up for long.
+# A stopped question needs little time to clean up.
 GRACE_SECONDS = 2.0
 
 
@@ -69,7 +69,7 @@ async def evaluator(spec: Spec, sink: Sink) -> Outcome:
 
 @dataclass(frozen=True)
 class Try:
-    """How a tool's run is read, and how often it is repeated that met trouble. `backoff`: seconds before a repeat."""
+    """How a tool's run is read, and how often it is repeated after trouble. `backoff`: seconds before a repeat."""
 
     parse: str
     success_on: tuple[int, ...]
@@ -78,8 +78,8 @@ class Try:
 
 
 async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
-    """A run of a gate's tool as it is: what it means is decided by `routing.gatetools`. Trouble is `failure_type`:
-    timeout, not_started or parse_error."""
+    """The raw result of a gate's tool; `routing.decide.steps.tools` decides what it means. `failure_type`: timeout,
+    not_started or parse_error."""
     began = time.monotonic()
     for repeat in range(how.retries + 1):
         if repeat:
@@ -174,7 +174,7 @@ async def _question(spec: Spec, process: Process) -> None:
         return
     with contextlib.suppress(
         BrokenPipeError, ConnectionResetError
-    ):  # It does not want to read: its own affair.
+    ):  # The program closed its input without reading it, which is allowed.
         process.stdin.write(spec.prompt.encode(errors="backslashreplace"))
         await process.stdin.drain()
     process.stdin.close()

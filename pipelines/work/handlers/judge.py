@@ -1,4 +1,4 @@
-"""A model that answers a question about an outcome, behind an endpoint that speaks the protocol of OpenAI (ALP A25)."""
+"""A model that answers a question about an outcome, at an endpoint with OpenAI's protocol (ALP A25)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INSTRUCTIONS = (
 
 
 async def judge(question: str, outcome: Mapping[str, Any], outgoing: Outgoing) -> Outcome:
-    """The answer as an outcome; whatever keeps it from being one is no answer."""
+    """The answer as an outcome; any failure counts as no answer."""
     began = time.monotonic()
     endpoint = outgoing.endpoint
     if not endpoint.url or not endpoint.model:
@@ -55,7 +55,7 @@ def messages(question: str, outcome: Mapping[str, Any]) -> list[Any]:
 
 
 def _outcome(answer: Any) -> Outcome:
-    """Of what the server sent; it may be anything."""
+    """The outcome for whatever the server sent."""
     choices = getattr(answer, "choices", None) or []
     text = getattr(getattr(choices[0], "message", None), "content", None) if choices else None
     if not isinstance(text, str):

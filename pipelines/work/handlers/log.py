@@ -12,7 +12,7 @@ from pipelines.work.results.text import LineCutter, Masker, escaped, stamped
 
 CHUNK_SECONDS = 0.5
 CHUNK_BYTES = 64 * 1024
-# Work that writes faster than the database takes it has to wait.
+# Work that writes faster than the database accepts has to wait.
 BEHIND_BYTES = 1024 * 1024
 LOG_BYTES = 10 * 1024 * 1024
 

@@ -35,7 +35,8 @@ async def picked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
 
 
 def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
-    """Without a label the answer itself is the eval, so that the default of the rules takes it; `strict`: a failure."""
+    """Without a label the answer itself becomes the eval, so that the default rule matches; with `strict` it is a
+    failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
     label = equal(answer, labels) if strict else chosen(reply.text, labels)
     outcome: Outcome = {"result": "success", "usage": reply.usage}
@@ -49,7 +50,8 @@ def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
 
 
 def chosen(answer: str, labels: Sequence[str]) -> str | None:
-    """The label that the answer is, else the only one that it names as a whole; None where it names none or several."""
+    """The label that equals the answer, or else the only one it contains as a whole word; None if there is none or
+    several."""
     exact = equal(answer, labels)
     if exact is not None:
         return exact
@@ -59,7 +61,7 @@ def chosen(answer: str, labels: Sequence[str]) -> str | None:
 
 
 def equal(answer: str, labels: Sequence[str]) -> str | None:
-    """The label that the answer is and nothing else; case only counts between labels that differ in nothing else."""
+    """The label that equals the whole answer; case only matters between labels that differ in nothing else."""
     said = answer.strip()
     alike = [label for label in labels if label.strip() and label.strip().casefold() == said.casefold()]
     return next((label for label in alike if label.strip() == said), alike[0] if len(alike) == 1 else None)

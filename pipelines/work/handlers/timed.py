@@ -1,4 +1,4 @@
-"""The clocks of work that calls somebody: how long it may take, and how long be silent."""
+"""Time limits for work that calls a server: how long it may take, and how long it may be silent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class TimeIsUp(Exception):
 
 @asynccontextmanager
 async def timed(limits: ProcessLimits) -> AsyncIterator[Heard]:
-    """Call what you get whenever something was heard. :raises TimeIsUp: from the block"""
+    """Yields a function to call whenever data arrives.
+    :raises TimeIsUp: from the block"""
     loop = asyncio.get_running_loop()
     total, idle = asyncio.timeout(limits.total or None), asyncio.timeout(limits.idle or None)
 

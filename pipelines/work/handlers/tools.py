@@ -1,7 +1,8 @@
 """Work of kind `tools`: runs the calls that a model asked for, or a fixed list, under a policy (B11: ok, error).
 
-The station itself succeeds where every call was answered, with an error too: who asked wants to read it, and only what
-a station leaves that did not fail reaches the context."""
+The station succeeds if every call was answered, even with an error: the caller wants to read it, and only output of
+stations that did not fail reaches the context.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from pipelines.work.spec.toolbox import (
 
 OK, ERROR, DENIED = "ok", "error", "denied"
 MOST_CALLS = 100
-# Of what a tool says, for the model and for the outcome; the log has all of it.
+# How much of a tool's text the model and the outcome get; the log has all of it.
 SHOWN_CHARACTERS = 20_000
 KEPT_BYTES = 4 * SHOWN_CHARACTERS
 SHOWN_IN_QUESTION = 2_000
@@ -61,7 +62,7 @@ class ToolResult:
 
 @dataclass
 class KeepingSink:
-    """A sink that hands on, and keeps the beginning."""
+    """A sink that forwards everything and keeps the beginning."""
 
     sink: Sink
     out: bytearray = field(default_factory=bytearray)
@@ -126,7 +127,7 @@ def asked_for(spec: Spec, before: Conversation) -> list[ToolCall]:
 
 
 def judged(spec: Spec, call: ToolCall) -> str:
-    """A tool that nobody declared and a call that does not fit its tool are not run: they need no word of a person."""
+    """Undeclared tools and calls that do not fit their tool are not run, and need no approval."""
     tool, arguments = named(spec, call), conversation.parsed(call.arguments)
     if tool is None:
         return DENY if spec.work.get("policy") else ALLOW
@@ -139,15 +140,15 @@ def named(spec: Spec, call: ToolCall) -> OfferedTool | None:
 
 
 def unfit(tool: OfferedTool, arguments: Any) -> str:
-    """Why the tool is not run with these, or nothing."""
+    """Why the tool cannot be run with these arguments, or ""."""
     return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
 
 
-# Whoever has to be asked: the token is blocked, and the station runs again with the answer (law §5 step 3, hold)
+# Asking a person: the token is blocked, and the station runs again with the answer (law §5 step 3, hold)
 
 
 def question_of(calls: list[ToolCall]) -> str:
-    """Names the calls exactly: the answer counts for these and no others."""
+    """The question. It names the calls exactly, so that the answer counts for these and no others."""
     exact = json.dumps([[call.name, conversation.parsed(call.arguments)] for call in calls], sort_keys=True)
     digest = hashlib.sha256(exact.encode()).hexdigest()
     listed = "\n".join(

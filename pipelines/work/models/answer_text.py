@@ -1,6 +1,5 @@
-"""What a text answers: yes or no, at its end (law §3: any other word is no answer, of several the last counts).
-
-Pure. A text in which one cannot be sure which of the two is meant answers nothing: then a person is asked."""
+"""The yes or no in a text, at its end (law §3: any other word is not an answer, of several the last counts). Pure. An
+ambiguous text answers nothing: then a person is asked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Asks a model, streaming what it says, and tells in one word why there is no answer. Servers that speak the protocol
-by halves are met with checks, not with trust: everything they say is looked at before it is believed."""
+"""Asks a model, streaming its answer, and names in one word why there is none. Servers may implement the protocol
+incompletely, so everything they send is checked first."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What exactly a job has to do: the station's work with every template rendered. An undefined variable is an error
-before anything starts (law §8a)."""
+"""The orders of a job: the station's work with every template rendered. An undefined variable is an error before
+anything starts (law §8a)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
 QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
 EXAMPLES = "Replace each value by your own."
 VIBE_FACTORY = "vibe-factory"
-# In the folder of what is given to the work.
+# In the folder with what is given to the work.
 CONTEXT, ARTIFACTS, HANDOFF, INPUTS = "context.json", "artifacts", "handoff.json", "inputs"
 # Without a limit of its own a command may run an hour (dialect A).
 MAX_SECONDS = 3600.0
@@ -77,8 +77,7 @@ class StationOrder:
 
 @dataclass(frozen=True)
 class Orders:
-    """A job as values, which JSON can carry; nothing of it is asked again while it runs. `kind`: of the work, or who
-    answers the `question`."""
+    """A job as JSON values; nothing is read again while it runs. `kind`: of the work, or who answers the `question`."""
 
     job_id: int
     attempt: int
@@ -130,7 +129,7 @@ def _git_order(plain: Mapping[str, Any] | None) -> GitOrder | None:
 
 
 def here() -> dict[str, Any]:
-    """Of this worker, at this moment: when, and on what machine, the job starts."""
+    """Values of this worker now: when, and on which machine, the job starts."""
     return {"now": datetime.now(UTC), "os": platform.system().lower(), "arch": platform.machine().lower()}
 
 
@@ -214,7 +213,7 @@ def prompt(orders: Orders) -> str | None:
 
 
 def remark(orders: Orders) -> str:
-    """The next message to an agent that knows its task already: what was said to it, and what is expected of it."""
+    """The next message to an agent that already knows its task: the feedback and what is expected of it."""
     return _joined([last_said(orders), *_expected(orders)])
 
 
@@ -229,13 +228,13 @@ def _joined(parts: list[str]) -> str:
 
 
 def context_so_far(context: Mapping[str, Any]) -> str:
-    """What the completed stations said, for a station of Vibe Factory: its prompts name nothing of it (C24)."""
+    """The output of completed stations, for a station of Vibe Factory, whose prompts do not refer to it (C24)."""
     text = json.dumps(dict(context), indent=2, ensure_ascii=False)
     return f"## Context from previous stations\n\n```json\n{text}\n```"
 
 
 def last_said(orders: Orders) -> str:
-    """The latest that was said to the station: feedback, or the answer to what it asked (law §5 step 3)."""
+    """The latest feedback to the station, or the answer to its question (law §5 step 3)."""
     if orders.asked:
         return f"{QUESTION}\n{orders.asked}\n\n{ANSWER}\n{orders.feedback}"
     return f"{FEEDBACK}\n{orders.feedback}"
@@ -250,7 +249,7 @@ def expected_outputs(keys: tuple[str, ...]) -> str:
 
 
 def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
-    """All that a command inherits; nothing of the worker's own environment goes along."""
+    """The whole environment of a command; nothing of the worker's own is inherited."""
     return {
         "PATH": os.pathsep.join(config.station_path) or os.defpath,
         "HOME": str(attempt.home if orders.git else attempt.workspace),

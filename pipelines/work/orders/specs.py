@@ -1,5 +1,5 @@
-"""What each kind of work gets: its document's words with every template rendered (law §8a). A kind that wants no more
-than that has no function of its own here."""
+"""The spec for each kind of work: its keys with every template rendered (law §8a). A kind that needs no more than
+that has no function here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, offered
 
 PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-# A tool that writes a result document would speak for its station.
+# A tool must not write a result document: it would speak for its station.
 NOT_FOR_TOOLS = ("GATELINE_RESULT", "RESULT_DOC_PATH")
 
 
@@ -50,7 +50,7 @@ def data_of(orders: Orders) -> dict[str, Any]:
 
 
 def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    """What every kind but a command is told, besides its own keys."""
+    """The part of the spec shared by every kind except a command."""
     station = orders.station
     return Spec(
         kind=station.kind,
@@ -67,7 +67,7 @@ def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 
 
 def of_texts(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    """What most kinds are told: their keys that are templates, rendered."""
+    """The spec of most kinds: their template keys, rendered."""
     made, work = plain(orders, attempt, config), dict(orders.station.work)
     for name, key in KINDS[orders.kind].keys.items():
         if isinstance(key, TextKey | Json) and any(key.templates(work.get(name), name)):
@@ -127,7 +127,7 @@ def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 
 
 def address(orders: Orders, text: str) -> str:
-    """Values fill an address as escaped parts; but for one at its beginning, which is the address."""
+    """Render an address. Values are inserted escaped, except one at the beginning, which is the address itself."""
 
     def insert(found: re.Match[str]) -> str:
         value = rendered(orders, "url", found[0])

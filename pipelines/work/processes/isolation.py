@@ -1,9 +1,10 @@
-"""What stands between a station and the rest of the machine (house §5): an argv prefix, made for one attempt.
+"""What isolates a station from the rest of the machine (house §5): an argv prefix, made for one attempt.
 
 `bubblewrap`: a file system of its own (only what is listed), its own processes, its own /tmp. `landlock`: the same
 listing, enforced by the kernel on the machine's own tree. `prefix`: any argv that the administrator set. `none`.
 Without the network bubblewrap gives a station a loopback of its own and nothing else; behind Landlock it can make no
-sockets but those of the file system."""
+sockets but those of the file system.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker's side of a supervised command: start, streams, stop, the way it ended. No shell anywhere."""
+"""The worker's side of a supervised command: start, streams, stop, and how it ended. No shell anywhere."""
 
 from __future__ import annotations
 

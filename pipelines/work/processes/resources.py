@@ -1,4 +1,4 @@
-"""How much of the machine a station may use, and the words for what it used up."""
+"""How much of the machine a station may use, and the sentences for an exceeded limit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The queue's workers of one process: each kind of ticket has its own concurrency, so that slow commands starve neither
-questions, mail nor timers (house §2). They are started again whenever they end, as they do when the server restarts."""
+"""The queue workers of one process. Each kind of ticket has its own concurrency, so that slow commands never starve
+questions, mail or timers (house §2). They are restarted whenever they end, for example when the server restarts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipelines.ports.terms import DRIVE, EVALUATE
 log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5
 BEAT_SECONDS = 1.0
-# After so long without a beat a worker's tickets go to others; much later it is forgotten, and has to register anew.
+# Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
 STALLED_SECONDS = 6.0
 FORGOTTEN_SECONDS = 60.0
 POOL = 4

@@ -1,4 +1,4 @@
-"""What the installation does by itself beside a worker: tickets to drive, mail, due times, leases that expired."""
+"""What the installation does by itself next to a worker: tickets, mail, due times, expired leases."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What becomes due without anybody calling: leases that expired, and the times that the engine has set.
-
-Everything here is safe to run anywhere, any number of times at once: the engine settles again, under the task's lock,
-whether a lease has expired or a time has come. The database's clock only."""
+"""What becomes due on its own: expired leases, and the due times of the engine. Everything here is safe to run
+anywhere, any number of times at once: the engine checks again, under the task's lock, whether a lease has expired or
+a time has come. Uses the database's clock only."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ LATER = "UPDATE pipelines_due SET due_at = clock_timestamp() + make_interval(sec
 
 
 def sweep(limit: int = 100) -> Counter[str]:
-    """Take expired leases away and let others go on; how many were requeued, ended, kept, or failed."""
+    """Take expired leases away so that others continue. Returns how many were requeued, ended, kept or failed."""
     found: Counter[str] = Counter()
     expired = {held.job_id: held for held in leases.expired(limit)}
     for job in Job.objects.filter(pk__in=expired, lease_key=F("lease__key")).order_by("task_id"):
@@ -45,8 +44,8 @@ def sweep(limit: int = 100) -> Counter[str]:
 
 
 def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
-    """Do what is due, the longest overdue first; how many fired, were gone, or failed. `now`: the database's clock,
-    unless told."""
+    """Do what is due, the longest overdue first. Returns how many fired, were gone or failed. `now`: the database's
+    clock, unless told."""
     found: Counter[str] = Counter()
     with connection.cursor() as cursor:
         cursor.execute(PAST, [now, limit])

@@ -20,13 +20,13 @@ Outcome = dict[str, Any]
 
 
 class Sink(Protocol):
-    """Where a running job's text goes."""
+    """Where the text of a running job goes."""
 
     async def write(self, stream: str, data: bytes) -> None:
         """Bytes that the work wrote to `out` or `err`; waits while the log is behind."""
 
     async def note(self, text: str) -> None:
-        """A line of Gateline's own."""
+        """Write a line of Gateline's own."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""The tools that a station declares: what a model is told of them, what a call of them makes. Pure.
+"""The tools that a station declares: how a model sees them, and what a call becomes. Pure.
 
 What a model writes is data: it fills the places that the line leaves for it and nothing else, it is never an argument
-that could be an option, and in an address it is always one escaped part (house §4)."""
+that could be an option, and in an address it is always one escaped part (house §4).
+"""
 
 from __future__ import annotations
 
@@ -149,8 +150,8 @@ def _json(value: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
-    """What the policy says of a call: the first rule that matches, else its default (dialect B). A test that cannot
-    be made denies."""
+    """The policy's action for a call: the first rule that matches, or else its default (dialect B). A test that
+    cannot be evaluated denies."""
     if not policy:
         return ALLOW
     for rule in policy.get("rules") or ():

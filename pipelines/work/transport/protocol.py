@@ -169,10 +169,10 @@ class Transport(Protocol):
         """{job: queue} that wait and have no ticket; and where to go on from (0: from the start)."""
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID) -> None:
-        """For a planned stop: queued again, and no attempt is counted."""
+        """For a planned stop: queue the job again without counting an attempt."""
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
-        """A lease of ours whose job we do not drive: an answer got lost on the way."""
+        """Give back a lease of ours whose job we do not drive, because an answer was lost."""
 
     # Renew: in a thread of the worker's own
 

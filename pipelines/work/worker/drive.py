@@ -1,4 +1,4 @@
-"""Takes a token through the stations that this worker may run: job -> handler -> report (house §2)."""
+"""Takes a token through the stations this worker may run: job -> handler -> report (house §2)."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ class Driver:
                 self.running.end(work)
 
     async def _stopped(self, work: RunningWork) -> None:
-        """Cancelled, and the processes are gone. A lost lease is somebody else's now; a planned stop gives it back."""
+        """After a cancellation, when the processes are gone: a lost lease belongs to somebody else, a planned stop
+        gives it back."""
         if work.lost:
             log.info("lease_lost", job=work.started.orders.job_id)
             return
@@ -196,7 +197,7 @@ class Driver:
         return state is not None and state.joined
 
     async def _call(self, started: Started, spec: Spec) -> Outcome:
-        """Work that calls somebody: it has a log, and no folder."""
+        """Run work that calls a server: it has a log but no folder."""
         sink = self._sink(started)
         try:
             if spec.kind == DELIVER_KIND.key:
@@ -381,7 +382,7 @@ class Silence:
 
 
 def unstorable(outcome: Outcome, why: str) -> Outcome:
-    """What is reported in place of an outcome that the engine cannot store; how the work ended is kept."""
+    """The report in place of an outcome that the engine cannot store; it keeps how the work ended."""
     kept: Outcome = {
         key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
     }

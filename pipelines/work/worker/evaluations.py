@@ -1,4 +1,5 @@
-"""Jobs that answer a question about an outcome: who is asked, with what, and where (docs/workers.md, Evaluations)."""
+"""Jobs that answer a question about an outcome: who answers, with what input, and where (docs/workers.md,
+Evaluations)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.transport.protocol import Before, Started, Transport
 from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, take_picture
 
-# As long as a model may take, if the administrator says nothing else.
+# How long a model may take unless the administrator says otherwise.
 EVALUATOR_SECONDS = 600.0
 Prepare = Callable[[int, Attempt, Before | None], KeptFolder | None]
 Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]

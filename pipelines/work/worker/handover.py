@@ -1,4 +1,4 @@
-"""What an attempt is given in its folder, and what it left there: artifacts, the result document, the workspace."""
+"""What an attempt gets in its folder, and what it leaves there: artifacts, the result document, the workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process works on, and whether it still may: kept for the thread that renews the leases."""
+"""What this process works on, and whether it still may, for the thread that renews the leases."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Running:
         return [pair for pair, seen in self._strays.items() if seen >= STRAY_SIGHTINGS]
 
     def lose_all(self) -> None:
-        """Cut off from the database for too long: somebody else may be at work on all of it."""
+        """Give up all work after being cut off from the database for too long: others may have taken it over."""
         for work in self.work.values():
             if not work.lost:
                 work.lost = True

@@ -109,8 +109,8 @@ class Service:
     # A planned stop
 
     async def _drain(self, driver: Driver) -> None:
-        """No new station; what runs may end within `drain_seconds`; then its processes are killed and it is queued
-        again, and no attempt is counted (house §2)."""
+        """Start no new station. Running work may finish within `drain_seconds`; then its processes are killed and it
+        is queued again without counting an attempt (house §2)."""
         log.info("worker_stopping", worker=str(self.id), running=driver.busy)
         driver.stopping = True
         self.beside.stop()

@@ -1,5 +1,5 @@
-"""What stations said before, for templates that ask: `{{.previous_output}}`, `{{.last_error}}`, `{{.<station>}}` and
-`{{.<station>_error}}` (dialect B, B16). Read from the database only where a template asks for it."""
+"""Output of earlier stations, for templates that use it: `{{.previous_output}}`, `{{.last_error}}`, `{{.<station>}}`
+and `{{.<station>_error}}` (dialect B, B16). Read from the database only where a template asks for it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What stays of an attempt when its processes are gone, in the database: artifacts and the snapshot of its workspace.
+"""What is stored of an attempt when its processes are gone: artifacts and the snapshot of its workspace.
 
 Files are read and stored first, without the database; then the rows are written, if the attempt still has its lease.
-The report comes last, so whoever reads the outcome finds what it names."""
+The report comes last, so whoever reads the outcome finds what it names.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person at a manual station is told: its instructions, with their templates rendered."""
+"""The instructions of a manual station, with their templates rendered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipelines.work.transport.local.orders import orders_of
 
 
 def instructions(job: Job) -> str:
-    """As they are written where something in them is not defined: a person can do with less than a program."""
+    """Unrendered if something in them is undefined: a person can work with less than a program."""
     text = str(versions.by_id(job.pinned_id).station(job.station).work.get("instructions") or "")
     if "{{" not in text:
         return text

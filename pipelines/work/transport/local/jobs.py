@@ -1,4 +1,5 @@
-"""Database side of a driver: what to drive, and what became of it. Each function is one or a few short statements."""
+"""The database side of a driver: which jobs to drive, and their results. Each function is one or a few short
+statements."""
 
 from __future__ import annotations
 
@@ -86,12 +87,12 @@ def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
 
 
 def give_back(job_id: int, attempt: int, lease: uuid.UUID) -> str:
-    """For a planned stop: queued again, and no attempt is counted."""
+    """For a planned stop: queue the job again without counting an attempt."""
     return engine.requeue(job_id, attempt, lease)
 
 
 def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
-    """A lease of ours whose job we do not drive: an answer got lost on the way."""
+    """Give back a lease of ours whose job we do not drive, because an answer was lost."""
     attempt = Job.objects.filter(pk=job_id, lease_key=lease).values_list("attempt", flat=True).first()
     return engine.requeue(job_id, attempt, lease) if attempt is not None else "kept"
 

@@ -1,6 +1,5 @@
-"""Reports of one worker on their way to the engine: what comes together goes together, in one transaction (house §2).
-
-Nobody waits for company: a report that comes alone goes alone, and while some are under way the next ones gather."""
+"""Reports of one worker on their way to the engine: those that arrive together are sent in one transaction (house
+§2). A report that arrives alone is sent at once; while some are being sent, the next ones collect."""
 
 from __future__ import annotations
 
