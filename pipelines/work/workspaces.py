@@ -1,6 +1,6 @@
 """Folders for work. Every attempt has its own; between stations there is only the snapshot.
 
-<workspaces>/<worker>/<task>/<job>.<attempt>.<lease>/{workspace, tmp, result}
+    <workspaces>/<worker>/<task>/<job>.<attempt>.<lease>/{workspace, tmp, result}
 
 A worker may move its own folder on to the next attempt instead of copying it from the snapshot: the attempt that
 filled it is over and its processes are gone (house §2). Nothing here touches the database.
