@@ -23,7 +23,7 @@ WORDS: Mapping[str, str] = {
     "projects#lines": "duplicate copy line delete rename archive",
     "repositories": "git repository branch commit merge push clone fetch remote github gitlab gitea deploy key",
     "secrets": "secret variable credential key password token environment env vault",
-    "secrets#for-whoever-runs-the-installation": "rotate rotation encryption",
+    "secrets#for-operators-of-the-installation": "rotate rotation encryption",
     "drawing": "line workflow pipeline process create draw new template edit canvas station",
     "drawing#by-keyboard": "keyboard shortcut shortcuts keys hotkey",
     "drawing#several-people-and-no-server": "conflict together collaborate offline unsaved",
