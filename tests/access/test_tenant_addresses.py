@@ -100,6 +100,7 @@ def test_each_tenant_gets_all_of_its_own_traffic(two: Two) -> None:
                 "task-file",
                 "task-input",
                 "task-input-preview",
+                "task-receipt",
             ):
                 missing.append(row)
     for row in OPERATIONS:

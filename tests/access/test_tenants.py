@@ -1,5 +1,4 @@
-"""Two tenants that share nothing replay each other's whole traffic: pages, API, sockets, with the ids of the other in
-the path, in the query and in bodies. Each is answered as if nothing were there."""
+"""What a query, a body or a form of one tenant names of the other is as if it never was."""
 
 from __future__ import annotations
 
@@ -10,215 +9,31 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from asgiref.sync import sync_to_async
-from channels.testing import WebsocketCommunicator
 from django.test import Client
 from django.urls import resolve
 
 from pipelines.api import api
-from pipelines.lines import publishing
-from pipelines.models import Line
-from tests.access import matrix
 from tests.access.tenants import (
     CANARY,
-    Tenant,
-    Untouched,
-    apart,
     body_of,
     call,
     difference,
-    ghost,
-    make_tenant,
-    named_in,
     page,
     shape_of,
     tried,
 )
-from tests.access.test_matrix import API, BODIES, PAGES, ROUTES
-from tests.factories import World
-from tests.live.conftest import session_of
-from tests.waiting import LONG
+from tests.access.test_matrix import PAGES
+from tests.access.two import DRAFTS, PROJECT, TASKS, B, Named, Two, arguments, ask_page
 
 pytestmark = pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume asynchronous iterators")
-A, B, NOBODY = "-aa", "-bb", "-gg"
-# Say which of a kind there is, the same for every tenant, or stand in no project.
-COMMON = {"number", "what", "page", "picture", "kind", "provider_id", "uidb36", "pk", "secret"}
+
+
 HOST = "https://git.example/app.git"
-# A tenant may use any such name itself; it names nothing of another.
-FREE = {"name", "key", "gate", "line"}
-
-
-class Two:
-    """`other` was there first. What it has is fixed from then on."""
-
-    def __init__(self) -> None:
-        apart()
-        self.other = make_tenant(A, CANARY)
-        self.untouched = Untouched()
-        self.me = make_tenant(B, "mine")
-        self.faults: list[str] = []
-
-    def replay(self, what: str, ask: Callable[[dict[str, Any]], Any], foreign: set[str]) -> None:
-        """`ask` sends a request with the arguments it gets: those of the other have to be answered as a ghost's."""
-        mine = arguments(self.me, what)
-        theirs, never = arguments(self.other, what), arguments_of_ghost(what)
-        answers = []
-        for source in (theirs, never):
-            given = mine | {each: source[each] for each in foreign}
-            response, violations = tried(lambda given=given: ask(given), self.untouched)  # type: ignore[misc]
-            self.faults += [f"{what}: {each}" for each in violations]
-            asked = [given[each] for each in foreign]
-            answers.append((response.status_code, CANARY in body_of(response), shape_of(response, *asked)))
-        (status, leaks, shape), (_, _, expected) = answers
-        if leaks:
-            self.faults.append(f"{what} with the other's {sorted(foreign)}: says what is theirs")
-        if shape != expected:
-            self.faults.append(f"{what} with the other's {sorted(foreign)}: {difference(shape, expected)}")
-        if status != 404 and not foreign <= FREE:
-            self.faults.append(f"{what} with the other's {sorted(foreign)}: {status}")
-
-
-def arguments(tenant: Tenant, what: str) -> dict[str, Any]:
-    name = what.split()[1]
-    if not name.startswith("/api/"):
-        own = {"job": tenant.place.task.jobs.get().pk} if name.startswith("task-log") else {}
-        return tenant.arguments(name) | own
-    return tenant.arguments("api") | {"visit": tenant.place.task.jobs.get().pk}
-
-
-def arguments_of_ghost(what: str) -> dict[str, Any]:
-    number = {"visit": 2_000_000_007} if what.partition(" ")[2].startswith("/api/") else {}
-    return ghost(NOBODY) | number
-
-
-def foreign_in(pattern: str) -> list[str]:
-    return [each for each in named_in(pattern) if each not in COMMON]
-
-
-def ask_page(tenant: Tenant, row: str) -> Callable[[dict[str, Any]], Any]:
-    method, name = row.split()
-    query = "?job={job}" if name.startswith("task-log") else ""
-    return lambda given: tenant.client.generic(method, page(name, given) + query.format(**given))
-
-
-def ask_api(client: Client, row: str, **headers: str) -> Callable[[dict[str, Any]], Any]:
-    method, path = row.split()
-    body = next((body for end, body in BODIES.items() if path.endswith(end)), {})
-    return lambda given: call(client, method, path.format(**given), body, **headers)
-
-
-# Rows of the matrix that name something of a project: for a stranger it is not there.
-OF_PROJECTS = [row for row in PAGES if PAGES[row]["stranger"] == "0" and foreign_in(ROUTES[row.split()[1]])]
-OPERATIONS = [row for row in API if foreign_in(row)]
-
-
-@pytest.fixture
-def two(db: None) -> Two:
-    return Two()
-
-
-def test_every_address_of_the_other_answers_as_if_nothing_were_there(two: Two) -> None:
-    for row in OF_PROJECTS:
-        two.replay(row, ask_page(two.me, row), set(foreign_in(ROUTES[row.split()[1]])))
-    assert not two.faults, "\n".join(two.faults)
-
-
-@pytest.mark.wide
-def test_every_operation_of_the_other_answers_as_if_nothing_were_there(two: Two) -> None:
-    bearer = {"Authorization": f"Bearer {two.me.secret}"}
-    for row in OPERATIONS:
-        two.replay(row, ask_api(Client(), row, **bearer), set(foreign_in(row)))
-    assert not two.faults, "\n".join(two.faults)
-
-
-@pytest.mark.wide
-def test_no_id_of_the_other_is_found_below_an_address_of_ones_own(two: Two) -> None:
-    bearer = {"Authorization": f"Bearer {two.me.secret}"}
-    for row in OF_PROJECTS:
-        for each in foreign_in(ROUTES[row.split()[1]]):
-            two.replay(row, ask_page(two.me, row), {each})
-    for row in OPERATIONS:
-        for each in foreign_in(row):
-            two.replay(row, ask_api(Client(), row, **bearer), {each})
-    assert not two.faults, "\n".join(two.faults)
-
-
-@pytest.mark.wide
-def test_a_machine_and_a_page_are_told_no_more_by_the_api(two: Two) -> None:
-    machine = {"Authorization": f"Bearer {two.me.place.machine_secret}"}
-    for row in OPERATIONS:
-        two.replay(row, ask_api(Client(), row, **machine), set(foreign_in(row)))
-        two.replay(row, ask_api(two.me.client, row), set(foreign_in(row)))
-    assert not two.faults, "\n".join(two.faults)
-
-
-@pytest.mark.wide
-def test_each_tenant_gets_all_of_its_own_traffic(two: Two) -> None:
-    """Otherwise the others would be refused what nobody gets."""
-    other, missing = two.other, []
-    bearer = {"Authorization": f"Bearer {other.secret}"}
-    for row in PAGES:
-        if PAGES[row]["admin"] == "y":
-            response, _ = tried(lambda row=row: ask_page(other, row)(arguments(other, row)), None)  # type: ignore[misc]
-            # The bytes of its artifact and of its input at the gate were never stored.
-            if response.status_code == 404 and row.split()[1] not in (
-                "artifact",
-                "task-file",
-                "task-input",
-                "task-input-preview",
-                "task-receipt",
-            ):
-                missing.append(row)
-    for row in OPERATIONS:
-        response, _ = tried(lambda row=row: ask_api(Client(), row, **bearer)(arguments(other, row)), None)  # type: ignore[misc]
-        if response.status_code == 404:
-            missing.append(row)
-    assert missing == []
-
-
-@pytest.mark.wide
-def test_ones_own_pages_say_nothing_of_the_other(two: Two) -> None:
-    """Lists, searches and exports over all that one may see, and one's own project."""
-    for row in PAGES:
-        if PAGES[row]["stranger"] == "y" or (row in OF_PROJECTS and row.startswith("GET")):
-            ask = ask_page(two.me, row)
-            response, violations = tried(lambda ask=ask, row=row: ask(arguments(two.me, row)), two.untouched)  # type: ignore[misc]
-            two.faults += [f"{row}: {each}" for each in violations]
-            two.faults += [f"{row}: says what is theirs"] if CANARY in body_of(response) else []
-    assert not two.faults, "\n".join(two.faults)
-
-
-class Named:
-    """What a tenant has that a body or a query can name; of a ghost: what never was."""
-
-    def __init__(self, tenant: Tenant | None) -> None:
-        never = ghost(NOBODY)
-        self.owner = tenant.place.world.project.owner.key if tenant else never["owner"]
-        self.key = tenant.place.world.project.key if tenant else never["project"]
-        self.project = f"{self.owner}/{self.key}"
-        self.line = tenant.place.line if tenant else never["line"]
-        self.task = tenant.place.task.name if tenant else never["task"]
-        self.file = (
-            tenant.file if tenant else {"name": f"{CANARY}.txt", "digest": "7" * 64, "size": len(CANARY)}
-        )
-        self.stored = tenant.place.value.name if tenant else never["name"].upper()
-        self.member = tenant.place.member.pk if tenant else never["member"]
-        self.user = tenant.admin.pk if tenant else never["member"]
-        self.username = tenant.admin.username if tenant else never["name"]
-        self.group = tenant.place.group.pk if tenant else never["group"]
-        self.job = tenant.place.task.jobs.get().pk if tenant else never["job"]
-        self.visit = tenant.place.visit.pk if tenant else never["visit"]
-        self.position = tenant.place.visit.token_id if tenant else never["token"]
-        self.comment = tenant.place.comment.pk if tenant else never["comment"]
-        self.session = tenant.session if tenant else never["name"]
-        self.notification = tenant.place.notification.pk if tenant else never["notification"]
-        self.agent = tenant.place.agent.pk if tenant else never["agent"]
-        self.value = tenant.place.value.pk if tenant else never["value"]
-        self.token = tenant.place.machine.pk if tenant else never["token"]
-        self.invitation = tenant.place.invitation.pk if tenant else never["invitation"]
 
 
 Row = tuple[str, Callable[[Named], dict[str, Any]]]
+
+
 # What else names a thing: queries of pages, and forms that are right but for the one foreign name.
 QUERIES: list[Row] = [
     ("inbox", lambda x: {"selected": x.visit, "fragment": "list"}),
@@ -237,6 +52,8 @@ QUERIES: list[Row] = [
     ("line-impact", lambda x: {"to": 1, "task": x.task}),
     ("line-backtest", lambda x: {"task": x.task}),
 ]
+
+
 FORMS: list[Row] = [
     ("task-new", lambda x: {"title": "t", "follows": x.task}),
     ("task-new", lambda x: {"title": "t", "blocks": x.task}),
@@ -267,7 +84,8 @@ FORMS: list[Row] = [
     ("notifications-read", lambda x: {"notification": x.notification, "all": "1"}),
     ("line-restore", lambda x: {"source": f"aside-{x.job}", "based_on": 1}),
 ]
-DRAFTS, TASKS, PROJECT = matrix.DRAFTS, matrix.LINE, matrix.PROJECT
+
+
 CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
     ("POST", TASKS, lambda x: {"title": "t", "follows": x.task}),
     ("POST", TASKS, lambda x: {"title": "t", "depends_on": [x.task]}),
@@ -457,57 +275,3 @@ def test_every_field_of_a_form_that_names_something_finds_nothing_of_the_other(t
         if shapes[0] != shapes[1]:
             two.faults.append(f"{each.address} {each.field}: {difference(*shapes)}")
     assert not two.faults, "\n".join(two.faults)
-
-
-def test_the_id_of_a_comment_of_the_other_is_refused_and_says_nothing(two: Two) -> None:
-    """The one id that a client may choose: a UUID that nobody can guess."""
-    address = f"{DRAFTS}/{{line}}/comments".format(**arguments(two.me, "GET /api/"))
-    body = {"text": "t", "kind": "line", "id": str(two.other.place.comment.pk)}
-    bearer = {"Authorization": f"Bearer {two.me.secret}"}
-    response, violations = tried(lambda: call(Client(), "POST", address, body, **bearer), two.untouched)
-    assert (response.status_code, violations) == (409, [])
-    assert response.json()["by"] == ""
-    assert CANARY not in body_of(response)
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_a_socket_of_the_other_is_refused_as_if_nothing_were_there(
-    knock: Callable[..., WebsocketCommunicator],
-) -> None:
-    two = await sync_to_async(Two)()
-    session = await sync_to_async(session_of)(two.me.admin)
-    theirs, mine = await sync_to_async(Named)(two.other), await sync_to_async(Named)(two.me)
-    for named in (theirs, Named(None)):
-        for project, more in (
-            (named.project, {}),
-            (named.project, {"line": named.line, "draw": "1"}),
-            (f"{mine.owner}/{named.key}", {}),
-            (f"{named.owner}/{mine.key}", {}),
-            (mine.project, {"line": named.line}),
-            (mine.project, {"task": named.task}),
-        ):
-            accepted, code = await knock(project, session, **more).connect(timeout=LONG)
-            assert (accepted, code) == (False, 1000), (project, more)
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_an_open_socket_hears_nothing_of_the_other(knock: Callable[..., WebsocketCommunicator]) -> None:
-    two = await sync_to_async(Two)()
-    socket = knock(two.me.place.world.project, await sync_to_async(session_of)(two.me.admin))
-    accepted, _ = await socket.connect(timeout=LONG)
-    assert accepted
-
-    def move(world: World, tenant: Tenant) -> str:
-        line = Line.objects.get(project=world.project, key=tenant.place.line)
-        publishing.save_draft(line, {**line.draft, "description": "moved"}, world.designer, line.draft_number)
-        world.vote(tenant.place.task)
-        return tenant.place.task.name
-
-    for tenant in (two.other, two.me):
-        name = await sync_to_async(move)(tenant.place.world, tenant)
-    heard: set[str] = set()
-    while name not in heard:
-        message = await socket.receive_json_from(timeout=LONG)
-        heard |= {hint["task"] for hint in message.get("hints", [])}
-    assert all(each.startswith(f"WI-app{B}-") for each in heard), heard
-    await socket.disconnect()
