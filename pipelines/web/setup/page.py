@@ -214,7 +214,7 @@ def _store_key(found: Setup) -> str:
     agent = found.agent
     name = found.request.POST.get("name", "")
     if name not in agent.preset.secrets:
-        found.key_problem = _("Choose one of those that are offered.")
+        found.key_problem = _("Choose one of the options.")
         return ""
     value = found.request.POST.get("value", "").strip()
     try:
