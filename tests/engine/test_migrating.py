@@ -62,7 +62,7 @@ def test_undo_says_which_tasks_have_moved_since(world: World) -> None:
         rests.pk: ("restored", ""),
         ended.pk: ("refused", "This task has ended; terminal is final."),
     }
-    with pytest.raises(Conflict, match="undone already"):
+    with pytest.raises(Conflict, match="already undone"):
         migrating.undo(made, user=world.designer, reason="Again.")
     with pytest.raises(Conflict, match="not undone"):
         migrating.undo(undone, user=world.designer, reason="Again.")
