@@ -64,7 +64,7 @@ def test_undo_says_which_tasks_have_moved_since(world: World) -> None:
     }
     with pytest.raises(Conflict, match="already undone"):
         migrating.undo(made, user=world.designer, reason="Again.")
-    with pytest.raises(Conflict, match="not undone"):
+    with pytest.raises(Conflict, match="cannot be undone"):
         migrating.undo(undone, user=world.designer, reason="Again.")
 
 

@@ -328,7 +328,7 @@ def test_the_empty_page_says_what_runs(world: World) -> None:
     world.start(world.line())
     shown = page(world.operator)
     assert "Nothing needs you." in shown
-    assert "1 task is running." in shown
+    assert "1 task is queued or running." in shown
     Membership.objects.all().delete()
     assert "Nothing needs you." in page(world.operator)
 
