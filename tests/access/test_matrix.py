@@ -257,6 +257,7 @@ def answer_of(response: HttpResponse) -> str:
     )
 
 
+@pytest.mark.smoke(4)
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", matrix.ROLES)
 def test_each_page_refuses_this_role_as_the_matrix_says(place: Place, role: str) -> None:

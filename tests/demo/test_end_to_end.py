@@ -268,6 +268,7 @@ def with_mending(line: Line) -> dict[str, Any]:
     return {**given, "flags": {**given.get("flags", {}), "agentic_conditions": True}}
 
 
+@pytest.mark.wide
 def test_A28_a_finding_is_told_to_the_next_run_which_mends_it(
     admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
 ) -> None:

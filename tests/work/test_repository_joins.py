@@ -112,6 +112,7 @@ def origin_commit(
     return [parent.decode() for parent in origin.commit(landed.parents[1].decode()).parents]
 
 
+@pytest.mark.wide
 def test_checks_that_change_nothing_need_no_merge(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:
@@ -179,6 +180,7 @@ def test_a_conflict_is_the_outcome_of_the_join_and_a_station_settles_it(
     assert [parent.decode() for parent in origin.commit(settled.head).parents] == heads
 
 
+@pytest.mark.wide
 def test_what_a_branch_that_failed_changed_does_not_come_along(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

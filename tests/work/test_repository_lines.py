@@ -229,6 +229,7 @@ def test_the_same_file_changed_by_both_is_a_conflict(
     assert Job.objects.filter(task=task, station="check").count() == 1
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "change", ["rewritten", *(pytest.param(each, marks=pytest.mark.wide) for each in ("reset", "the same"))]
 )
@@ -281,6 +282,7 @@ def test_a_base_that_was_deleted_is_not_made_again(
     assert origin.head() == ""
 
 
+@pytest.mark.wide
 def test_of_two_approved_tasks_the_second_takes_in_what_the_first_landed(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:
@@ -344,6 +346,7 @@ def test_a_push_that_landed_before_a_crash_is_found(
     assert origin.commit().message == b"Later" and origin.commit().parents[0].decode() == landed
 
 
+@pytest.mark.wide
 def test_another_worker_goes_on_without_what_the_first_one_had(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

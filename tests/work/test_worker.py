@@ -70,6 +70,7 @@ def test_a_planned_stop_queues_again_counts_nothing_and_leaves_nothing(
     assert (worker.stopping, worker.stopped_at is None) == (True, False)
 
 
+@pytest.mark.wide
 def test_another_worker_goes_on_where_a_killed_one_was(world: World, start: Start, tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     first = start(GATELINE_ISOLATION="none")

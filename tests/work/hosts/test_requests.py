@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.moves,
     pytest.mark.usefixtures("artifacts_here"),
 ]
-every = pytest.mark.parametrize("hosted", list(BY_KEY), indirect=True)
 one_then_every = pytest.mark.parametrize(
     "hosted",
     ["github", *(pytest.param(key, marks=pytest.mark.wide) for key in BY_KEY if key != "github")],
@@ -38,7 +37,7 @@ def opened(world: World, bench: Bench, **more: Any) -> Any:
     return task
 
 
-@every
+@one_then_every
 def test_a_request_is_opened_and_grows(world: World, bench: Bench, hosted: Any) -> None:
     task = opened(world, bench)
     said = outcome_of(task, "open")
