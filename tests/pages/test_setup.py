@@ -112,7 +112,7 @@ def test_a_key_is_stored_on_the_way(
     connected(world, origin)
     said = {"do": "key", "step": "agent", "agent": "claude", "name": "ANTHROPIC_API_KEY"}
     assert "Use at least" in text(send(admin, world, **said, value="short"))
-    assert "that are offered" in text(
+    assert "Choose one of the options." in text(
         send(admin, world, **{**said, "name": "PATH"}, value="a-long-key-of-mine")
     )
     shown = text(send(admin, world, **said, value="a-long-key-of-mine"))
