@@ -90,7 +90,7 @@ def test_what_a_person_changed_is_left_as_it_is(
     live = check_line().live
     moved = Repository(tmp_path / "moved", GOOD)
     settings.BASE_DIR, settings.REPOSITORY_ROOTS = moved.folder, [moved.folder]
-    assert "repository-check: left as it is" in call("load_demo")
+    assert "repository-check: left unchanged, somebody has edited it" in call("load_demo")
     assert (check_line().draft_text, check_line().live) == (text, live)
 
 

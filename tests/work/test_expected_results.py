@@ -100,4 +100,5 @@ def test_what_an_agent_claims_is_held_against_the_files_of_its_visit() -> None:
     found = with_claims(said, None, Picture((entry,), {}))["facts"]["claims"]
     assert [each["kind"] for each in found["made"]] == ["files", "files"]
     assert found["contradicted"] == [{"kind": "files", "text": "I made made.txt.", "why": "not_there"}]
-    assert with_claims({"summary": "Done."}, None, Picture((), {})) == {"summary": "Done."}
+    nothing = with_claims({"summary": "Done."}, None, Picture((), {}))
+    assert nothing["facts"]["claims"] == {"contradicted": []}, "who claimed nothing contradicts nothing"
