@@ -6,6 +6,8 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.fields.json import KeyTransform
+from django.db.models.lookups import IsNull
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import LineVersion
@@ -138,6 +140,11 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["agent"], condition=~Q(state="done") & ~Q(agent=""), name="job_of_agent"),
             models.Index(fields=["state", "id"], condition=~Q(state="done"), name="job_open"),
+            models.Index(
+                fields=["ended_at"],
+                condition=Q(IsNull(KeyTransform("usage", KeyTransform("facts", "outcome")), rhs=False)),
+                name="job_of_cost",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -18,13 +18,14 @@ from django.utils.translation import ngettext
 from pipelines.queries.dates import EVER, Dates
 from pipelines.routing.decide.judging import exactly
 
-USAGE = "job.outcome -> 'facts' -> 'usage'"
+# Spelt as the index job_of_cost has it.
+USAGE = "(job.outcome #> '{facts,usage}')"
 COST = f"({USAGE} ->> 'cost_usd')::numeric"
-SUMS = f"""SELECT {{what}}, sum({COST}), count({COST}), count(*),
+SUMS = f"""SELECT %(what)s, sum({COST}), count({COST}), count(*),
                   coalesce(sum(({USAGE} ->> 'tokens_in')::numeric), 0),
                   coalesce(sum(({USAGE} ->> 'tokens_out')::numeric), 0)
-           FROM pipelines_job job {{joined}}
-           WHERE {USAGE} IS NOT NULL AND {{which}}
+           FROM pipelines_job job %(joined)s
+           WHERE {USAGE} IS NOT NULL AND %(which)s
            GROUP BY 1 ORDER BY 1"""
 CENT = Decimal("0.01")
 
@@ -185,7 +186,7 @@ VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
 
 def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:
     with connection.cursor() as cursor:
-        cursor.execute(SUMS.format(what=what, which=which, joined=joined), values)
+        cursor.execute(SUMS % {"what": what, "which": which, "joined": joined}, values)
         return {
             key: Spending(cost, priced, runs, int(tokens_in), int(tokens_out))
             for key, cost, priced, runs, tokens_in, tokens_out in cursor.fetchall()

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from pipelines.queries import usage
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 
@@ -85,3 +86,14 @@ def test_statements_of_insights_do_not_grow_with_runs(world: World, signed_in: A
 
 def words(page: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_the_cost_of_a_month_is_read_by_its_index(world: World) -> None:
+    """And not by looking at the outcome of every run that there ever was."""
+    with CaptureQueriesContext(connection) as caught:
+        usage.of_month(world.project.pk)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {caught[0]['sql']}")
+        plan = "\n".join(row for (row,) in cursor.fetchall())
+    assert "job_of_cost" in plan, plan
