@@ -1,5 +1,12 @@
 import { on } from "./dom";
 
+function openByAddress(hash: string): boolean {
+  const named = document.getElementById(new URLSearchParams(hash.slice(1)).get("open") ?? "");
+  if (named?.dataset.byAddress === undefined) return false;
+  openDialog(named.id);
+  return true;
+}
+
 function openDialog(id: string): void {
   const dialog = document.getElementById(id);
   if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
@@ -12,8 +19,12 @@ function openDialog(id: string): void {
 /** `data-dialog="id"` opens, `data-close` and a click beside it close. Escape is the browser's. A dialog with
  * `data-by-address` is open where the address ends in `#open=id`. */
 export function startDialogs(): void {
-  const named = document.getElementById(new URLSearchParams(window.location.hash.slice(1)).get("open") ?? "");
-  if (named?.dataset.byAddress !== undefined) openDialog(named.id);
+  openByAddress(window.location.hash);
+  // The browser stays where it is, where it is at this address already.
+  on("click", "a[href*='#open=']", (link, event) => {
+    const { href, hash } = new URL(link.getAttribute("href") ?? "", document.baseURI);
+    if (href === window.location.href && openByAddress(hash)) event.preventDefault();
+  });
   on("click", "[data-dialog]", (button, event) => {
     event.preventDefault();
     openDialog(button.dataset.dialog ?? "");

@@ -1,32 +1,59 @@
 /**
  * A part of the page that is drawn anew takes the focus with it: it comes back to the same link, button or field.
- * (htmx gives it back only to what has an id.)
+ * (htmx gives it back only to what has an id.) What somebody unfolded in it stays unfolded.
  */
 export function startFocus(): void {
-  let held: { likeness: string; place: number } | null = null;
+  // What comes along out of band is drawn while the part itself still waits.
+  keep("htmx:beforeSwap", "htmx:afterSwap");
+  keep("htmx:oobBeforeSwap", "htmx:oobAfterSwap");
+}
+
+function keep(beforehand: string, afterwards: string): void {
+  let held: Place | null = null;
+  let unfolded: Place[] = [];
   const before = (event: Event): void => {
     const focused = document.activeElement;
     held = null;
+    unfolded = event.target instanceof Element ? [...event.target.querySelectorAll("details[open]")].map(placeOf) : [];
     if (!(event.target instanceof Element) || !focused || !event.target.contains(focused)) return;
-    const likeness = likenessOf(focused);
-    held = { likeness, place: alike(focused.tagName, likeness).indexOf(focused) };
+    held = placeOf(focused);
   };
   const after = (): void => {
+    for (const each of unfolded) {
+      const again = found(each);
+      if (again instanceof HTMLDetailsElement) again.open = true;
+    }
+    unfolded = [];
     if (held && document.activeElement === document.body) {
-      const again = alike(held.likeness.split("\n", 1)[0] ?? "", held.likeness)[held.place];
+      const again = found(held);
       if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     }
     held = null;
   };
-  for (const type of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) document.addEventListener(type, before);
-  for (const type of ["htmx:afterSwap", "htmx:oobAfterSwap"]) document.addEventListener(type, after);
+  document.addEventListener(beforehand, before);
+  document.addEventListener(afterwards, after);
 }
 
-/** What stays the same of a control while its neighbourhood changes. */
+interface Place {
+  likeness: string;
+  place: number;
+}
+
+function placeOf(element: Element): Place {
+  const likeness = likenessOf(element);
+  return { likeness, place: alike(element.tagName, likeness).indexOf(element) };
+}
+
+function found({ likeness, place }: Place): Element | undefined {
+  return alike(likeness.split("\n", 1)[0] ?? "", likeness)[place];
+}
+
+/** What stays the same of a control, or of what can be unfolded, while its neighbourhood changes. */
 function likenessOf(control: Element): string {
   const words = ["href", "name", "value", "aria-label"].map((name) => control.getAttribute(name) ?? "");
   const form = control.closest("form")?.getAttribute("action") ?? "";
-  return [control.tagName, form, ...words, control.textContent?.trim() ?? ""].join("\n");
+  const text = (control.querySelector(":scope > summary") ?? control).textContent;
+  return [control.tagName, form, ...words, text?.trim() ?? ""].join("\n");
 }
 
 function alike(tag: string, likeness: string): Element[] {

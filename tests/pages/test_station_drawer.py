@@ -38,3 +38,22 @@ def test_a_station_that_went_on_says_why_and_one_that_waits_says_so(world: World
     assert "Not reached yet" not in drawer and "Retry" not in drawer
     waiting = text(client.get(f"{address}?station=ship")).partition('id="station-drawer"')[2]
     assert "Rules of this station" in waiting
+
+
+def test_an_open_drawer_brings_what_changed_and_reads_the_same_log_once(world: World, signed_in: As) -> None:
+    task, job = working(world, said("Counted."))
+    client, address = signed_in(world.operator), at(world, "task", task.name)
+    page = text(client.get(f"{address}?station=code"))
+    drawer = page.partition('id="station-drawer"')[2]
+    assert f"fragment=station&amp;station=code&amp;shown={job.pk}.1" in drawer
+    assert f"gl:task-{task.name} from:body, gl:resync from:body" in drawer and "within=drawer" in drawer
+    same = text(client.get(f"{address}?fragment=station&station=code&shown={job.pk}.1"))
+    assert "Running" in same and "Counted." not in same and "station-work" not in same
+    tail = text(client.get(f"{address}?fragment=steps&job={job.pk}&attempt=1&from=0&within=drawer"))
+    assert "Counted." in tail and "within=drawer" in tail and "steps-meta" not in tail
+    before = text(client.get(f"{address}?fragment=station&station=code&shown="))
+    assert "Counted." in before and 'id="station-work" hx-swap-oob="true"' in before
+    world.report(task, {"exit_code": 0})
+    after = text(client.get(f"{address}?fragment=station&station=code&shown={job.pk}.1"))
+    assert "succeeded" in after and "Why it went on" in after and "station-work" not in after
+    assert client.get(f"{address}?fragment=station&station=nowhere").status_code == 404

@@ -149,6 +149,35 @@ def test_steps_read_as_a_conversation_and_go_on(page: Page, sign_in: SignIn, wor
 
 
 @pytest.mark.wide
+def test_an_open_drawer_goes_on_by_itself(page: Page, sign_in: SignIn, world: World) -> None:
+    """Without a reload: a step, the end of the run and why it went on; focus, scrolling and folds stay."""
+    task, job, writer = at_work(world, STEPS)
+    sign_in(page, world.operator)
+    page.goto(f"{at(world, 'task', task.name)}?station=implement#open=station-drawer")
+    drawer = page.get_by_role("dialog", name="Implement")
+    steps, runs = drawer.get_by_role("log"), drawer.locator("#station-runs")
+    expect(runs).to_contain_text("Running")
+    page.evaluate("window.sameDocument = true")
+    drawer.get_by_text("Show all 41 lines").click()
+    steps.evaluate("each => { each.scrollTop = 40 }")
+    drawer.get_by_role("link", name="Rules of this station").focus()
+    log(job, [gives("6", "Written."), text("All done.")], writer)
+    expect(steps.get_by_text("All done.")).to_be_attached()
+    world.report(task, {"exit_code": 0})
+    expect(runs).to_contain_text("succeeded")
+    expect(drawer.get_by_text("Why it went on")).to_be_visible()
+    expect(drawer.get_by_role("link", name="Rules of this station")).to_be_focused()
+    expect(steps.get_by_text("tests/test_0.py .")).to_be_visible()
+    assert steps.evaluate("each => each.scrollTop") == 40
+    expect(steps.locator(".steps-tail")).to_have_count(0)
+    assert page.evaluate("window.sameDocument")
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    page.locator("a[href*='station=implement#open']").first.click()
+    expect(drawer).to_be_visible()
+
+
+@pytest.mark.wide
 def test_ten_thousand_steps_are_shown_by_and_by(page: Page, sign_in: SignIn, world: World) -> None:
     lines = []
     for n in range(5_000):

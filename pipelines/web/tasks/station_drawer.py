@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.http import Http404
 
+from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Decision, Job, Purpose
 from pipelines.queries import usage
 from pipelines.queries.observed import FactRow, facts_so_far
@@ -16,7 +17,7 @@ from pipelines.queries.why import Why, why
 from pipelines.web.lines.overview import does
 from pipelines.web.tasks.steps import StepsView, conversation
 from pipelines.work import logs
-from pipelines.work.logs import LogLine
+from pipelines.work.logs import Piece
 
 LINES = 60
 RUNS = 50
@@ -30,8 +31,8 @@ class StationRun:
 
 @dataclass(frozen=True, slots=True)
 class StationDrawer:
-    """`told`: the steps of the last run, of an agent; of others `lines`, the end of its log. `more`: how many runs are
-    not listed."""
+    """`told`: the steps of the last run, of an agent; of others `piece`, the end of its log, where it writes one.
+    `shown` names that run. `more`: how many runs are not listed."""
 
     key: str
     name: str
@@ -40,21 +41,28 @@ class StationDrawer:
     more: int
     last: Job | None
     told: StepsView | None
-    lines: Sequence[LogLine]
+    piece: Piece | None
     facts: Sequence[FactRow]
     why: Why | None
     retryable: PositionView | None
 
+    @property
+    def shown(self) -> str:
+        return f"{self.last.pk}.{self.last.attempt}" if self.last else ""
 
-def drawer_of(view: TaskView, key: str) -> StationDrawer:
-    """Raises Http404: the line has no such station."""
+
+def drawer_of(view: TaskView, key: str, shown: str = "") -> StationDrawer:
+    """Of the run that is `shown` already, steps and log are not read: they go on by themselves. Raises Http404: the
+    line has no such station."""
     station = view.line.stations_by_key.get(key)
     if station is None:
         raise Http404
     jobs = [job for job in view.jobs if job.station == key and job.purpose == Purpose.STATION]
     last = jobs[-1] if jobs else None
-    told = conversation(last, last.attempt) if last else None
-    piece = logs.tail(last, last.attempt, LINES) if last and told is None else None
+    anew = last if last and f"{last.pk}.{last.attempt}" != shown else None
+    told = conversation(anew, anew.attempt) if anew else None
+    writes = anew is not None and told is None and anew.kind not in UNLEASED
+    piece = logs.tail(anew, anew.attempt, LINES) if anew and writes else None
     decided = (
         Decision.objects.filter(job_id=last.pk).order_by("-at", "-pk").select_related("pinned")
         if last
@@ -70,7 +78,7 @@ def drawer_of(view: TaskView, key: str) -> StationDrawer:
         max(0, len(jobs) - RUNS),
         last,
         told,
-        piece.lines if piece else (),
+        piece,
         facts_so_far(view.line, [last] if last else []),
         why(decision) if decision else None,
         places[0] if places else None,

@@ -61,6 +61,8 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         return show(request, "tasks/task.html#live", project=project, again=True, **_live(request, view))
     if fragment(request, "steps"):
         return _more_steps(request, project, view)
+    if fragment(request, "station"):
+        return _station_renewed(request, project, view)
     tab = request.GET.get("tab", "")
     context = _tab(request, view, tab if tab in TABS else _first_tab(view))
     if fragment(request, "tab"):
@@ -103,6 +105,7 @@ def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResp
         raise Http404
     if not before and not told.complete and request.GET.get("seen") == str(told.next):
         return HttpResponse(status=204)
+    within = "drawer" if request.GET.get("within") == "drawer" else ""
     return show(
         request,
         "tasks/task/steps_more.html",
@@ -113,7 +116,24 @@ def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResp
         told=told,
         before=before,
         from_step=start is not None,
-        again=not before,
+        within=within,
+        # What stands below the steps belongs to the tab.
+        again=not before and not within,
+    )
+
+
+def _station_renewed(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+    """The open drawer of a station; steps or log of the run that it shows go on by themselves."""
+    shown = request.GET.get("shown", "")
+    drawer = drawer_of(view, request.GET.get("station", ""), shown)
+    return show(
+        request,
+        "tasks/task/drawer_renewed.html",
+        project=project,
+        task=view.task,
+        drawer=drawer,
+        same=drawer.shown == shown,
+        line_url=_line_url(view.task),
     )
 
 
@@ -137,10 +157,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "task": task,
         "view": view,
         "drawing": drawing,
-        "line_url": reverse(
-            "line-version",
-            args=[task.project.owner.key, task.project.key, task.line.key, task.pinned.number],
-        ),
+        "line_url": _line_url(task),
         "why": view.why(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
@@ -158,6 +175,11 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "retry_from": stations_to_retry(task, view),
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
+
+
+def _line_url(task: Task) -> str:
+    keys = (task.project.owner.key, task.project.key)
+    return reverse("line-version", args=[*keys, task.line.key, task.pinned.number])
 
 
 @dataclass(frozen=True, slots=True)
