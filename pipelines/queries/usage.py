@@ -1,7 +1,7 @@
 """What work cost and how many tokens it took, as its outcomes report it: per station, task, line and month.
 
 Summed when it is asked: nothing that tasks share is updated by a move (house §2). A run without a price is counted as
-such and never as $0.00."""
+such and never as $0.00; one that reports neither tokens nor a cost called no model, and is not counted."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from pipelines.routing.decide.judging import exactly
 # Spelt as the index job_of_cost has it.
 USAGE = "(job.outcome #> '{facts,usage}')"
 COST = f"({USAGE} ->> 'cost_usd')::numeric"
-SUMS = f"""SELECT %(what)s, sum({COST}), count({COST}), count(*),
-                  coalesce(sum(({USAGE} ->> 'tokens_in')::numeric), 0),
-                  coalesce(sum(({USAGE} ->> 'tokens_out')::numeric), 0)
+TOKENS_IN, TOKENS_OUT = (
+    f"coalesce(({USAGE} ->> '{key}')::numeric, 0)" for key in ("tokens_in", "tokens_out")
+)
+METERED = f"count(*) FILTER (WHERE {COST} IS NOT NULL OR {TOKENS_IN} + {TOKENS_OUT} > 0)"
+SUMS = f"""SELECT %(what)s, sum({COST}), count({COST}), {METERED}, sum({TOKENS_IN}), sum({TOKENS_OUT})
            FROM pipelines_job job %(joined)s
            WHERE {USAGE} IS NOT NULL AND %(which)s
-           GROUP BY 1 ORDER BY 1"""
+           GROUP BY 1 HAVING {METERED} > 0 ORDER BY 1"""
 CENT = Decimal("0.01")
 
 
@@ -112,7 +114,9 @@ def reported(outcome: Mapping[str, Any] | None) -> Spending:
     if found is None:
         return NOTHING
     cost = found.get("cost_usd")
-    tokens = (int(found.get(key) or 0) for key in ("tokens_in", "tokens_out"))
+    tokens = [int(found.get(key) or 0) for key in ("tokens_in", "tokens_out")]
+    if cost is None and not any(tokens):
+        return NOTHING
     return Spending(None if cost is None else exactly(cost), int(cost is not None), 1, *tokens)
 
 

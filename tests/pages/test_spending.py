@@ -48,6 +48,15 @@ def test_a_line_without_prices_says_nothing_of_cost(world: World, signed_in: As)
     )
 
 
+def test_a_program_that_calls_no_model_has_no_cost_at_all(world: World, signed_in: As) -> None:
+    task = world.start(world.line(stations=["plan", "ship"]))
+    world.report(task, costing(price="none"))
+    client = signed_in(world.viewer)
+    page = text(client.get(at(world, "task", task.name)))
+    assert "no price" not in page and "<dt>Cost</dt>" not in page
+    assert usage.of_stations(task.pk) == usage.of_tasks([task.pk]) == {}
+
+
 def test_insights_tell_the_cost_by_station_line_and_month(world: World, signed_in: As) -> None:
     line = world.line(stations=["plan", "code"])
     task = world.start(line)
@@ -65,7 +74,11 @@ def test_insights_tell_the_cost_by_station_line_and_month(world: World, signed_i
     general = text(client.get(at(world, "project-general")))
     assert "This month: $1.50" in general and 'value="6.00"' in general
     assert client.post(at(world, "project-cost-limit"), {"month_cost_usd": "-1"}).status_code == 422
+    client.post(at(world, "project-cost-limit"), {"month_cost_usd": "0"})
+    assert "agents cannot run" in text(client.get(at(world, "project-general")))
     client.post(at(world, "project-cost-limit"), {"month_cost_usd": ""})
+    unlimited = text(client.get(at(world, "project-general")))
+    assert 'value="None"' not in unlimited and "agents cannot run" not in unlimited
     assert "of $6.00" not in words(text(client.get(at(world, "project-health"))))
     assert "Removed the monthly cost limit" in text(client.get(at(world, "project-audit")))
 
