@@ -16,6 +16,7 @@ from pipelines.queries.usage import Spending, dollars
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds.agent import KIND as AGENT
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.sentences.names import station_name
 
@@ -36,11 +37,13 @@ def _count(members: Mapping[str, Any], key: str) -> int:
 
 
 def tests_words(counts: Mapping[str, Any]) -> str:
-    """`3 tests passed, 1 failed, 2 skipped`."""
+    """`3 tests passed, 1 failed, 2 skipped`; that none ran is said."""
     passed, failed = _count(counts, "passed"), _count(counts, "failed") + _count(counts, "errors")
     skipped = _count(counts, "skipped")
-    said = [ngettext("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
-    said.append(ngettext("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
+    said = [_("No tests ran")]
+    if passed or failed:
+        said = [ngettext("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
+        said.append(ngettext("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
     if skipped:
         said.append(ngettext("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
     return ", ".join(said)
@@ -58,11 +61,14 @@ class FactRow:
 
 
 def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
-    """The latest of each group, over all stations of a task."""
+    """The latest of each group, over all stations of a task. What a delivery sees of git is no change of its own: what
+    was approved is in the branch then."""
     latest: dict[str, tuple[Job, Mapping[str, Any]]] = {}
     for job in jobs:
         if job.purpose == Purpose.STATION:
-            latest |= {group: (job, members) for group, members in groups_of(job.outcome).items()}
+            for group, members in groups_of(job.outcome).items():
+                if (group, job.kind) != ("git", DELIVER.key):
+                    latest[group] = (job, members)
     rows = []
     for group, say in SAID.items():
         if group in latest:
@@ -100,8 +106,11 @@ def _commands(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 
 def _tests(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    bad = _count(members, "failed") + _count(members, "errors")
-    return [FactRow("x" if bad else "check", tests_words(members), by, "danger" if bad else "ok")]
+    if _count(members, "failed") + _count(members, "errors"):
+        icon, tone = "x", "danger"
+    else:
+        icon, tone = ("check", "ok") if _count(members, "passed") else ("warning", "attention")
+    return [FactRow(icon, tests_words(members), by, tone)]
 
 
 def _findings(members: Mapping[str, Any], by: str) -> list[FactRow]:

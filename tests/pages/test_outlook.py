@@ -7,7 +7,9 @@ from decimal import Decimal
 
 import pytest
 
+from pipelines.models import Job
 from pipelines.people import projects
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from tests.factories import World, station
 from tests.pages.conftest import As, at, text
 
@@ -62,6 +64,20 @@ def test_facts_so_far_what_can_follow_and_what_is_left(world: World, signed_in: 
     world.report(task, {"exit_code": 1, "facts": TESTS})
     page = words(text(client.get(at(world, "task", task.name))))
     assert "24 tests passed, 1 failed, 2 skipped after Checks" in page
+
+
+def test_a_delivery_is_no_change_and_no_tests_are_no_success(world: World, signed_in: As) -> None:
+    merge = station("merge", name="Merge", work={"kind": "noop"})
+    task = world.start(world.line(stations=[station("code", name="Code"), merge]))
+    none = {"tests": {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, "suites": 0}}
+    world.report(task, {"exit_code": 0, "facts": {"git": FACTS["git"], **none}})
+    world.report(task, {"exit_code": 0, "facts": {"git": {"files_changed": 0}}})
+    Job.objects.filter(task=task, station="merge").update(kind=DELIVER.key)
+    page = text(signed_in(world.viewer).get(at(world, "task", task.name)))
+    shown = words(page)
+    assert "4 files changed +84 −5 after Code" in shown and "0 files changed" not in shown
+    assert "Facts so far" not in shown and "No tests ran after Code" in shown
+    assert "columns-2" not in page.partition('id="facts-so-far"')[0][-200:]
 
 
 def test_at_a_gate_the_review_says_what_follows(world: World, signed_in: As) -> None:
