@@ -19,6 +19,8 @@ from pipelines.work.results.text import MASK
 SILENT, WHOLE = 20.0, 60.0
 """Seconds for which a host may be silent, and in which all of an answer has to be there."""
 LONGEST_WAIT = 30.0
+TOLD, DEEP = 64 * 1024, 5
+"""Bytes of a refusal that is read for its words, and how deep they may lie."""
 LATER = frozenset((429, 500, 502, 503, 504))
 
 
@@ -57,7 +59,7 @@ class HostCaller:
             why = f"{self.name} answers {answer.status} at the moment. Try again later."
             raise HostAway(why, answer.status, _wait(answer))
         if not 200 <= answer.status < 300:
-            why = told(said)
+            why = told(said) if len(answer.body) <= TOLD else ""
             for own in filter(None, self.headers.get("authorization", "").split()[1:]):
                 why = why.replace(own, MASK)
             raise HostError(self._refused(answer.status, why), answer.status)
@@ -76,18 +78,21 @@ class HostCaller:
         return f"{self.name} refused it with {status}.{more}"
 
 
-def told(said: Any) -> str:
-    """What a host says of a refusal: each puts it elsewhere."""
+def told(said: Any, deep: int = DEEP) -> str:
+    """What a host says of a refusal: each puts it elsewhere. Every part is looked at once."""
     if isinstance(said, str):
         return said
+    if not deep:
+        return ""
     if isinstance(said, list):
-        return "; ".join(filter(None, map(told, said)))
+        return "; ".join(filter(None, (told(each, deep - 1) for each in said)))
     if not isinstance(said, dict):
         return ""
-    own = told(said.get("message") or said.get("error_description") or said.get("error"))
-    inner = told(said.get("errors")) if isinstance(said.get("errors"), list) else ""
+    parts = {key: words for key, value in said.items() if (words := told(value, deep - 1))}
+    own = next((parts[key] for key in ("message", "error_description", "error") if key in parts), "")
+    inner = parts.get("errors", "") if isinstance(said.get("errors"), list) else ""
     if not own and not inner:
-        return "; ".join(f"{key} {told(value)}" for key, value in said.items() if told(value))
+        return "; ".join(f"{key} {words}" for key, words in parts.items())
     return ": ".join(filter(None, (own, inner)))
 
 
