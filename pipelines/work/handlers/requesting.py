@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.work.hosts.errors import HostError
-from pipelines.work.hosts.requesting import requested
+from pipelines.work.hosts.requesting import cleared, requested
 from pipelines.work.hosts.table import host_at
 from pipelines.work.spec.base import Sink
 from pipelines.work.spec.repository import DeliveryOrder
@@ -18,7 +18,7 @@ async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[d
         raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
     host = await host_at(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
-    said = (await order.port.clear()).request
+    said = (await cleared(order.port.clear)).request
     if said is None:
         raise HostError("The server does not say what the request reads.")
     opened, there = await requested(host, branch, state.base_branch, said, order.port.clear)

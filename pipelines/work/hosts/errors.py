@@ -29,3 +29,11 @@ class HostAway(HostError):
 
 class AlreadyOpen(HostError):
     """There is an open request for these branches."""
+
+
+class NotCleared(HostError):
+    """The server of Gateline does not allow it any more: as it says so of a push."""
+
+    def __init__(self, message: str, failure_type: str) -> None:
+        self.failure_type = failure_type
+        super().__init__(message)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 
-from pipelines.work.hosts.errors import AlreadyOpen, HostAway, HostError
+from pipelines.work.hosts.errors import AlreadyOpen, HostAway, HostError, NotCleared
 from pipelines.work.hosts.host import Host, OpenedRequest
 from pipelines.work.spec.hosting import RequestText
+from pipelines.work.spec.repository import Clearance
 
 TIMES = 3
 BEGIN, END = "<!-- gateline: written anew with each delivery -->", "<!-- gateline: end -->"
-SECTION = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+May = Callable[[], Awaitable[Clearance]]
 
 
 async def requested(
-    host: Host, head: str, base: str, said: RequestText, may: Callable[[], Awaitable[object]]
+    host: Host, head: str, base: str, said: RequestText, may: May
 ) -> tuple[OpenedRequest, bool]:
     """It, and whether it was there already. Looked for before anything is opened, and again where an answer got lost;
-    `may` is asked right before a new one, and what it raises stops it.
+    `may` is asked right before a new one: what it refuses is not opened.
 
     One that people closed or merged is left alone: for the delivery that opened it it counts, for the next one a new
     one is opened. :raises HostError"""
@@ -36,9 +36,7 @@ async def requested(
     raise HostError(f"{host.name} has no answer.")
 
 
-async def _once(
-    host: Host, head: str, base: str, said: RequestText, may: Callable[[], Awaitable[object]]
-) -> tuple[OpenedRequest, bool]:
+async def _once(host: Host, head: str, base: str, said: RequestText, may: May) -> tuple[OpenedRequest, bool]:
     known = await host.requests(head, base)
     now = next((each for each in known if each.state == "open"), None)
     if now is not None:
@@ -48,8 +46,16 @@ async def _once(
     ours = next((each for each in known if said.mark in each.body), None)
     if ours is not None:
         return ours, True
-    await may()
+    await cleared(may)
     return await host.open(head, base, said.title, section(said.body)), False
+
+
+async def cleared(may: May) -> Clearance:
+    """:raises NotCleared"""
+    said = await may()
+    if said.refused:
+        raise NotCleared(said.refused, said.failure_type)
+    return said
 
 
 def section(body: str) -> str:
@@ -58,6 +64,9 @@ def section(body: str) -> str:
 
 def renewed(before: str, body: str) -> str:
     """What people wrote into the description beside ours stays."""
-    if SECTION.search(before):
-        return SECTION.sub(lambda _found: section(body), before, count=1)
+    # No pattern: it would look for the end from each beginning anew.
+    begin = before.find(BEGIN)
+    end = before.find(END, begin) if begin >= 0 else -1
+    if end >= 0:
+        return f"{before[:begin]}{section(body)}{before[end + len(END) :]}"
     return f"{before.rstrip()}\n\n{section(body)}" if before.strip() else section(body)
