@@ -11,7 +11,7 @@ from pipelines.models import HostLink, HostNotice
 from pipelines.ports import queue
 
 STARTED, ENDED, STATUS = "started", "ended", "status"
-TASK, QUEUE = "pipelines.tell_host", "mail"
+TASK, QUEUE = "pipelines.tell_host", "hosts"
 
 
 def note(wanted: Iterable[tuple[HostLink, str]], now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""What the installation does by itself next to a worker: tickets, mail, due times, expired leases."""
+"""What the installation does by itself next to a worker: tickets, mail, notices at hosts, due times, expired leases."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
+BESIDE = {"mail": 4, "hosts": 2, "timers": 2}
+"""How many at once of each queue that is not for stations (house §2)."""
 
 
 class Scheduler:
     """`heartbeat`: of the worker beside it."""
 
     def __init__(self, at_once: int, heartbeat: float) -> None:
-        self._concurrency = {DRIVE: at_once, EVALUATE: at_once, "mail": 4, "timers": 2}
+        self._concurrency = {DRIVE: at_once, EVALUATE: at_once, **BESIDE}
         self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
         self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
         self._queue: Queue | None = None
