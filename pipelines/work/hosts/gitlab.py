@@ -30,6 +30,8 @@ from pipelines.work.outgoing.guard import Guard
 STATES: Mapping[str, RequestState] = {"opened": "open", "locked": "open", "merged": "merged"}
 DEVELOPER = 30
 SIGNING = "whsec_"
+LONGEST_TIME = 12
+"""Digits of a time in seconds."""
 
 
 class GitLab:
@@ -93,7 +95,7 @@ class GitLab:
         if not secret.startswith(SIGNING):
             return hmac.compare_digest(secret.encode(), headers.get("x-gitlab-token", "").encode())
         at, named = headers.get("webhook-timestamp", ""), headers.get("webhook-id", "")
-        if not at.isdecimal() or abs(now.timestamp() - int(at)) > TOLERANCE:
+        if not at.isdecimal() or len(at) > LONGEST_TIME or abs(now.timestamp() - int(at)) > TOLERANCE:
             return False
         try:
             key = base64.b64decode(secret.removeprefix(SIGNING), validate=True)
