@@ -32,7 +32,6 @@ from pipelines.work.git.remote import Remote
 from pipelines.work.hosts import table
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
-from pipelines.work.hosts.page import HostPage
 from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
@@ -92,7 +91,7 @@ class RepositorySettings:
             raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault
         if page and found is None and self.host != table.NONE:
             raise Invalid.at("host", _("Choose which host this page is of."))
-        if found and found[1].origin.startswith("http:") and not _listed(found[1]):
+        if found and found[1].origin.startswith("http:") and not _guard().lists(found[1].server):
             raise Invalid.at(
                 "page",
                 _("Use https. Over http a token is sent only to hosts of GATELINE_PRIVATE_HOSTS."),
@@ -117,11 +116,6 @@ class RepositorySettings:
 
 def _guard() -> Guard:
     return Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
-
-
-def _listed(page: HostPage) -> bool:
-    named = {each.lower() for each in settings.PRIVATE_HOSTS}
-    return page.server.lower() in named or _guard().allows("", page.server)
 
 
 def connect(project: Project, said: RepositorySettings, *, by: User, now: datetime) -> Repository:

@@ -55,9 +55,20 @@ class Guard:
             reached = self.reached(ipaddress.ip_address(address.partition("%")[0]))
         except ValueError:
             return False
-        if public(reached):
-            return True
-        return any(host.lower() == entry.lower() or _lists(entry, reached) for entry in self.private_hosts)
+        return public(reached) or self._lists(host, reached)
+
+    def lists(self, host: str) -> bool:
+        """Whether an operator listed this name or address, or a network that it is of. Nothing is looked up."""
+        try:
+            return self._lists(host, self.reached(ipaddress.ip_address(host.partition("%")[0])))
+        except ValueError:
+            return self._lists(host, None)
+
+    def _lists(self, host: str, reached: Address | None) -> bool:
+        return any(
+            host.lower() == entry.lower() or (reached is not None and _holds(entry, reached))
+            for entry in self.private_hosts
+        )
 
     def reached(self, address: Address) -> Address:
         """What a connection to the address ends at: the IPv4 address that is mapped, or behind a listed NAT64."""
@@ -78,7 +89,7 @@ def remedy(address: str) -> str:
     return "An operator can list it in GATELINE_PRIVATE_HOSTS."
 
 
-def _lists(entry: str, address: Address) -> bool:
+def _holds(entry: str, address: Address) -> bool:
     try:
         return address in ipaddress.ip_network(entry, strict=False)
     except ValueError:

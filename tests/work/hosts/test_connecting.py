@@ -46,6 +46,7 @@ def test_a_host_is_known_by_the_address_or_named(host: str, address: str, page: 
         ({"host": "github"}, "page", "https://host/team/app"),
         ({"host": "github", "page": "https://git.example.com/../app"}, "page", "no plain name"),
         ({"host": "github", "page": "http://git.example.com/acme/app"}, "page", "Use https"),
+        ({"host": "github", "page": "http://93.184.216.34/acme/app"}, "page", "Use https"),
         ({"page": "https://git.example.com/acme/app"}, "host", "Choose which host"),
         ({"host_credential": "NOT_THERE"}, "host_credential", "has no secret NOT_THERE"),
         ({"host_app": "a b"}, "host_app", "client ID"),
