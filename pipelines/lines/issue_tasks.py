@@ -145,11 +145,12 @@ def _started(repository: Repository, trigger: IssueTrigger, heard: IssueHeard, n
 
 
 def inputs_of(line: routing.Line, repository: Repository, title: str, body: str, url: str) -> dict[str, Any]:
-    """What the start form of a line gets of an issue: the repository, the address as `issue`, and as the first other
-    required text what it says."""
+    """What the start form of a line gets of an issue: the repository in the first input for one, the address as
+    `issue`, and as the first other required text what it says."""
+    first = next((each.key for each in line.inputs if each.type == "repository"), None)
     found: dict[str, Any] = {}
     for field in line.inputs:
-        if field.type == "repository" and "repository" not in found.values():
+        if field.key == first:
             found[field.key] = repository.address
         elif field.key == ISSUE_INPUT and field.type in TEXTS:
             found[field.key] = url
