@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -214,6 +215,12 @@ class TaskView:
     def open_visits(self) -> list[GateVisit]:
         return list(GateVisit.objects.filter(task=self.task, state=GateVisit.State.OPEN).order_by("position"))
 
+    @cached_property
+    def _approvals(self) -> Counter[Any]:
+        """By the open visit."""
+        votes = Vote.objects.filter(visit__in=self.open_visits, word=Word.APPROVE)
+        return Counter(votes.values_list("visit_id", flat=True))
+
     def _queued(self, last: dict[int, Job]) -> dict[int, Job]:
         queued = {token.pk for token in self.tokens if token.status == Status.QUEUED}
         return {token: job for token, job in last.items() if token in queued}
@@ -246,7 +253,7 @@ class TaskView:
         gate = self.line.gates_by_key.get(visit.gate)
         words = {
             "gate": gate_name(self.line, visit.gate),
-            "n": Vote.objects.filter(visit=visit, word=Word.APPROVE).count(),
+            "n": self._approvals[visit.pk],
             "m": sum(who.count for who in gate.approval.who) if gate else 1,
         }
         if words["m"] == 1:
