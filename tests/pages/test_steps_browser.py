@@ -14,8 +14,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import Job, Task, User
 from pipelines.work.logs import Writer
+from tests.axe import grave
 from tests.factories import World, document, station
-from tests.fixtures.browser import PHONE
+from tests.fixtures.browser import DESKTOP, PHONE
 from tests.pages.conftest import at
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -175,6 +176,24 @@ def test_an_open_drawer_goes_on_by_itself(page: Page, sign_in: SignIn, world: Wo
     expect(drawer).to_have_count(0)
     page.locator("a[href*='station=implement#open']").first.click()
     expect(drawer).to_be_visible()
+
+
+@pytest.mark.wide
+def test_an_open_drawer_is_accessible_and_fits(page: Page, sign_in: SignIn, world: World) -> None:
+    task, job, writer = at_work(world, STEPS)
+    log(job, [END], writer)
+    world.report(task, {"exit_code": 0})
+    sign_in(page, world.operator)
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{at(world, 'task', task.name)}?station=implement#open=station-drawer")
+    expect(page.get_by_role("dialog", name="Implement")).to_contain_text("Why it went on")
+    for scheme in ("light", "dark"):
+        for size in (DESKTOP, PHONE):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.set_viewport_size(size)
+            assert grave(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            picture(page, f"drawer-{scheme}-{size['width']}")
 
 
 @pytest.mark.wide
