@@ -102,6 +102,16 @@ def test_a_pack_that_is_as_it_says_is_taken(tmp_path: Path) -> None:
         in_file(tmp_path, BytesIO(pack(first).getvalue() + b"more"))
 
 
+@pytest.mark.parametrize(
+    "endless",
+    [bytes([BLOB << 4 | 0x80]) + b"\xff" * 100, entry(OFS_DELTA, 60, b"\xff" * 60, b"\x01")],
+    ids=["of the object", "of what a difference makes"],
+)
+def test_a_size_that_does_not_end_is_left_at_once(tmp_path: Path, endless: bytes) -> None:
+    with pytest.raises(ValueError, match="a number that has no end"):
+        in_file(tmp_path, pack(entry(BLOB, 0, b""), endless))
+
+
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_file_that_is_too_large_is_refused_by_its_size(tmp_path: Path, packed: bool) -> None:

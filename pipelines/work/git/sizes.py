@@ -18,6 +18,8 @@ MOST_OBJECT = 256 * 1024**2
 LARGE, MOST_LARGE = 16 * 1024**2, 2 * 1024**3
 """Of what is told as a difference: its results are held beside each other while they are made."""
 START, HEADER, PACKED_HEADER, CHECKSUM = 12, 64, 2048, 20
+MOST_SHIFT = 63
+"""Of a number: sizes are not longer, and whoever reads on shifts ever more bytes."""
 PIECE = 1024**2
 
 
@@ -92,7 +94,7 @@ def _begin(pack: mmap.mmap, at: int, total: Sum) -> tuple[int, int]:
     while byte & 0x80:
         at += 1
         byte = pack[at]
-        size |= (byte & 0x7F) << shift
+        size |= (byte & 0x7F) << _bounded(shift)
         shift += 7
     at += 1
     _check(size)
@@ -115,10 +117,16 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = data[at]
-        value |= (byte & 0x7F) << shift
+        value |= (byte & 0x7F) << _bounded(shift)
         at, shift = at + 1, shift + 7
         if not byte & 0x80:
             return value, at
+
+
+def _bounded(shift: int) -> int:
+    if shift > MOST_SHIFT:
+        raise ValueError("the pack has a number that has no end")
+    return shift
 
 
 def _past(pack: mmap.mmap, at: int, total: Sum) -> int:
