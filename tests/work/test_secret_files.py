@@ -12,7 +12,11 @@ import pytest
 
 from pipelines.models import Artifact, Blob, Snapshot, VisitCommit
 from pipelines.work.results.secrets import SecretFinder
+from pipelines.work.spec.base import Attempt
 from pipelines.work.storage import artifacts
+from pipelines.work.worker.handover import Packed
+from pipelines.work.worker.secret_files import present, withheld
+from pipelines.work.workspaces import take_picture
 from tests.factories import World
 from tests.vault.conftest import Put, key_file, put
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
@@ -77,6 +81,25 @@ def test_names_links_and_documents_count_too(
     world: World, bench: Bench, put: Put, program: str, named: str
 ) -> None:
     assert named in told(world, bench, put, program)["summary"]
+
+
+@pytest.mark.parametrize("how", ["pointed elsewhere", "in place of a file"])
+def test_a_link_that_was_written_anew_counts(tmp_path: Path, how: str) -> None:
+    attempt = Attempt(tmp_path)
+    attempt.workspace.mkdir()
+    place, old = attempt.workspace / "docs", attempt.workspace / "old"
+    old.symlink_to(TOKEN)
+    if how == "pointed elsewhere":
+        place.symlink_to("elsewhere")
+    else:
+        place.write_text("plain")
+    stood = present(attempt.workspace)
+    place.unlink()
+    place.symlink_to(TOKEN)
+    packed = Packed((), {}, take_picture(attempt.workspace))
+    outcome, left = withheld(attempt, {"result": "success"}, packed, SecretFinder([TOKEN]), stood)
+    assert outcome["failure_type"] == "secret_in_file" and left.picture is None
+    assert outcome["summary"].startswith("docs holds a secret"), "and not the one that stood there"
 
 
 def test_a_document_with_a_secret_is_not_kept_whole(world: World, bench: Bench, put: Put) -> None:

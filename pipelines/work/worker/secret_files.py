@@ -62,7 +62,9 @@ def _holding(
     manifest = packed.picture.manifest if packed.picture else ()
     for entry in manifest:
         path = str(entry["path"])
-        if path not in stood and finder.text_holds(f"{path}\n{entry.get('link', '')}"):
+        if (path not in stood and finder.text_holds(path)) or (
+            "link" in entry and finder.text_holds(entry["link"]) and _written(attempt, path, stood)
+        ):
             yield path
     for path, (stamp, _digest) in stamps.items():
         if stood.get(path) != stamp and finder.holds(attempt.workspace, path):
@@ -70,6 +72,10 @@ def _holding(
     for path, _size in packed.wanted.values():  # artifacts that no picture holds
         if path.removeprefix(below) not in stamps and finder.holds(attempt.root, path):
             yield path.removeprefix(below)
+
+
+def _written(attempt: Attempt, path: str, stood: Mapping[str, Stamp]) -> bool:
+    return stood.get(path) != stamp_of((attempt.workspace / path).lstat())
 
 
 def _in_words(found: list[str]) -> str:
