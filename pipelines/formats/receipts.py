@@ -45,7 +45,7 @@ class SignedVote:
 
 @dataclass(frozen=True)
 class ReceiptApproval:
-    """The gate that approved; `tree`: exactly what."""
+    """The gate that approved; `tree`: exactly what, "" where nothing says it."""
 
     gate: str
     visit: str
@@ -243,7 +243,7 @@ def _hashes(found: LandedChange) -> None:
     trees = [found.commit, found.tree, *([found.base] if found.base else [])]
     digests = []
     if found.approval is not None:
-        trees.append(found.approval.tree)
+        trees += [found.approval.tree] if found.approval.tree else []
         digests = [found.approval.evidence, *(vote.evidence for vote in found.approval.votes)]
     if not all(map(_HASH.fullmatch, trees)) or not all(map(_DIGEST.fullmatch, digests)):
         raise ReceiptInvalid("A commit, a tree or a digest is none.")

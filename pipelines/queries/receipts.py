@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from pipelines.formats.receipts import LandedChange, ReceiptApproval, SignedVote
-from pipelines.models import Delivery, GateVisit, Task, Vote
+from pipelines.models import Delivery, GateVisit, Job, Task, Token, VisitCommit, Vote
 
 
 def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     """Of the delivery of this job, else of the last one; None where nothing landed."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).select_related(
-        "job__pinned__line", "visit__decided_by"
+        "job__pinned__line", "visit__decided_by", "visit__job"
     )
     each = (landed.filter(job=job) if job else landed).order_by("-landed_at", "-job").first()
     if each is None or each.landed_at is None:
@@ -29,13 +29,11 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         commit=each.commit,
         tree=each.tree,
         at=_moment(each.landed_at),
-        approval=_approval(each.visit, each.tree) if each.visit else None,
+        approval=_approval(each.visit) if each.visit else None,
     )
 
 
-def _approval(visit: GateVisit, cleared: str) -> ReceiptApproval | None:
-    """`tree`: the one in the evidence that people saw; of evidence without one, that which the delivery was `cleared`
-    for."""
+def _approval(visit: GateVisit) -> ReceiptApproval | None:
     if visit.decided_at is None:
         return None
     votes = Vote.objects.filter(visit=visit).select_related("user").order_by("at", "pk")
@@ -44,7 +42,7 @@ def _approval(visit: GateVisit, cleared: str) -> ReceiptApproval | None:
         visit=str(visit.pk),
         round=visit.round,
         evidence=visit.evidence_digest,
-        tree=str(visit.evidence.get("tree") or cleared),
+        tree=str(visit.evidence.get("tree") or _committed(visit)),
         by=visit.decided_by.username if visit.decided_by else "",
         at=_moment(visit.decided_at),
         votes=[
@@ -52,6 +50,23 @@ def _approval(visit: GateVisit, cleared: str) -> ReceiptApproval | None:
             for each in votes
         ],
     )
+
+
+def _committed(visit: GateVisit) -> str:
+    """The tree of the last commit on the way to this gate, for evidence that names none: what people saw, whatever the
+    delivery was cleared for. "" where there is none."""
+    way: list[int] = []
+    here: int | None = visit.token_id
+    while here is not None:
+        way.append(here)
+        here = Token.objects.values_list("parent_id", flat=True).get(pk=here)
+    found = VisitCommit.objects.filter(
+        task=visit.task_id,
+        job__token__in=way,
+        job__state=Job.State.DONE,
+        job__ended_at__lte=visit.job.ended_at,
+    )
+    return found.order_by("-job__ended_at", "-job_id").values_list("tree", flat=True).first() or ""
 
 
 def _moment(at: datetime) -> str:

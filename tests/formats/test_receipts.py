@@ -89,6 +89,8 @@ def test_a_statement_is_one_of_in_toto_about_the_commit() -> None:
     ]
     assert statement["predicate"]["approval"]["votes"][0]["word"] == "approve"
     assert CHANGE.exact and not replace(CHANGE, tree="d" * 40).exact
+    unknown = replace(CHANGE, approval=replace(APPROVAL, tree=""))
+    assert verified(sealed(unknown, KEY), KEY.public_key()) == unknown and not unknown.exact
 
 
 def refusal(receipt: bytes, key: Ed25519PrivateKey = KEY) -> str:

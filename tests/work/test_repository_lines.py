@@ -17,9 +17,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from pipelines.formats.receipts import verified
-from pipelines.models import Delivery, GateVisit, Job, Task, VisitCommit
+from pipelines.models import Delivery, GateVisit, Job, Snapshot, Task, VisitCommit
 from pipelines.ports.vault.signing import receipt_key
+from pipelines.queries.receipts import landed_change
+from pipelines.work.git import trees
 from pipelines.work.transport.local.transport import LocalTransport
+from pipelines.work.worker import repository
 from tests.factories import World, station
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
@@ -179,6 +182,46 @@ def test_what_changed_after_the_approval_does_not_land(
     assert (refused["result"], refused["failure_type"]) == ("failure", "not_approved")
     assert "Code review has not approved exactly these files" in refused["summary"]
     assert origin.head() == base and not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_files_that_were_not_committed_are_neither_shown_nor_approved(
+    world: World, bench: Bench, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch, stored: bool
+) -> None:
+    """A visit left too much. `stored`: as files were before, which people then approved in place of the commit."""
+    monkeypatch.setattr(trees, "MOST_NEW", 1000)
+    if stored:
+        monkeypatch.setattr(repository, "uncommitted", lambda packed: packed)
+    grow = "open('app.py', 'w').write('x = 3\\n'); open('big.txt', 'w').write('x' * 2000)"
+    asked = {"id": "no", "to": "merge", "gates": ["review"], "when": {"result": "failure"}}
+    stations = [
+        command("fix", FIX, to("grow")),
+        command("grow", grow, asked),
+        station("merge", to("completed"), kind="deliver", work={"to": "merge", "gate": "review"}),
+    ]
+    version = world.line(
+        stations=stations,
+        gates=[GATE],
+        workspace={"git": {"repository": "app"}},
+        policy={"no_match": "stuck"},
+    )
+    task = world.start(version)
+    run(bench, task)
+    assert outcome_of(task, "grow")["failure_type"] == "workspace_too_large"
+    shown = Snapshot.objects.filter(task=task, manifest__contains=[{"path": "big.txt"}])
+    assert shown.exists() is stored
+    world.vote(task)
+    run(bench, task)
+    if stored:
+        assert outcome_of(task, "merge")["failure_type"] == "not_approved" and "new.txt" not in origin.files()
+        return
+    assert world.status(task) == "completed" and origin.files()["app.py"] == b"x = 2\n"
+    change = landed_change(task)
+    assert change is not None and change.approval is not None
+    assert change.approval.tree == outcome_of(task, "fix")["facts"]["git"]["tree"] == change.tree
+    Delivery.objects.update(tree="d" * 40)
+    change = landed_change(task)
+    assert change is not None and not change.exact, "what was seen does not follow what was cleared"
 
 
 def test_a_moved_base_is_a_new_round(world: World, bench: Bench, origin: RemoteRepository) -> None:

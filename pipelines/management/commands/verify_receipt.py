@@ -48,7 +48,8 @@ class Command(printing.Command):
             say("The delivery named no gate.")
         else:
             by = f" by {change.approval.by}" if change.approval.by else ""
-            say(f"Approved {change.approval.at} at {change.approval.gate}{by}, tree {change.approval.tree}")
+            tree = change.approval.tree or "not known"
+            say(f"Approved {change.approval.at} at {change.approval.gate}{by}, tree {tree}")
             say("Exactly what was approved." if change.exact else "NOT the tree that was approved.")
         if repository is not None:
             say("The commit is in the repository, with this tree.")

@@ -92,11 +92,18 @@ async def committed(
             finish, ready, attempt.root, attempt.workspace, packed.picture.manifest, said
         )
     except GitRefused as error:
-        return {**outcome, **refused(error)}, packed
+        return {**outcome, **refused(error)}, uncommitted(packed)
     facts = {**outcome.get("facts", {}), "git": group}
     return {**outcome, "facts": facts}, replace(
         packed, wanted={**wanted, **packed.wanted}, git=left, stood=ready.tree
     )
+
+
+def uncommitted(packed: Packed) -> Packed:
+    """Without the files of the workspace: what is no commit is never shown as the change (law §15)."""
+    named = {each.digest for each in packed.artifacts}
+    wanted = {digest: entry for digest, entry in packed.wanted.items() if digest in named}
+    return replace(packed, wanted=wanted, picture=None)
 
 
 def refused(error: GitRefused) -> Outcome:

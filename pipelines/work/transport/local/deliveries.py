@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Task, Word
+from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.host_notices import STATUS, note
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
@@ -95,7 +95,20 @@ def approved(job: Job, gate: str, state: GitState) -> GateVisit | None:
     last = visits.select_related("job__task").order_by("-decided_at").first()
     if last is None or last.word != Word.APPROVE:
         return None
-    return last if state.tree and standing_after(last.job).tree == state.tree else None
+    if not state.tree or standing_after(last.job).tree != state.tree or not _committed(last.job):
+        return None
+    return last
+
+
+def _committed(job: Job) -> bool:
+    """Whether the files that were shown after this job are those of a commit: no other files stand for it."""
+    done = {"task": job.task_id, "job__token__in": chain(job.token_id), "job__state": Job.State.DONE}
+    shown = Snapshot.objects.filter(**done, job__ended_at__lte=job.ended_at or job.created_at)
+    last = shown.select_related("job").order_by("-job__ended_at", "-job_id").first()
+    if last is None:
+        return True
+    since = last.job.ended_at or last.job.created_at
+    return VisitCommit.objects.filter(**done, job__ended_at__range=(since, job.ended_at or since)).exists()
 
 
 def _pushed(job: Job, branch: str) -> str:
