@@ -33,6 +33,7 @@ class Server:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     landed_as: str = ""
+    has_moved: bool = False
 
     async def clear(self) -> Clearance:
         self.asked.set()
@@ -42,7 +43,8 @@ class Server:
     async def landed(self, commit: str) -> None:
         self.landed_as = commit
 
-    async def moved(self) -> None: ...
+    async def moved(self) -> None:
+        self.has_moved = True
 
 
 class Silent:
@@ -76,8 +78,10 @@ def cleared(access: RepositoryAccess) -> Clearance:
     return Clearance(at=1_700_000_000, branch="main", onto=state.base, tree=state.tree)
 
 
-def delivering(access: RepositoryAccess, server: Server, title: str = "Fix it") -> asyncio.Task[Outcome]:
-    order = DeliveryOrder(access, server, 7, "WI-1", title, "merge")
+def delivering(
+    access: RepositoryAccess, server: Server, title: str = "Fix it", to: str = "merge"
+) -> asyncio.Task[Outcome]:
+    order = DeliveryOrder(access, server, 7, "WI-1", title, "merge", to)
     spec = Spec("deliver", Attempt(access.mirrors), delivery=order)
     return asyncio.create_task(deliver.run(spec, Silent()))
 
@@ -170,6 +174,32 @@ def test_what_landed_before_a_crash_is_found_by_the_job_that_it_names(
     outcome_now, told = asyncio.run(outcome())
     assert origin.head() == later
     assert (outcome_now["eval"], told) == (("delivered", landed.id.decode()) if found else ("base_moved", ""))
+
+
+@pytest.mark.parametrize("remote_branch", ["deleted", "pushed to", "somebody's"])
+def test_the_branch_of_a_task_that_people_changed(
+    access: RepositoryAccess, origin: RemoteRepository, remote_branch: str
+) -> None:
+    """Deleted after a merge it is pushed anew; what people pushed to it stays, and is said."""
+    onto = "" if remote_branch == "somebody's" else origin.add({"app.py": b"x = 1\n"}, "Ours", branch="was")
+    theirs = ""
+    if remote_branch != "deleted":
+        origin.branch(TASK, "was" if onto else "main")
+        theirs = origin.add({"theirs.py": b"y = 1\n"}, "Theirs", branch=TASK)
+    server = Server(replace(cleared(access), branch=TASK, onto=onto))
+    server.go_on.set()
+
+    async def delivers() -> Outcome:
+        return await delivering(access, server, to="push")
+
+    said = asyncio.run(delivers())
+    assert not server.has_moved
+    if remote_branch == "deleted":
+        assert said["eval"] == "delivered" and server.landed_as == origin.head(TASK)
+        assert [each.decode() for each in origin.commit(TASK).parents] == [access.state.head]
+        return
+    assert said["eval"] == said["failure_type"] == "branch_changed" and origin.head(TASK) == theirs
+    assert theirs[:7] in said["summary"] and f"delete {TASK} there, and deliver again" in said["summary"]
 
 
 def test_a_lock_that_somebody_left_is_said(

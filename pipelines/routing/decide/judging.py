@@ -38,6 +38,7 @@ SET_BY_GATELINE: Final = (
     *(
         "merge_conflict",
         "base_moved",
+        "branch_changed",
         "not_approved",
         "workspace_too_large",
         "secret_in_file",

@@ -4,14 +4,14 @@ comes after a crash finds it on the remote and pushes nothing twice."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dulwich.objects import Commit, ObjectID
 
 from pipelines.work.git import checkout, commits
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
-from pipelines.work.git.refusals import BASE_MOVED, NOT_APPROVED, NOTHING_DONE, GitRefused
+from pipelines.work.git.refusals import BASE_MOVED, BRANCH_CHANGED, NOT_APPROVED, NOTHING_DONE, GitRefused
 from pipelines.work.git.remote import Told, moved
 from pipelines.work.results.git_changes import trailers
 from pipelines.work.spec.repository import Clearance, DeliveryOrder
@@ -63,7 +63,8 @@ class Permission:
 def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
     """In a thread. Whatever waits comes first, so that the server is asked directly before the push.
 
-    :raises GitRefused: not_approved, base_moved, push_refused, nothing_done, or it cannot be reached; Stopped"""
+    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done, or it cannot be reached;
+    Stopped"""
     access = order.access
     state = access.state
     if state.joined:
@@ -82,7 +83,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
         now = remote.references().branch(branch)
         if now:
             mirror.bring(remote, [now], told)
-        cleared = may.cleared(branch, tree)
+        cleared = _anew(order, may.cleared(branch, tree), now)
         commit = prepared(order, cleared, tree)
         number = commit.id.decode()
         if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
@@ -91,7 +92,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
             return Landed(now, tree.decode(), branch, True)
         if now != cleared.onto:
-            raise GitRefused(moved(branch, cleared.onto, now), BASE_MOVED)
+            raise _elsewhere(order, branch, cleared.onto, now)
         store.add_object(commit)
         told(f"{number[:7]} is pushed to {branch}")
         try:
@@ -104,7 +105,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
             if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
                 return Landed(found, tree.decode(), branch, True)
             if now != cleared.onto:
-                raise GitRefused(moved(branch, cleared.onto, now), BASE_MOVED) from error
+                raise _elsewhere(order, branch, cleared.onto, now) from error
             raise
     return Landed(number, tree.decode(), branch, False)
 
@@ -128,6 +129,25 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     }
     text = commits.message(subject if to_merge else order.title, "", said)
     return commits.commit(tree, parents, text, cleared.at)
+
+
+def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
+    """The branch of a task begins again where people deleted it, as hosts offer once a request was merged."""
+    return cleared if order.to == MERGE or now else replace(cleared, onto="")
+
+
+def _elsewhere(order: DeliveryOrder, branch: str, onto: str, now: str) -> GitRefused:
+    """A base that moved is taken in by a new round; what others pushed to the branch of a task is for people."""
+    if order.to == MERGE:
+        return GitRefused(moved(branch, onto, now), BASE_MOVED)
+    if not now:
+        return GitRefused(f"{branch} was deleted while it was pushed to. Deliver again.", BRANCH_CHANGED)
+    left = f"this task left it at {onto[:7]}" if onto else "this task has not pushed it yet"
+    return GitRefused(
+        f"{branch} is at {now[:7]} on the remote, which this task did not push: {left}. Nothing was pushed. "
+        f"Keep what was added under another name, delete {branch} there, and deliver again.",
+        BRANCH_CHANGED,
+    )
 
 
 def _landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:

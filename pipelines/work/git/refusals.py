@@ -8,7 +8,7 @@ from pipelines.work.results.text import escaped
 
 PREPARE_FAILED, MERGE_CONFLICT = "prepare_failed", "merge_conflict"
 BASE_MOVED, NOT_APPROVED, PUSH_REFUSED = "base_moved", "not_approved", "push_refused"
-NOTHING_DONE = "nothing_done"
+BRANCH_CHANGED, NOTHING_DONE = "branch_changed", "nothing_done"
 
 
 class GitRefused(Exception):

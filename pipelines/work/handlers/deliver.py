@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from pipelines.routing.document.kinds.deliver import REQUEST
+from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
 from pipelines.work.git.pushing import Permission, deliver
 from pipelines.work.git.refusals import BASE_MOVED, GitRefused
 from pipelines.work.handlers.requesting import open_request
@@ -33,7 +33,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         raise
     except GitRefused as error:
         await sink.note(f"[gateline] {error}")
-        if error.failure_type == BASE_MOVED:
+        if error.failure_type == BASE_MOVED and order.to == MERGE:
             await order.port.moved()
         return refused(error.failure_type, str(error))
     finally:

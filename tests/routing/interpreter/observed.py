@@ -16,7 +16,7 @@ WORDS = {
 }
 NOT_THE_WORK = (
     *("template_error", "command_not_started", "resource_limit", "no_space", "prepare_failed", "merge_conflict"),
-    *("base_moved", "not_approved", "workspace_too_large", "supervisor_lost", "unknown_work"),
+    *("base_moved", "branch_changed", "not_approved", "workspace_too_large", "supervisor_lost", "unknown_work"),
 )  # fmt: skip
 
 

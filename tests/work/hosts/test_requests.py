@@ -117,6 +117,23 @@ def test_a_closed_request_is_left_alone_and_the_next_round_opens_one(
 
 
 @pytest.mark.wide
+def test_a_branch_that_was_deleted_with_its_merge_is_pushed_anew(
+    world: World, bench: Bench, hosted: Any
+) -> None:
+    task = opened(world, bench)
+    branch = Delivery.objects.get().branch
+    hosted.close(1, merged=True)
+    hosted.origin.point("main", hosted.origin.head(branch))
+    hosted.origin.point(branch, "")
+    world.vote(task, "reject", reason="More", route="fix")
+    run(bench, task)
+    world.vote(task)
+    run(bench, task)
+    assert outcome_of(task, "open", 2)["output"]["request"]["number"] == 2
+    assert hosted.origin.files(branch)["app.py"].count(b"y") == 2
+
+
+@pytest.mark.wide
 def test_nothing_is_proposed_that_was_not_approved(world: World, bench: Bench, hosted: Any) -> None:
     task = world.start(line(world))
     run(bench, task)
