@@ -248,4 +248,19 @@ def shown_at(
             **{name: value for name, value in said.items() if value is not None},
             "output_digest": output_digest,
         },
+        **_found(outcome.get("facts")),
     }
+
+
+def _found(facts: Any) -> dict[str, Any]:
+    """Of the facts what makes it another question: the tree, tests, findings and coverage (law §12)."""
+    if not isinstance(facts, Mapping) or not facts:
+        return {}
+    groups = {name: members for name, members in facts.items() if isinstance(members, Mapping)}
+    trees = [members.get("source", {}).get("tree") for members in groups.values()]
+    found: dict[str, Any] = {
+        name: {key: value for key, value in groups[name].items() if key != "source"}
+        for name in ("tests", "findings", "coverage")
+        if name in groups
+    }
+    return {"facts": {"tree": groups.get("git", {}).get("tree") or next(filter(None, trees), ""), **found}}
