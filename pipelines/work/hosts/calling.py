@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from urllib.parse import urlencode
 import httpx
 
 from pipelines.work.hosts.errors import HostAway, HostError
+from pipelines.work.hosts.host import rows
 from pipelines.work.outgoing.fetching import Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.results.text import MASK
@@ -22,6 +24,9 @@ LONGEST_WAIT = 30.0
 TOLD, DEEP = 64 * 1024, 5
 """Bytes of a refusal that is read for its words, and how deep they may lie."""
 LATER = frozenset((429, 500, 502, 503, 504))
+PAGES = 20
+"""Of a list, at most."""
+NEXT = re.compile(r';\s*rel="?next"?')
 
 
 @dataclass(frozen=True)
@@ -38,20 +43,36 @@ class HostCaller:
         self, method: str, path: str, body: Mapping[str, Any] | None = None, **query: str | int
     ) -> Any:
         """The answer as JSON; None where it has none. :raises HostError"""
+        return self._read(await self._answer(method, path, body, query))
+
+    async def listed(self, path: str, **query: str | int) -> list[Mapping[str, Any]]:
+        """All pages of a list: each host says by a link whether there is another one, whatever it holds on one.
+
+        :raises HostError"""
+        found: list[Mapping[str, Any]] = []
+        for page in range(1, PAGES + 1):
+            answer = await self._answer("GET", path, None, {**query, "page": page})
+            found += rows(self._read(answer))
+            if not NEXT.search(answer.headers.get("link", "")):
+                break
+        return found
+
+    async def _answer(
+        self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str | int]
+    ) -> HttpAnswer:
         url = f"{self.base}{path}" + (f"?{urlencode(query)}" if query else "")
         sent = b"" if body is None else json.dumps(body).encode()
         typed = {} if body is None else {"content-type": "application/json"}
         call = Call(method, url, {"accept": "application/json", **typed, **self.headers}, sent)
         try:
             async with asyncio.timeout(WHOLE):
-                answer = await fetch(call, self.guard, SILENT)
+                return await fetch(call, self.guard, SILENT)
         except RefusedAddress as error:
             raise HostError(str(error)) from error
         except (TimeoutError, httpx.TimeoutException) as error:
             raise HostAway(f"{self.name} did not answer in time.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise HostAway(f"{self.name} could not be reached: {error or type(error).__name__}") from error
-        return self._read(answer)
 
     def _read(self, answer: HttpAnswer) -> Any:
         said = _json(answer)

@@ -20,13 +20,14 @@ from pipelines.work.hosts.host import (
     inner,
     link,
     number,
+    of_fork,
     rows,
     text,
 )
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 
-PAGES, LIMIT = 20, 50
+LIMIT = 50
 
 
 class Gitea:
@@ -43,25 +44,19 @@ class Gitea:
         return inner(await self._host.call("GET", self._repo), "permissions").get("push") is True
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
-        """It cannot list the requests of one branch: all that are open are looked through, and the one that it gives
-        for two branches is added."""
-        found: list[OpenedRequest] = []
-        for page in range(1, PAGES + 1):
-            path = f"{self._repo}/pulls"
-            some = rows(await self._host.call("GET", path, state="open", page=page, limit=LIMIT))
-            found += [self._request(each) for each in some if _branches(each) == (head, base)]
-            if found or len(some) < LIMIT:
-                break
-        return found or await self._closed(head, base)
-
-    async def _closed(self, head: str, base: str) -> list[OpenedRequest]:
-        path = f"{self._repo}/pulls/{quote(base, safe='')}/{quote(head, safe='')}"
+        """It gives any one of those from one branch to another, and cannot list them: where there is one that is not
+        open, all of the repository are looked through, the latest first."""
+        path = f"{self._repo}/pulls"
         try:
-            return [self._request(await self._host.call("GET", path))]
+            one = await self._host.call("GET", f"{path}/{quote(base, safe='')}/{quote(head, safe='')}")
         except HostError as error:
             if error.status == 404:
                 return []
             raise
+        if text(one, "state") == "open":
+            return [self._request(one)]
+        found = await self._host.listed(path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT)
+        return [self._request(each) for each in found if _between(each, head, base)]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         said = {"head": head, "base": base, "title": title, "body": body}
@@ -93,7 +88,7 @@ class Gitea:
 
     @staticmethod
     def heard(headers: Headers, said: Any) -> list[IssueHeard]:
-        """It says which labels an issue has, and not which one is new."""
+        """It says which labels an issue has, and only newer ones which of them are new."""
         if (headers.get("x-gitea-event") or headers.get("x-forgejo-event")) != "issues":
             return []
         action, issue = text(said, "action"), inner(said, "issue")
@@ -101,7 +96,9 @@ class Gitea:
         people = [text(each, "login") for each in rows(issue.get("assignees"))]
         found: list[IssueHeard] = []
         if action in ("opened", "label_updated"):
-            found += [issue_heard(said, "label", each, exact=False) for each in labels]
+            added = rows(inner(said, "changes").get("added_labels")) + rows([said.get("label")])
+            new = [text(each, "name") for each in added]
+            found += [issue_heard(said, "label", each, exact=each in new) for each in labels]
         if action in ("opened", "assigned"):
             found += [issue_heard(said, "assignee", each, exact=False) for each in people]
         return found
@@ -119,5 +116,7 @@ def _second(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _branches(said: Mapping[str, Any]) -> tuple[str, str]:
-    return text(inner(said, "head"), "ref"), text(inner(said, "base"), "ref")
+def _between(said: Mapping[str, Any], head: str, base: str) -> bool:
+    """`ref` is no branch any more once that was deleted; `label` stays its name."""
+    ours = (text(inner(said, "head"), "label"), text(inner(said, "base"), "ref")) == (head, base)
+    return ours and not of_fork(said)

@@ -18,7 +18,7 @@ from pipelines.work.hosts.host import (
     inner,
     link,
     number,
-    rows,
+    of_fork,
     text,
 )
 from pipelines.work.hosts.page import HostPage
@@ -44,15 +44,11 @@ class GitHub:
         return inner(said, "permissions").get("push") is True
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
-        found = await self._host.call(
-            "GET",
-            f"{self._repo}/pulls",
-            head=f"{self._page.owner}:{head}",
-            base=base,
-            state="all",
-            per_page=100,
+        """An owner may have forks of its own, whose branches are called alike."""
+        found = await self._host.listed(
+            f"{self._repo}/pulls", head=f"{self._page.owner}:{head}", base=base, state="all", per_page=100
         )
-        return [self._request(each) for each in rows(found)]
+        return [self._request(each) for each in found if not of_fork(each)]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         said = {"title": title, "head": head, "base": base, "body": body}
@@ -69,10 +65,10 @@ class GitHub:
 
     async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
-        found = await self._host.call(
-            "GET", path, since=since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), per_page=100
+        found = await self._host.listed(
+            path, since=since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), per_page=100
         )
-        return [text(each, "body") for each in rows(found)]
+        return [text(each, "body") for each in found]
 
     async def comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", f"{self._repo}/issues/{number}/comments", {"body": text})

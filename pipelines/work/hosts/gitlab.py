@@ -32,6 +32,8 @@ DEVELOPER = 30
 SIGNING = "whsec_"
 LONGEST_TIME = 12
 """Digits of a time in seconds."""
+LONGEST_URL = 255
+"""Of the link of a status."""
 
 
 class GitLab:
@@ -50,11 +52,13 @@ class GitLab:
         return max(levels) >= DEVELOPER
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+        """A fork may have a branch of that name too: what comes from there is not ours."""
         path = f"{self._project}/merge_requests"
-        found = await self._host.call(
-            "GET", path, source_branch=head, target_branch=base, state="all", per_page=100
+        found = await self._host.listed(
+            path, source_branch=head, target_branch=base, state="all", per_page=100
         )
-        return [self._request(each) for each in rows(found)]
+        here = [each for each in found if each.get("source_project_id") == each.get("target_project_id")]
+        return [self._request(each) for each in here]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         said = {"source_branch": head, "target_branch": base, "title": title, "description": body}
@@ -82,11 +86,14 @@ class GitLab:
 
     async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
         named = {"pending": "pending", "success": "success", "failure": "failed"}[state]
-        status = {"state": named, "description": said[:255], "target_url": url, "name": CONTEXT}
+        status = {"state": named, "description": said[:255], "name": CONTEXT}
+        if len(url) <= LONGEST_URL:
+            status["target_url"] = url
         try:
             await self._host.call("POST", f"{self._project}/statuses/{commit}", status)
         except HostError as error:
-            if "Cannot transition status" not in str(error):  # it is in that state already
+            # Pending already: it keeps its first words until it ends.
+            if "Cannot transition status" not in str(error):
                 raise
 
     @staticmethod

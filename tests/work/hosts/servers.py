@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from django.utils import timezone
 
+from pipelines.work.hosts.host import of_fork
 from tests.outgoing.servers import Asked, Server, say, serving
 from tests.work.remotes import RemoteRepository
 
@@ -41,8 +42,14 @@ class FakeHost:
     lose: int = 0
     busy: int = 0
     may_push: bool = True
+    # Rows on one page at most, whatever is asked for; `whole`: the list that comes without pages.
+    most = 100
     prefix = ""
     key = ""
+    size = "per_page"
+    whole = "\0"
+    not_found: ClassVar[Any] = None
+    unauthorized: ClassVar[Any] = None
 
     @property
     def page(self) -> str:
@@ -68,7 +75,7 @@ class FakeHost:
             say(to, 503, b"<html>", retry_after="0")
             return
         if not self.authorized(asked.headers, url.path):
-            _json(to, 401, {"message": "Bad credentials"})
+            _json(to, 401, self.unauthorized)
             return
         for method, pattern, route in self.routes():
             found = re.fullmatch(self.prefix + pattern, url.path)
@@ -78,17 +85,39 @@ class FakeHost:
                     self.lose -= 1
                     to.close_connection = True
                     return
-                _json(to, status, said)
+                _json(to, *self.paged(status, said, url.path, query))
                 return
-        _json(to, 404, {"message": "Not Found"})
+        _json(to, 404, self.not_found)
+
+    def paged(
+        self, status: int, said: Any, path: str, query: dict[str, str]
+    ) -> tuple[int, Any, dict[str, str]]:
+        """One page of a list, and by a link whether there is another. No page holds more than the host allows."""
+        if not isinstance(said, list) or path.endswith(self.whole):
+            return status, said, {}
+        size, page = min(int(query.get(self.size, 20)), self.most), int(query.get("page", 1))
+        assert size <= 100
+        more = len(said) > page * size
+        next_one = f'<http://127.0.0.1/elsewhere?page={page + 1}>; rel="next", <http://x>; rel="last"'
+        return status, said[(page - 1) * size : page * size], {"link": next_one} if more else {}
 
 
-def _json(to: BaseHTTPRequestHandler, status: int, said: Any) -> None:
-    say(to, status, json.dumps(said).encode(), content_type="application/json; charset=utf-8")
+def _json(
+    to: BaseHTTPRequestHandler, status: int, said: Any, headers: Mapping[str, str] | None = None
+) -> None:
+    say(
+        to, status, json.dumps(said).encode(), content_type="application/json; charset=utf-8", **headers or {}
+    )
 
 
 class GitHubServer(FakeHost):
     prefix, key = "/api/v3", "github"
+    not_found = {
+        "message": "Not Found",
+        "documentation_url": "https://docs.github.com/rest",
+        "status": "404",
+    }
+    unauthorized = {**not_found, "message": "Bad credentials", "status": "401"}
 
     def routes(self) -> list[Route]:
         repo = f"/repos/{PATH}"
@@ -103,11 +132,12 @@ class GitHubServer(FakeHost):
         ]
 
     def listed(self, query: dict[str, str], body: Any) -> Reply:
+        """The latest first; forks of the same owner count, too."""
         owner, _, head = query["head"].partition(":")
         assert owner == "acme" and query["state"] == "all"
         return 200, [
             each
-            for each in self.requests
+            for each in reversed(self.requests)
             if (each["head"]["ref"], each["base"]["ref"]) == (head, query["base"])
         ]
 
@@ -115,21 +145,21 @@ class GitHubServer(FakeHost):
         head, base = body["head"], body["base"]
         fault = {"resource": "PullRequest", "field": "head", "code": "invalid"}
         if not self.origin.head(head):
-            return 422, {"message": "Validation Failed", "errors": [fault]}
+            return self.invalid(fault)
         if self.origin.head(head) == self.origin.head(base):
             fault = {
                 "resource": "PullRequest",
                 "code": "custom",
                 "message": f"No commits between {base} and {head}",
             }
-            return 422, {"message": "Validation Failed", "errors": [fault]}
+            return self.invalid(fault)
         if any(
             each["state"] == "open" and (each["head"]["ref"], each["base"]["ref"]) == (head, base)
             for each in self.requests
+            if not of_fork(each)
         ):
             said = f"A pull request already exists for acme:{head}."
-            fault = {"resource": "PullRequest", "code": "custom", "message": said}
-            return 422, {"message": "Validation Failed", "errors": [fault]}
+            return self.invalid({"resource": "PullRequest", "code": "custom", "message": said})
         number = len(self.requests) + 1
         made = {
             "number": number,
@@ -138,11 +168,36 @@ class GitHubServer(FakeHost):
             "body": body["body"],
             "html_url": f"{self.page}/pull/{number}",
             "merged_at": None,
-            "head": {"ref": head, "sha": self.origin.head(head)},
-            "base": {"ref": base},
+            "head": {
+                "label": self.label(head),
+                "ref": head,
+                "sha": self.origin.head(head),
+                "repo": {"id": 5},
+            },
+            "base": {"label": self.label(base), "ref": base, "repo": {"id": 5}},
         }
         self.requests.append(made)
         return 201, made
+
+    def invalid(self, fault: dict[str, str]) -> Reply:
+        return 422, {**self.not_found, "message": "Validation Failed", "errors": [fault], "status": "422"}
+
+    @staticmethod
+    def label(branch: str) -> str:
+        return f"acme:{branch}"
+
+    def fork(self, head: str, base: str, body: str) -> None:
+        """Somebody proposes a branch of the same name from a repository of theirs."""
+        made = {
+            "number": len(self.requests) + 1,
+            "state": "open",
+            "title": "Mine",
+            "body": body,
+            "merged_at": None,
+        }
+        made |= {"html_url": f"{self.page}/pull/{made['number']}", "merged": False}
+        made |= {"head": {"label": self.label(head), "ref": head, "repo": {"id": 6}}}
+        self.requests.append(made | {"base": {"label": self.label(base), "ref": base, "repo": {"id": 5}}})
 
     def commented(self, number: str, query: dict[str, str], body: Any) -> Reply:
         assert re.fullmatch(r"[\d-]+T[\d:]+Z", query["since"])
@@ -192,6 +247,8 @@ class GitHubServer(FakeHost):
 
 class GitLabServer(FakeHost):
     prefix, key = "/api/v4", "gitlab"
+    not_found = {"message": "404 Project Not Found"}
+    unauthorized = {"message": "401 Unauthorized"}
 
     def routes(self) -> list[Route]:
         project = "/projects/acme%2Fapp"
@@ -210,16 +267,21 @@ class GitLabServer(FakeHost):
         assert query["state"] == "all"
         wanted = query["source_branch"], query["target_branch"]
         return 200, [
-            each for each in self.requests if (each["source_branch"], each["target_branch"]) == wanted
+            each
+            for each in reversed(self.requests)
+            if (each["source_branch"], each["target_branch"]) == wanted
         ]
+
+    def fork(self, head: str, base: str, body: str) -> None:
+        made = {"iid": len(self.requests) + 1, "state": "opened", "title": "Mine", "description": body}
+        made |= {"source_branch": head, "target_branch": base, "source_project_id": 6, "target_project_id": 5}
+        self.requests.append(made | {"web_url": f"{self.page}/-/merge_requests/{made['iid']}"})
 
     def opened(self, query: Any, body: dict[str, str]) -> Reply:
         source, target = body["source_branch"], body["target_branch"]
         for each in self.requests:
-            if each["state"] == "opened" and (each["source_branch"], each["target_branch"]) == (
-                source,
-                target,
-            ):
+            pair = each["source_branch"], each["target_branch"]
+            if each["state"] == "opened" and pair == (source, target) and each["source_project_id"] == 5:
                 said = f"Another open merge request already exists for this source branch: !{each['iid']}"
                 return 409, {"message": [said]}
         if not self.origin.head(source):
@@ -233,6 +295,8 @@ class GitLabServer(FakeHost):
             "web_url": f"{self.page}/-/merge_requests/{number}",
             "source_branch": source,
             "target_branch": target,
+            "source_project_id": 5,
+            "target_project_id": 5,
             "sha": self.origin.head(source),
         }
         self.requests.append(made)
@@ -250,9 +314,12 @@ class GitLabServer(FakeHost):
 
     def status(self, commit: str, query: Any, body: dict[str, str]) -> Reply:
         assert body["state"] in ("pending", "running", "success", "failed", "canceled")
+        """What has ended is followed by a new one; what is pending cannot become pending again."""
+        assert len(body.get("target_url", "")) <= 255
         before = self.statuses.setdefault(commit, [])
-        if before and before[-1]["state"] == body["state"]:
-            return 400, {"message": f"Cannot transition status via :enqueue from :{body['state']}"}
+        if before and before[-1]["state"] == body["state"] == "pending":
+            why = 'Reason(s): Status cannot transition via "enqueue"'
+            return 400, {"message": f"Cannot transition status via :enqueue from :pending ({why})"}
         before.append(body)
         return 201, body
 
@@ -301,7 +368,18 @@ class GitLabServer(FakeHost):
 class GiteaServer(GitHubServer):
     """Like GitHub's, but for what it lists, what it says to a second one, and its addresses."""
 
-    prefix, key = "/api/v1", "gitea"
+    prefix, key, size, whole = "/api/v1", "gitea", "limit", "/comments"
+    most = 50
+    not_found = {
+        "errors": [],
+        "message": "The target couldn't be found.",
+        "url": "http://127.0.0.1/api/swagger",
+    }
+    unauthorized = {"message": "token is required", "url": "http://127.0.0.1/api/swagger"}
+
+    @staticmethod
+    def label(branch: str) -> str:
+        return branch
 
     def authorized(self, headers: Mapping[str, str], path: str) -> bool:
         return headers.get("authorization") == f"token {TOKEN}"
@@ -320,18 +398,18 @@ class GiteaServer(GitHubServer):
         return {**super().labelled(label, number, **more), "action": "label_updated", "label": None}
 
     def listed(self, query: dict[str, str], body: Any) -> Reply:
-        page, limit = int(query["page"]), int(query["limit"])
-        found = [each for each in self.requests if each["state"] == query["state"]]
-        return 200, found[(page - 1) * limit : page * limit]
+        assert query["state"] == "all" and query["sort"] == "recentupdate"
+        return 200, [each for each in reversed(self.requests) if each["base"]["ref"] == query["base_branch"]]
 
     def of_branches(self, base: str, head: str, query: Any, body: Any) -> Reply:
-        found = [each for each in self.requests if (each["head"]["ref"], each["base"]["ref"]) == (head, base)]
-        return (200, found[-1]) if found else (404, {"message": "Not Found", "errors": None})
+        """Any one of them, of this repository: here the oldest."""
+        found = [each for each in self.requests if _of(each) == (head, base) and not of_fork(each)]
+        return (200, found[0]) if found else (404, self.not_found)
 
     def opened(self, query: Any, body: dict[str, str]) -> Reply:
         status, said = super().opened(query, body)
         if status == 422 and "already exists" in str(said):
-            message = f"pull request already exists for these targets [head_branch: {body['head']}]"
+            message = f"pull request already exists for these targets [id: 1, head_branch: {body['head']}]"
             return 409, {"message": message, "url": f"{self.page}/api/swagger"}
         return status, said | {"merged": False} if status == 201 else said
 
@@ -339,7 +417,14 @@ class GiteaServer(GitHubServer):
         return 201, super().patched(number, query, body)[1]
 
     def close(self, number: int, *, merged: bool = False) -> None:
-        self.requests[number - 1] |= {"state": "closed", "merged": merged}
+        """Its branch is deleted with it, as many have it set: then `ref` names it no more."""
+        one = self.requests[number - 1]
+        one |= {"state": "closed", "merged": merged}
+        one["head"] = {**one["head"], "ref": f"refs/pull/{number}/head"}
+
+
+def _of(said: Mapping[str, Any]) -> tuple[str, str]:
+    return said["head"]["label"], said["base"]["ref"]
 
 
 def issue(number: int, label: str, **more: Any) -> dict[str, Any]:

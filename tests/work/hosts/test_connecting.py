@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -15,9 +16,12 @@ from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.work.hosts.calling import told
 from pipelines.work.hosts.markdown import block, code
-from pipelines.work.hosts.table import found
+from pipelines.work.hosts.table import found, host_at
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.hosting import HostAccess
 from tests.factories import World
 from tests.work.hosts.conftest import line
+from tests.work.hosts.servers import TOKEN
 
 pytestmark = pytest.mark.django_db
 
@@ -96,6 +100,34 @@ def test_text_of_others_stays_text() -> None:
     assert (
         told({"message": "Validation Failed", "errors": [{"message": "twice"}]}) == "Validation Failed: twice"
     )
+
+
+@pytest.mark.parametrize("hosted", ["github", "gitlab", "gitea"], indirect=True)
+def test_lists_are_read_to_their_last_page(world: World, hosted: Any) -> None:
+    hosted.most = 2
+    for number in range(1, 6):
+        hosted.fork("ours", "main", f"{number}")
+        hosted.comments.setdefault(("issue", 7), []).append(f"said {number}")
+    repo = {"id": 5}
+    for at in (0, 2):  # the oldest and the third are of this repository
+        one = hosted.requests[at]
+        if "iid" in one:
+            one |= {"source_project_id": 5, "state": "closed"}
+        else:
+            one |= {"head": {**one["head"], "repo": repo}, "state": "closed"}
+    made = Repository.objects.get()
+    access = HostAccess(made.host, made.page, TOKEN)
+
+    async def asked() -> tuple[list[int], list[str]]:
+        client = await host_at(access, Guard(("127.0.0.0/8",)))
+        ours = [each.number for each in await client.requests("ours", "main")]
+        return ours, await client.comments("issue", 7, timezone.now())
+
+    ours, said = asyncio.run(asked())
+    assert ours == [3, 1]
+    # GitLab gives its notes without a time, the latest first: the last hundred are enough there.
+    wanted = {"said 4", "said 5"} if hosted.key == "gitlab" else {f"said {each}" for each in range(1, 6)}
+    assert set(said) == wanted
 
 
 @pytest.mark.parametrize("hosted", ["github", "gitlab", "gitea"], indirect=True)

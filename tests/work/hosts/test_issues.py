@@ -6,12 +6,24 @@ import base64
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from pipelines.errors import Invalid
 from pipelines.lines import issue_tasks
-from pipelines.models import GateVisit, HookReceipt, HostLink, HostNotice, Membership, Role, Task, Word
+from pipelines.models import (
+    GateVisit,
+    HookReceipt,
+    HostLink,
+    HostNotice,
+    IssueTrigger,
+    Membership,
+    Role,
+    Task,
+    Word,
+)
 from pipelines.work.hosts.table import CLASSES
 from pipelines.work.telling import tasks as telling
 from tests.factories import World, station
@@ -218,3 +230,55 @@ def test_triggers_are_set_up_on_the_page_of_the_repository(world: World, wired: 
     assert twice.status_code == 422 and "starts a task of this line already" in twice.content.decode()
     client.post(f"/p/acme/{world.project.key}/settings/triggers/{known.pk}/delete/")
     assert [each.value for each in found.triggers.all()] == ["gateline-bot"]
+
+
+def test_gitea_and_forgejo_say_which_label_is_new_where_they_can() -> None:
+    """Newer ones name it: Gitea under `changes`, Forgejo as `label`, which is also what was taken away."""
+    headers, gitea = {"x-gitea-event": "issues"}, CLASSES["gitea"]
+    told = BY_KEY["gitea"](None).labelled("gateline")
+    for more in (
+        {"changes": {"added_labels": [{"name": "gateline"}], "removed_labels": None}},
+        {"label": {"name": "gateline"}},
+    ):
+        heard = {each.value: each.exact for each in gitea.heard(headers, {**told, **more})}
+        assert heard == {"bug": False, "gateline": True}
+    for more in (
+        {"label": {"name": "gone"}},
+        {"changes": {"added_labels": None}},
+        {"changes": 1, "label": []},
+    ):
+        assert not any(each.exact for each in gitea.heard(headers, {**told, **more}))
+
+
+def test_statements_of_the_page_do_not_grow_with_deliveries_and_triggers(world: World, wired: Any) -> None:
+    found, now = repository(), timezone.now()
+    [known] = found.triggers.all()
+    link = HostLink.objects.create(
+        task=world.start(known.line.live, inputs={"request": "x"}), repository=found, kind="request", number=1
+    )
+    client, counts = client_of(world.admin), []
+    at = f"/p/acme/{world.project.key}/settings/repositories/{found.pk}/"
+    for first, last in ((0, 10), (10, 1000)):
+        each = range(first, last)
+        HookReceipt.objects.bulk_create(
+            HookReceipt(repository=found, digest=f"{n}", said="started", at=now, task=link.task) for n in each
+        )
+        IssueTrigger.objects.bulk_create(
+            IssueTrigger(
+                repository=found,
+                line=known.line,
+                on="label",
+                value=f"l{n}",
+                made_by=world.admin,
+                created_at=now,
+            )
+            for n in each
+        )
+        HostNotice.objects.bulk_create(
+            HostNotice(link=link, about=f"gate:{n}", state=HostNotice.State.FAILED, created_at=now)
+            for n in each
+        )
+        with CaptureQueriesContext(connection) as asked:
+            assert client.get(at).status_code == 200
+        counts.append(len(asked))
+    assert counts[0] == counts[1]

@@ -63,6 +63,8 @@ def test_a_request_is_opened_and_grows(world: World, bench: Bench, hosted: Any) 
     run(bench, task)
     assert outcome_of(task, "open", 2)["output"]["request"]["number"] == 1 and len(hosted.requests) == 1
     assert hosted.origin.files(branch)["app.py"].count(b"y") == 2
+    # The last look rejected other files than those it is asked about now: it is asked again (law §12).
+    assert world.status(task) == "awaiting_review"
     grown = hosted.text(1)
     assert grown.startswith("Mine above") and grown.endswith("Mine below")
     assert grown.count(BEGIN) == grown.count(END) == 1 and "`Last look` (rejected by" in grown
@@ -114,6 +116,17 @@ def test_a_closed_request_is_left_alone_and_the_next_round_opens_one(
     run(bench, task)
     assert outcome_of(task, "open", 2)["output"]["request"]["number"] == 2
     assert [each["state"] for each in hosted.requests] == ["closed", "open"]
+
+
+@one_then_every
+def test_a_branch_of_that_name_in_a_fork_is_not_ours(world: World, bench: Bench, hosted: Any) -> None:
+    task = world.start(line(world), title="Fix it")
+    hosted.fork(f"gateline/{task.name}-fix-it", "main", "Take mine")
+    run(bench, task)
+    world.vote(task)
+    run(bench, task)
+    assert outcome_of(task, "open")["output"]["request"]["number"] == 2
+    assert hosted.text(1) == "Take mine" and len(hosted.requests) == 2
 
 
 @pytest.mark.wide
