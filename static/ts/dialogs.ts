@@ -1,4 +1,4 @@
-import { on } from "./dom";
+import { each, on } from "./dom";
 
 function openByAddress(hash: string): boolean {
   const named = document.getElementById(new URLSearchParams(hash.slice(1)).get("open") ?? "");
@@ -10,9 +10,15 @@ function openByAddress(hash: string): boolean {
 function openDialog(id: string): void {
   const dialog = document.getElementById(id);
   if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
+  show(dialog);
+}
+
+function show(dialog: HTMLDialogElement): void {
   dialog.showModal();
-  // The browser takes the close button; who opens a form wants its first field.
-  dialog.querySelector<HTMLElement>(".dialog-body :is(input:not([type=hidden]), textarea, select)")?.focus();
+  // The browser takes the close button; who opens a form wants its first field, or the first that is wrong.
+  const fields = ".dialog-body :is(input:not([type=hidden]), textarea, select)";
+  const wrong = dialog.querySelector<HTMLElement>(`${fields}[aria-invalid="true"]`);
+  (wrong ?? dialog.querySelector<HTMLElement>(fields))?.focus();
   dialog.dispatchEvent(new CustomEvent("gl:open"));
 }
 
@@ -20,6 +26,12 @@ function openDialog(id: string): void {
  * `data-by-address` is open where the address ends in `#open=id`. */
 export function startDialogs(): void {
   openByAddress(window.location.hash);
+  // A form that came back with what is wrong in it is open before any script is there, and not above the page.
+  each<HTMLDialogElement>("dialog[open]", (dialog) => {
+    if (dialog.matches(":modal")) return;
+    dialog.close();
+    show(dialog);
+  });
   // The browser stays where it is, where it is at this address already.
   on("click", "a[href*='#open=']", (link, event) => {
     const { href, hash } = new URL(link.getAttribute("href") ?? "", document.baseURI);

@@ -50,6 +50,22 @@ def test_what_a_role_includes_is_ticked_with_it_and_says_so(
     assert member.roles == ["reviewer"]
 
 
+@pytest.mark.wide
+def test_a_form_that_came_back_is_above_the_page_at_what_is_wrong(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    sign_in(page, world.admin)
+    page.goto(at(world, "project-settings"))
+    page.get_by_role("button", name="Invite people").click()
+    page.get_by_label("E-mail addresses").fill("nobody")
+    page.get_by_role("button", name="Invite", exact=True).click()
+    expect(page.get_by_text("is not an e-mail address")).to_be_visible()
+    expect(page.locator("#invite:modal")).to_be_visible()
+    expect(page.get_by_label("E-mail addresses")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#invite")).to_be_hidden()
+
+
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 def test_an_admin_ticks_two_roles(
