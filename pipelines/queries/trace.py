@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import gate_name
+from pipelines.routing.sentences.notes import note_words
 
 STEPS = {
     "facts": lambda: _("What Gateline observed"),
@@ -78,7 +79,7 @@ def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
         found[1].label if found else "",
         str(entry.get("result")).lower(),
         [_saw(each) for each in entry.get("saw") or ()],
-        str(entry.get("why") or ""),
+        note_words(line, str(entry.get("why") or "")),
         None if took is None else float(took) * 1_000_000,
     )
 

@@ -16,8 +16,8 @@ from pipelines.queries.trace import TraceStep, checks_of, steps_of
 from pipelines.routing.document.line import Line, Rule
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
-from pipelines.routing.sentences.judgements import judgement_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.notes import note_words
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
 STOPPED = "stopped"
@@ -116,7 +116,7 @@ def explained(
         otherwise(line, station),
         # The policy was asked: a signal or a gate may have decided before any rule was tested.
         answer.get("rule") is None and answer.get("by") in ("policy", None) and None in tested,
-        _notes(trace),
+        _notes(line, trace),
         [],
         checks_of(line, trace),
         steps_of(line, trace),
@@ -156,10 +156,9 @@ def shown(seen: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _notes(trace: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was tried besides the rules, in the engine's words; but what a fact decided in a sentence."""
-    told = ((entry, str(entry["why"])) for entry in trace if entry.get("why") and _besides(entry))
-    return [judgement_words(why) if entry.get("step") == "facts" else why for entry, why in told]
+def _notes(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was tried besides the rules, as sentences."""
+    return [note_words(line, str(entry["why"])) for entry in trace if entry.get("why") and _besides(entry)]
 
 
 def _besides(entry: Mapping[str, Any]) -> bool:

@@ -96,8 +96,7 @@ def no_way_back(visit: GateVisit) -> str:
     if Word.REWORK in gate.offers:
         return ""
     if Word.SEND_BACK not in gate.offers:
-        offered = ", ".join(str(VERBS[Word(word)]) for word in gate.offers)
-        return _("This gate offers only %(words)s.") % {"words": offered}
+        return _("Send back is not offered here.")
     if _used_up(gate, visit, Word.SEND_BACK):
         most = gate.approval.max_rounds
         said = ngettext(

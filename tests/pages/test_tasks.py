@@ -69,9 +69,10 @@ def test_the_whole_trace_is_on_the_page_and_over_the_api(world: World, signed_in
         "Failed: rework",
         "The whole trace",
         "&lt;b&gt;3&lt;/b&gt;",
-        "on_failure: stuck",
+        "The policy on a failure: stuck.",
     ):
         assert said in page, said
+    assert "on_failure" not in page
     _, secret = world.token_of(world.viewer, "read")
     address = f"/api/owners/acme/projects/{world.project.key}/stages/traced/tasks/{task.name}/decisions"
     (decision,) = Client().get(address, headers={"Authorization": f"Bearer {secret}"}).json()

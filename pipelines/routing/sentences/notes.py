@@ -1,0 +1,65 @@
+"""What a trace notes beside the rules it tested, as a sentence (law §4, §6): the gate by its name, the policy as what
+happens. The trace itself keeps its own words; what is not known here stays as they are."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.translation import gettext as _
+from pipelines.routing.document.gates import JUMP
+from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.decisions import STOPS, policy_words
+from pipelines.routing.sentences.judgements import judgement_words
+from pipelines.routing.sentences.names import gate_name, station_name
+
+SHOWN = ", shown only"
+WAITS = "waits for "
+
+
+def note_words(line: Line, why: str) -> str:
+    """`why` as the trace says it: “code-review: proceed, shown only”, “on_failure: halt”."""
+    if why.startswith(WAITS):
+        keys = why.removeprefix(WAITS).split(", ")
+        if all(_is_gate(line, key) for key in keys):
+            return _("Waits for %(gates)s.") % {"gates": ", ".join(gate_name(line, key) for key in keys)}
+        return why
+    key, _colon, said = why.partition(": ")
+    if key in POLICIES:
+        return _policy(line, key, said)
+    if _is_gate(line, key):
+        return _gate(gate_name(line, key), said)
+    return judgement_words(why)
+
+
+def _is_gate(line: Line, key: str) -> bool:
+    return key == JUMP or key in line.gates_by_key
+
+
+def _policy(line: Line, key: str, said: str) -> str:
+    knob = said.partition(" after ")[0]
+    if knob.startswith("station:"):
+        then = _("on to %(station)s") % {"station": station_name(line, knob.removeprefix("station:"))}
+    else:
+        then = policy_words(knob)
+    return POLICIES[key]() % {"then": then}
+
+
+def _gate(gate: str, said: str) -> str:
+    only = said.endswith(SHOWN)
+    word = said.removesuffix(SHOWN)
+    if only and word in CHECKED:
+        return _("%(gate)s: its checks are shown only, a person decides.") % {"gate": gate}
+    if word in STOPS:
+        return STOPS[word]() % {"gate": gate} + "."
+    return CHECKED[word]() % {"gate": gate} if word in CHECKED else f"{gate}: {said}"
+
+
+POLICIES = {
+    "on_failure": lambda: _("The policy on a failure: %(then)s."),
+    "no_rules": lambda: _("The policy without rules: %(then)s."),
+    "no_match": lambda: _("The policy where no rule matched: %(then)s."),
+}
+CHECKED = {
+    "no checks": lambda: _("%(gate)s has no checks."),
+    "skipped": lambda: _("%(gate)s is skipped."),
+    "proceed": lambda: _("%(gate)s: its checks passed."),
+    "hold": lambda: _("%(gate)s: a check asks for a person."),
+}
