@@ -53,7 +53,7 @@ class Gitea:
             if error.status == 404:
                 return []
             raise
-        if text(one, "state") == "open":
+        if text(one, "state") == "open" and not of_fork(one):
             return [self._request(one)]
         found = await self._host.listed(path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT)
         return [self._request(each) for each in found if _between(each, head, base)]

@@ -18,6 +18,7 @@ from pipelines.work.hosts.host import (
     OpenedRequest,
     RequestState,
     Thing,
+    differs,
     inner,
     link,
     number,
@@ -57,8 +58,7 @@ class GitLab:
         found = await self._host.listed(
             path, source_branch=head, target_branch=base, state="all", per_page=100
         )
-        here = [each for each in found if each.get("source_project_id") == each.get("target_project_id")]
-        return [self._request(each) for each in here]
+        return [self._request(each) for each in found if not _of_fork(each)]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         said = {"source_branch": head, "target_branch": base, "title": title, "description": body}
@@ -145,6 +145,10 @@ class GitLab:
         url = link(text(said, "web_url"), f"{self._page}/-/merge_requests/{which}")
         state = STATES.get(text(said, "state"), "closed")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "description"))
+
+
+def _of_fork(said: Mapping[str, Any]) -> bool:
+    return differs(number(said, "source_project_id"), number(said, "target_project_id"))
 
 
 def _texts(said: Any, key: str, name: str) -> list[str]:

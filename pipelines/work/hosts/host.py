@@ -88,11 +88,16 @@ def rows(said: Any) -> list[Mapping[str, Any]]:
     return [each for each in said if isinstance(each, Mapping)] if isinstance(said, list) else []
 
 
+def differs(source: int, target: int) -> bool:
+    """Whether they are two repositories; one that is not said may be anybody's."""
+    return source != target or not source
+
+
 def of_fork(said: Mapping[str, Any]) -> bool:
     """Whether a pull request comes from another repository, or from one that is gone: anybody may name a branch there
     like ours. As GitHub, Gitea and Forgejo say it."""
     ids = [number(inner(inner(said, each), "repo"), "id") for each in ("head", "base")]
-    return ids[0] != ids[1]
+    return differs(ids[0], ids[1])
 
 
 def link(said: str, otherwise: str) -> str:

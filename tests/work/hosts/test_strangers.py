@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +18,13 @@ from pipelines.ports.host_notices import QUEUE, TASK
 from pipelines.ports.terms import DRIVE, EVALUATE
 from pipelines.work.hosts.calling import DEEP, told
 from pipelines.work.hosts.requesting import BEGIN, END, renewed, section
+from pipelines.work.hosts.table import host_at
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.scheduler.scheduler import BESIDE
+from pipelines.work.spec.hosting import HostAccess
 from tests.factories import World
 from tests.work.driving import Bench, outcome_of
+from tests.work.hosts.servers import TOKEN
 from tests.work.hosts.test_issues import SECRET, send, wired
 from tests.work.hosts.test_requests import opened
 
@@ -110,3 +114,28 @@ def test_what_is_forbidden_after_the_push_opens_nothing(world: World, bench: Ben
     outcome = outcome_of(opened(world, bench), "open")
     assert (outcome["result"], outcome["failure_type"]) == ("failure", "push_refused")
     assert "Nobody may push to app." in outcome["summary"] and not hosted.requests
+
+
+@stored
+@pytest.mark.parametrize("hosted", ["github", "gitlab", "gitea"], indirect=True)
+def test_what_names_no_repository_or_another_one_is_not_ours(hosted: Any) -> None:
+    """Of a fork that is gone a host says nothing; nor is what Gitea gives for two branches believed unseen."""
+    for _row in range(3):
+        hosted.fork("ours", "main", "theirs")
+    gone, unsaid, _theirs = hosted.requests
+    if hosted.key == "gitlab":
+        gone["source_project_id"] = None
+        del unsaid["source_project_id"], unsaid["target_project_id"]
+    else:
+        gone["head"]["repo"] = None
+        del unsaid["head"]["repo"], unsaid["base"]["repo"]
+    made = Repository.objects.get()
+    access = HostAccess(made.host, made.page, TOKEN)
+
+    async def asked() -> list[int]:
+        client = await host_at(access, Guard(("127.0.0.0/8",)))
+        return [each.number for each in await client.requests("ours", "main")]
+
+    for row in hosted.requests:
+        hosted.of_branches = lambda *_parts, query, body, row=row: (200, row)
+        assert asyncio.run(asked()) == []
