@@ -10,6 +10,7 @@ import pytest
 from pipelines.models import Job
 from pipelines.people import projects
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from reviews.decision.consequences import options
 from tests.factories import World, station
 from tests.pages.conftest import As, at, text
 
@@ -80,9 +81,18 @@ def test_a_delivery_is_no_change_and_no_tests_are_no_success(world: World, signe
     assert "columns-2" not in page.partition('id="facts-so-far"')[0][-200:]
 
 
-def test_at_a_gate_the_review_says_what_follows(world: World, signed_in: As) -> None:
-    line = world.line(stations=[station("code", gate="ok"), "ship"], gates=[{"key": "ok"}])
+def test_at_a_gate_each_decision_says_what_it_leads_to_as_the_review_does(
+    world: World, signed_in: As
+) -> None:
+    line = world.line(
+        stations=[station("code", gate="ok"), station("ship", name="Ship")],
+        gates=[{"key": "ok", "name": "Code review", "offers": ["approve", "reject"]}],
+    )
     task = world.start(line)
     world.report(task, {"exit_code": 0, "facts": TESTS})
-    page = text(signed_in(world.viewer).get(at(world, "task", task.name)))
-    assert "What can happen next" not in page
+    client = signed_in(world.viewer)
+    page = words(text(client.get(at(world, "task", task.name))))
+    said = [(each.verb, each.then) for each in options(world.visit(task))]
+    told = " ".join(f"{verb} {then}" for verb, then in said)
+    assert f"What can happen next at Code review {told}" in page
+    assert told == "Approve Ship starts. Reject The task fails."
