@@ -122,6 +122,23 @@ def test_a_claim_that_is_contradicted_is_a_failed_check_of_the_gate(
     assert world.status(task) == "awaiting_review" and _failed_checks(task) == []
 
 
+def test_findings_of_a_repository_without_tests_go_to_the_review(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    origin.add({"ruff.toml": b"", "app.py": b"import os\nx = 1\n"}, "Nothing tests it")
+    task = begun(world, origin, "fix-lint-findings")
+    run(bench, task, (str(Path(sys.executable).parent), *os.get_exec_path()))
+    tests = outcome_of(task, "tests")
+    assert (tests["exit_code"], tests["facts"]["tests"]["suites"]) == (5, 0)
+    assert world.status(task) == "awaiting_review" and world.visit(task).gate == "code-review"
+    assert _failed_checks(task) == []
+    trace = Decision.objects.filter(task=task).latest("at").trace
+    assert "no-tests" in str(trace)
+    world.vote(task)
+    run(bench, task, tuple(os.get_exec_path()))
+    assert origin.files()["app.py"] == b"x = 1\n"
+
+
 def _failed_checks(task: Task) -> list[str]:
     """Of the gate that is open, as the trace of the decision has them."""
     trace = Decision.objects.filter(task=task).latest("at").trace

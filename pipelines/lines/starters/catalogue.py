@@ -107,7 +107,7 @@ STARTERS: tuple[Starter, ...] = (
     Starter(
         "fix-lint-findings",
         _("Small repository fixes that a program makes and a person reviews. Needs no model and no key."),
-        (REPOSITORY, EXECUTE, REVIEWER),
+        (REPOSITORY, EXECUTE, REVIEWER, _("The commands ruff and python3 -m pytest on the runner")),
         (
             _did(),
             _did(artifacts=["lint.sarif"]),
