@@ -78,6 +78,7 @@ DECIDED = [
     ({"expects": "output"}, {"result": "cancelled", "reason": "lease_lost"}, ""),
     ({"expects": "output"}, {"result": "failure", "failure_type": "command_not_started"}, ""),
     ({"expects": "output"}, {"exit_code": 0, "failure_type": "no_space"}, "output_missing"),
+    ({"expects": "change"}, {"result": "failure", "failure_type": "no_fixer", "facts": UNCHANGED}, ""),
     ({}, {**PROUD, "facts": {**UNCHANGED, **DENIED}}, ""),
 ]  # fmt: skip
 

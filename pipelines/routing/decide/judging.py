@@ -44,6 +44,7 @@ SET_BY_GATELINE: Final = (
         "secret_in_file",
         "supervisor_lost",
         "unknown_work",
+        "no_fixer",
     ),
 )
 """Failure types of what kept the work from being done. A result document names no result, so it cannot say one."""

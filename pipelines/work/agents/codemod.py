@@ -4,7 +4,7 @@ station, and says so. It asks no model and needs nothing but Python.
     codemod.py [--run COMMAND]...       in the folder that is to be fixed; with commands, these in place of the fixers
 
 Writes one JSON object per line: {type: start | run | ran | edit | say | end, …}, as `streams/codemod.py` reads them.
-Exit code 0, or 1 where a fixer failed.
+Exit code 0, or 1 where a fixer failed or none was found; of the latter the end says `why`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ MOST_FILES, MOST_BYTES, LARGEST = 50_000, 64 * 1024 * 1024, 512 * 1024
 MOST_EDITS, LONGEST_HUNK, LONGEST_OUTPUT = 100, 2_000, 8_000
 CONTEXT = 1
 HONEST = "Codemod is a program and no model."
+NO_FIXER = "no_fixer"
+REMEDY = (
+    "Add the configuration of one to the repository: ruff.toml, or [tool.ruff] in pyproject.toml (ruff); "
+    "eslint.config.js (eslint); biome.json (biome); .prettierrc, or “prettier” in package.json (prettier); "
+    "a .go file is enough for gofmt."
+)
 
 
 class Fixer(NamedTuple):
@@ -206,12 +212,9 @@ def main(arguments: list[str]) -> int:
         say("end", failed=True, text=f"{HONEST} A command could not be read: {error}.")
         return 1
     if not wanted:
-        known = ", ".join(fixer.name for fixer in FIXERS)
-        say(
-            "end",
-            text=f"Nothing to fix. {HONEST} It found no fixer that this folder is set up for ({known}).",
-        )
-        return 0
+        missing = f"{HONEST} It found no fixer that this folder is set up for. {REMEDY}"
+        say("end", failed=True, why=NO_FIXER, text=missing)
+        return 1
     before = picture(folder)
     good = [run(folder, number, argv, fine) for number, (argv, fine) in enumerate(wanted, 1)]
     changed = tell_edits(before, picture(folder))

@@ -64,6 +64,8 @@ class Stream:
         """The event that ended it; "" while there was none."""
         self.problem = ""
         """What it says went wrong with all of it."""
+        self.has_no_fixer = False
+        """Whether the folder is set up for nothing that it could run."""
         self.retries = 0
         """How often in a row the model did not answer, at this moment."""
         self.unavailable = False

@@ -225,6 +225,8 @@ class AgentWatch(command.Watch):
             said = escaped(self.last_words.strip()[-LAST_WORDS:])
             words = f"{preset.name} ended before it was done."
             return _failure("no_final_event", f"{words} Its last words: {said}" if said else words)
+        if stream.has_no_fixer:
+            return _failure("no_fixer", escaped(stream.problem[:LONGEST_SUMMARY]))
         if stream.problem and outcome.get("exit_code") == 0:
             return _failure("agent_failed", escaped(stream.problem[:LONGEST_SUMMARY]))
         return {}

@@ -315,10 +315,24 @@ async def test_codemod_fixes_what_the_folder_is_set_up_for(
     assert outcome["facts"]["usage"] == {"tokens_in": 0, "tokens_out": 0, "price": "none"}
 
 
-async def test_codemod_says_that_there_is_nothing_to_fix(program: Programs, sink: Collected) -> None:
-    outcome = await ran(program.spec("codemod"), sink)
+async def test_codemod_says_that_there_is_nothing_to_fix(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    (attempt.workspace / "ruff.toml").write_text("")
+    spec = program.spec("codemod")
+    venv = str(Path(sys.executable).parent)
+    outcome = await ran(replace(spec, env={**spec.env, "PATH": venv}), sink)
     assert outcome["exit_code"] == 0
     assert outcome["summary"].startswith("Nothing to fix. Codemod is a program and no model.")
+
+
+async def test_codemod_without_a_fixer_fails_and_says_what_makes_one_be_found(
+    program: Programs, sink: Collected
+) -> None:
+    outcome = await ran(program.spec("codemod"), sink)
+    assert (outcome["result"], outcome["failure_type"]) == ("failure", "no_fixer")
+    for file in ("ruff.toml", "eslint.config.js", "biome.json", ".prettierrc", ".go"):
+        assert file in outcome["summary"]
 
 
 async def test_codemod_runs_the_commands_that_it_is_given(

@@ -48,5 +48,6 @@ class Codemod(Stream):
 
     def _end(self, line: dict[str, Any]) -> bool:
         self.say(text(line.get("text")))
+        self.has_no_fixer = line.get("why") == "no_fixer"
         self.finish("end", text(line.get("text")) if line.get("failed") is True else "")
         return True
