@@ -13,7 +13,7 @@ from django.utils import timezone
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import AdministrativeAct, Line, Membership, Repository, StoredValue
 from pipelines.web.setup import templates
-from tests.factories import World
+from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text
 from tests.work.remotes import RemoteRepository, remote
 
@@ -98,10 +98,18 @@ def test_a_failed_check_keeps_the_step_and_says_what_to_do(
     )
     claude = page(admin, world, step="agent", agent="claude")
     assert "/opt/bin/claude" in claude and "no secret ANTHROPIC_API_KEY" in claude
-    assert "2 of 4 checks passed" in claude and "Claude Code has 1 failed check." in claude
+    assert (
+        "2 of 3 checks passed" in claude
+        and "1 waits for the first task" in claude
+        and "Claude Code has 1 failed check." in claude
+    )
     assert "step=template&amp;agent=claude" not in claude
     codex = page(admin, world, step="agent", agent="codex")
     assert "not found on worker-1" in codex and "GATELINE_STATION_PATH" in codex
+    assert "Codex is not installed." in codex and "checks passed" not in codex
+    assert "Not installed" in codex and "failed check" not in codex.partition('id="checks"')[2]
+    assert "tone-danger" not in codex.partition('id="checks"')[2], "it is no failure"
+    assert "agent=claude#checks" in codex and '<h3 id="checks" tabindex="-1">' in codex
     refused = page(admin, world, step="template", agent="claude")
     assert "Use this template" not in refused, "nobody goes on with a check that failed"
 
@@ -116,7 +124,7 @@ def test_a_key_is_stored_on_the_way(
         send(admin, world, **{**said, "name": "PATH"}, value="a-long-key-of-mine")
     )
     shown = text(send(admin, world, **said, value="a-long-key-of-mine"))
-    assert "as the secret ANTHROPIC_API_KEY" in shown and "3 of 4 checks passed" in shown
+    assert "as the secret ANTHROPIC_API_KEY" in shown and "3 of 3 checks passed" in shown
     assert "a-long-key" not in shown and StoredValue.objects.get().name == "ANTHROPIC_API_KEY"
     assert AdministrativeAct.objects.filter(kind="secret.created").exists()
     shown = page(admin, world, step="template", agent="claude")
@@ -153,6 +161,19 @@ def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client
     address = at(world, "project-setup")
     assert address in text(admin.get("/")) and address in text(admin.get(at(world, "lines")))
     assert address not in text(signed_in(world.operator).get("/"))
+
+
+def test_home_names_each_project_without_a_live_line(world: World, admin: Client) -> None:
+    world.line(key="release")
+    for key in ("second", "third", "fourth", "fifth"):
+        made = make_project(key, owner="acme")
+        Membership.objects.create(project=made, user=world.admin, roles=["admin"])
+    shown = text(admin.get("/"))
+    assert "First steps" in shown and at(world, "project-setup") not in shown
+    for key in ("second", "third", "fourth", "fifth"):
+        assert f"/p/acme/{key}/setup/" in shown
+    admin.post("/first-steps/dismiss/")
+    assert "/p/acme/fifth/setup/" in text(admin.get("/")), "a line makes it go away, no click"
 
 
 def test_its_statements_do_not_grow_with_what_is_there(

@@ -144,7 +144,7 @@ def test_a_transfer_never_takes_the_place_of_another(world: World) -> None:
 def test_the_pages_create_rename_archive_restore_and_transfer(world: World) -> None:
     client = client_of(world.admin)
     made = client.post("/projects/", {"name": "Second", "key": "second", "owner": "acme"})
-    assert made.headers["Location"] == "/p/acme/second/lines/"
+    assert made.headers["Location"] == "/p/acme/second/setup/"
     again = client.post("/projects/", {"name": "Second", "key": "second", "owner": "acme"})
     assert (again.status_code, "already" in text(again)) == (422, True)
     assert client.post("/projects/", {"name": "n", "key": "n", "owner": "globex"}).status_code == 422

@@ -88,7 +88,7 @@ def index(request: SignedIn) -> HttpResponse:
     made = _made(request, form) if request.method == "POST" and form.is_valid() else None
     if made is not None:
         messages.success(request, _("%(name)s is created") % {"name": made.name})
-        return redirect("lines", made.owner.key, made.key)
+        return redirect("project-setup", made.owner.key, made.key)
     found = access.visible_projects(request.user)
     return show(
         request,

@@ -67,11 +67,20 @@ class AgentChoice:
 
     @property
     def ready(self) -> bool:
-        return not self.lacking
+        return not self.lacking and not self.lacks_program
 
     @property
     def passed(self) -> int:
         return sum(check.tone == "ok" for check in self.checks)
+
+    @property
+    def looked_at(self) -> int:
+        """How many checks passed or failed; the others wait."""
+        return self.passed + self.lacking
+
+    @property
+    def waiting(self) -> int:
+        return len(self.checks) - self.looked_at
 
     @property
     def lacks_program(self) -> bool:
@@ -103,14 +112,15 @@ class AgentChoice:
         if self.stored:
             yield _passed(_("Key stored"), _("as the secret %(name)s") % {"name": self.stored[0]})
         else:
-            yield _failed(_("Key stored"), _("no secret %(name)s") % {"name": self.wanted_secret})
+            lacking = _waiting if self.lacks_program else _failed
+            yield lacking(_("Key stored"), _("no secret %(name)s") % {"name": self.wanted_secret})
         hosts = ", ".join(self.preset.hosts)
         yield _waiting(_("Model reachable"), _("%(hosts)s: the first task shows it") % {"hosts": hosts})
 
     def _program(self) -> Iterator[CheckRow]:
         if not self.installs:
             program = self.preset.argv[0]
-            yield _failed(
+            yield _waiting(
                 _("Program found"), _("no %(program)s on the path of stations") % {"program": program}
             )
             yield _waiting(_("Version"), _("not looked at"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -21,7 +21,6 @@ from pipelines.web.shell.scope import scope_of
 
 COOKIE = "gl_first_steps"
 YEAR = 365 * 24 * 3600
-MOST_TO_SET_UP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,7 @@ def home(request: SignedIn) -> HttpResponse:
         trail=crumbs(_("Home")),
         home=found,
         steps=steps,
+        to_set_up=to_set_up(request.user, scope.projects),
         live_project=scope.live,
     )
 
@@ -65,7 +65,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     )
     line = lines.order_by("pk").first()  # of the demo that is its main line
     if line is None:
-        return _set_up(user, projects)
+        return []
     keys = (line.project.owner.key, line.project.key, line.key)
     ran = Task.objects.filter(project__in=able).exists()
     decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
@@ -80,19 +80,12 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     ]  # fmt: skip
 
 
-def _set_up(user: User, projects: Sequence[Project]) -> list[FirstStep]:
-    """The guided first run of each project in which this person can draw lines."""
+def to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
+    """Each project without a live line in which this person can draw lines. No click makes it go away: a line does."""
+    live = Line.objects.filter(project=OuterRef("pk"), live__isnull=False, archived_at=None)
     designed = access.projects_where(user, "design").filter(pk__in=[project.pk for project in projects])
-    return [
-        FirstStep(
-            _("Set up %(project)s") % {"project": project.name or project.key},
-            _("Connect a repository, choose an agent, start from a template: about 5 minutes."),
-            _("Set up"),
-            reverse("project-setup", args=[project.owner.key, project.key]),
-            done=False,
-        )
-        for project in designed.filter(archived_at=None)[:MOST_TO_SET_UP]
-    ]
+    found = designed.filter(~Exists(live), archived_at=None).select_related("owner")
+    return list(found.order_by("name", "key"))
 
 
 @signed_in
