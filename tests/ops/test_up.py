@@ -249,7 +249,6 @@ def _healthy(up: Up) -> bool:
         return False
 
 
-@pytest.mark.wide
 def test_ctrl_c_leaves_no_process_and_a_later_start_keeps_everything(up: Up) -> None:
     up.interrupt()
     assert not _left(up)
