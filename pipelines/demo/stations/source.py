@@ -7,12 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from pipelines.work.git.addresses import SCP_LIKE, parsed
-from pipelines.work.git.refusals import GitRefused
+from urllib.parse import urlsplit
 
 from .report import StationError
 
+PORTS = {"https": 443, "ssh": 22}
+SCP_LIKE = re.compile(
+    r"(?P<user>[A-Za-z0-9_][A-Za-z0-9_.-]*)@(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>[^/:].*)"
+)
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]+")
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 REFUSED_IN_REVISION = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
@@ -69,12 +73,25 @@ def source(value: str, roots: Sequence[str]) -> Folder | Address:
 
 
 def address(value: str) -> Address:
-    """An https or ssh address, without a password in it: what every line may name (house §5)."""
+    """An https or ssh address, without a password in it."""
     try:
-        found = parsed(value, ())
-    except GitRefused as error:
-        raise refused(str(error)) from error
-    return Address(value, found.scheme, found.host, found.port)
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError as error:
+        raise refused(f"The address cannot be read: {error}.") from error
+    if parts.scheme == "file":
+        raise refused("Give the folder itself instead of a file: address.")
+    if parts.scheme not in PORTS:
+        raise refused(f"The transport {parts.scheme}: is not allowed: use https or ssh.")
+    if parts.password is not None or (parts.scheme == "https" and parts.username is not None):
+        raise refused("Keep names and passwords out of the address: everybody who sees the task can read it.")
+    if parts.username is not None and not USER.fullmatch(parts.username):
+        raise refused("The user in the address is not a plain name.")
+    if not parts.hostname or not HOST.fullmatch(parts.hostname):
+        raise refused("The address names no host.")
+    if parts.query or parts.fragment:
+        raise refused("A repository address has no ? or # in it.")
+    return Address(value, parts.scheme, parts.hostname, port or PORTS[parts.scheme])
 
 
 def folder(value: str, roots: Sequence[str]) -> Folder:
