@@ -16,7 +16,7 @@ register = template.Library()
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class GateChoices:
     """The name of a gate, and what is offered there."""
 
     gate: str
@@ -24,9 +24,9 @@ class Offered:
 
 
 @register.simple_tag
-def offers_at(visits: list[GateVisit]) -> list[Offered]:
+def offers_at(visits: list[GateVisit]) -> list[GateChoices]:
     """Of each of these open visits, with four statements for all of them."""
     prefetch_related_objects(visits, "asked_by__pinned", "asked_by__gate_visits", "votes")
     return [
-        Offered(gate_of(parsed(visit.asked_by.pinned), visit.gate).name, options(visit)) for visit in visits
+        GateChoices(gate_of(parsed(visit.asked_by.pinned), visit.gate).name, options(visit)) for visit in visits
     ]
