@@ -28,5 +28,6 @@ def offers_at(visits: list[GateVisit]) -> list[GateChoices]:
     """Of each of these open visits, with four statements for all of them."""
     prefetch_related_objects(visits, "asked_by__pinned", "asked_by__gate_visits", "votes")
     return [
-        GateChoices(gate_of(parsed(visit.asked_by.pinned), visit.gate).name, options(visit)) for visit in visits
+        GateChoices(gate_of(parsed(visit.asked_by.pinned), visit.gate).name, options(visit))
+        for visit in visits
     ]

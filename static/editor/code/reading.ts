@@ -138,7 +138,7 @@ class Reader {
       return known;
     }
     if (isScalar(node)) return leaf(this.scalar(node as Scalar, at));
-    if (node.tag && !this.isPlainTag(node)) throw new TextError(`tags are not read: ${node.tag}`, at);
+    if (node.tag && !this.isPlainTag(node)) throw new TextError(`tags are not supported: ${node.tag}`, at);
     if (depth >= MAX_DEPTH) throw new TextError(`nested deeper than ${MAX_DEPTH}`, at);
     return isMap(node) ? this.mapping(node as YAMLMap, path, depth) : this.sequence(node as YAMLSeq, path, depth);
   }
@@ -199,7 +199,7 @@ class Reader {
       throw new TextError("the text holds half of a surrogate pair: write the character itself", at);
     }
     const tag = node.tag;
-    if (tag && tag !== "!" && tag !== TEXT_TAG) throw new TextError(`tags are not read: ${tag}`, at);
+    if (tag && tag !== "!" && tag !== TEXT_TAG) throw new TextError(`tags are not supported: ${tag}`, at);
     if (tag || node.type !== Scalar.PLAIN) return said;
     return this.plain(said, at);
   }
