@@ -105,8 +105,12 @@ def test_a_lost_lease_kills_the_work_and_reports_nothing(
     assert "job.reported" not in world.kinds(task)
 
 
-def test_a_renewal_that_began_before_the_work_takes_nothing_away(world: World, bench: Bench) -> None:
-    task = world.start(world.line(stations=[command("a", "import time; time.sleep(0.5)")]))
+def test_a_renewal_that_began_before_the_work_takes_nothing_away(
+    world: World, bench: Bench, tmp_path: Path
+) -> None:
+    over = tmp_path / "over"
+    waits = f"import os, time\nwhile not os.path.exists({str(over)!r}): time.sleep(0.01)"
+    task = world.start(world.line(stations=[command("a", waits)]))
     token = world.token(task).pk
 
     async def go() -> None:
@@ -115,6 +119,7 @@ def test_a_renewal_that_began_before_the_work_takes_nothing_away(world: World, b
             driving = driver.spawn(driver.drive(token))
             await eventually(lambda: driver.running.work)
             driver.running.settle({}, asked_at)
+            over.touch()
             await driving
 
     asyncio.run(go())
