@@ -90,7 +90,9 @@ def _imported(folder: str) -> dict[str, str]:
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module or ""]
             found |= {name.partition(".")[0]: str(path.relative_to(ROOT)) for name in names}
-    return {name: file for name, file in found.items() if name not in {*OURS, *sys.stdlib_module_names}}
+    return {
+        name: file for name, file in found.items() if name not in {*OURS, "manage", *sys.stdlib_module_names}
+    }
 
 
 def _plain(name: str) -> str:
