@@ -162,6 +162,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
     owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
     of_owner = list(StoredValue.objects.filter(owner=project.owner_id))
     named = uses(project, of_owner) if of_owner and owners else {}
+    limit = {} if project.month_cost_usd is None else {"month_cost_usd": str(project.month_cost_usd)}
     return show(
         request,
         "project/general.html",
@@ -170,7 +171,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         trail=tab_trail(project, _("General")),
         status=status,
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
-        limited=form if isinstance(form, CostLimitForm) else CostLimitForm(),
+        limited=form if isinstance(form, CostLimitForm) else CostLimitForm(initial=limit),
         spent=usage.of_month(project.pk),
         confirmed=form if type(form) is TypedKeyForm else TypedKeyForm(project),
         transferred=form if isinstance(form, TransferForm) else TransferForm(project),
