@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -18,6 +21,16 @@ from tests.demo.repositories import GOOD, Repository
 from tests.factories import World, make_worker
 from tests.fixtures.site import Site, environment, manage, start_web, stop
 from tests.pages.conftest import at
+
+
+@pytest.fixture
+def folder(settings: Any) -> Iterator[Path]:
+    """Below the roots of the site; not below /tmp, where an isolated station sees a folder of its own."""
+    base = Path(settings.DATA_DIR) / "repositories"
+    base.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=base))
+    yield made
+    shutil.rmtree(made)
 
 
 @pytest.fixture

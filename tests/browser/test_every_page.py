@@ -21,6 +21,7 @@ from pipelines.models import User
 from pipelines.ports.vault import store
 from tests.access.test_matrix import PAGES, ROUTES, Place
 from tests.axe import grave
+from tests.browser.looking import CARET
 from tests.factories import World, document, station
 from tests.fixtures.browser import DESKTOP, PHONE
 from tests.pages.conftest import at
@@ -128,7 +129,7 @@ def _confirmed(context: BrowserContext, user: User) -> None:
 
 def _judged(page: Page, kept: Path) -> list[str]:
     page.wait_for_function(QUIET)
-    page.screenshot(path=kept, full_page=True, animations="disabled")
+    page.screenshot(path=kept, full_page=True, animations="disabled", caret=CARET)
     found = grave(page)
     sideways = page.evaluate(SIDEWAYS)
     return [*found, *([sideways] if sideways else [])]

@@ -4,47 +4,22 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.demo import lint_example
 from pipelines.models import Repository, Task, User
+from tests.browser.looking import look
 from tests.factories import World
-from tests.fixtures.browser import DESKTOP, PHONE
+from tests.fixtures.browser import DESKTOP
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.pages.conftest import at
 from tests.work.remotes import RemoteRepository
 
 pytestmark = [pytest.mark.browser, pytest.mark.wide]
-
-
-@pytest.fixture
-def folder(settings: object) -> Iterator[Path]:
-    """Below the roots of the site; not below /tmp, where an isolated station sees a folder of its own."""
-    base = Path(settings.DATA_DIR) / "repositories"  # type: ignore[attr-defined]
-    base.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=base))
-    yield made
-    shutil.rmtree(made)
-
-
-def look(page: Page, kept: Path, name: str) -> None:
-    """A picture at both widths and in both themes; axe finds nothing grave, and nothing scrolls sideways."""
-    for width, size in (("1440", DESKTOP), ("390", PHONE)):
-        for theme in ("light", "dark"):
-            page.set_viewport_size(size)
-            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-            page.screenshot(path=kept / f"{name}-{width}-{theme}.png", full_page=True, animations="disabled")
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} at {width}"
-    found = Axe().run(page).response["violations"]
-    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
-    page.set_viewport_size(DESKTOP)
-    page.emulate_media(color_scheme="light")
 
 
 def test_from_an_address_to_a_merged_commit(
