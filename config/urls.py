@@ -12,10 +12,14 @@ from reviews.inbox.api import router as needs
 api.add_router("", gates)
 api.add_router("", needs)
 
+# Version 1, and the same operations without a version: the addresses of the dialects, and what was there before it.
+operations, app_name, version = api.urls
+
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("admin/", admin.site.urls),
-    path("api/", api.urls),
+    path("api/v1/", (operations, app_name, version)),
+    path("api/", include((operations, app_name), namespace="api-unversioned")),
     path("", include("reviews.urls")),
     path("", include("pipelines.web.urls")),
 ]

@@ -210,8 +210,8 @@ PROJECT = "/api/owners/{owner}/projects/{project}"
 LINE = "/api/owners/{owner}/projects/{project}/stages/{line}/tasks"
 DRAFTS = "/api/owners/{owner}/projects/{project}/lines"
 
-# Operations by method and path, as in the OpenAPI document; a person comes with a token of all scopes, and again with
-# the session of a page.
+# Operations by method and path, without their version: they are asked under /api/v1/, and /api/ is the same. A person
+# comes with a token of all scopes, and again with the session of a page.
 API = f"""
                                        anonymous  stranger  viewer  operator  designer  reviewer  admin  machine
 GET  /api/openapi.json                 a          a         a       a         a         a         a      a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -15,7 +16,7 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from pipelines import engine
@@ -368,7 +369,7 @@ def _signed_in(place: Place, role: str, **checks: bool) -> Client:
 
 def _ask_api(place: Place, role: str, client: Client, method: str, path: str, **headers: str) -> str:
     arguments = place.arguments("api") | {"visit": place.task.jobs.get().pk}
-    address = path.format(**arguments)
+    address = path.format(**arguments).replace("/api/", "/api/v1/", 1)
     body = next((body for end, body in BODIES.items() if path.endswith(end)), {})
     response = client.generic(method, address, json.dumps(body), "application/json", headers=headers)
     assert response.headers["Cache-Control"] == PRIVATE
@@ -425,8 +426,21 @@ def test_every_route_has_a_row() -> None:
 
 def test_every_operation_of_the_api_has_a_row() -> None:
     paths = api.get_openapi_schema()["paths"]
-    operations = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    operations = {
+        f"{method.upper()} {path.replace('/api/v1/', '/api/', 1)}"
+        for path, methods in paths.items()
+        for method in methods
+    }
     assert set(API) == operations | {"GET /api/openapi.json"}
+
+
+def test_each_operation_is_the_same_without_a_version() -> None:
+    paths = api.get_openapi_schema()["paths"]
+    assert all(path.startswith("/api/v1/") for path in paths)
+    for path in paths:
+        address = re.sub(r"{\w+}", "1", path)
+        alias = resolve(address.replace("/api/v1/", "/api/", 1))
+        assert alias.func is resolve(address).func, path
 
 
 def test_every_socket_has_a_row() -> None:
