@@ -14,6 +14,17 @@ from config.setup.steps import NO_NETWORK, ROOT, SetupError, StepFailed, digest,
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 UV = VENV / "bin" / "uv"
+GATELINE = VENV / "bin" / "gateline"
+COMMAND = """#!/bin/sh
+'''exec' "{python}" "$0" "$@"
+' '''
+import sys
+
+sys.path[0] = {root!r}
+from gateline.main import main
+
+main()
+"""
 
 OFFLINE = (
     "The Python package index could not be reached, or its certificate is not trusted here. Check the network, name "
@@ -35,6 +46,7 @@ def ensure(lock: str) -> None:
     _ensure_uv()
     if not any(fresh(*_stamp(name)) for name in {lock, "requirements-dev.lock"}):
         install(lock, "Installing Python packages")
+    _ensure_command()
 
 
 def install(lock: str, label: str) -> None:
@@ -103,6 +115,15 @@ def _ensure_uv() -> None:
     command += ["--require-hashes", "-r", ROOT / "requirements-uv.lock"]
     _run("Installing uv", command, env=environment())
     stamp.write_text(inputs)
+
+
+def _ensure_command() -> None:
+    """Has `.venv/bin/gateline`: the command line of this checkout, which nothing has to build. In two languages, as
+    pip writes it: the path of an interpreter may be too long for a first line, or have spaces."""
+    text = COMMAND.format(python=PYTHON, root=str(ROOT))
+    if not GATELINE.exists() or GATELINE.read_text() != text:
+        GATELINE.write_text(text)
+        GATELINE.chmod(0o755)
 
 
 def _uv_environment() -> dict[str, str]:

@@ -77,8 +77,8 @@ def test_a_row_of_the_front_end_names_the_licence_of_its_package() -> None:
         assert rows[name] == package["license"], name
 
 
-OURS = ("config", "pipelines", "reviews", "tests", "bench")
-PRODUCT = ("config", "pipelines", "reviews")
+OURS = ("config", "gateline", "pipelines", "reviews", "tests", "bench")
+PRODUCT = ("config", "gateline", "pipelines", "reviews")
 
 
 def _imported(folder: str) -> dict[str, str]:
@@ -110,6 +110,13 @@ def test_what_is_imported_is_declared(folder: str) -> None:
     for name, file in _imported(folder).items():
         brought = {_plain(each) for each in packages.get(name, [])}
         assert brought & declared, f"{file} imports {name}, of {sorted(brought)}"
+
+
+def test_the_command_line_takes_what_it_imports_in_the_bounds_of_the_server() -> None:
+    own = tomllib.loads((ROOT / "gateline/pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    server = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    assert set(own) <= set(server)
+    assert {re.match(r"[\w.-]+", line)[0] for line in own} == set(_imported("gateline"))
 
 
 def test_no_program_of_the_demo_is_imported_by_the_product() -> None:

@@ -36,7 +36,7 @@ SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
         "lint",
         "versions",
     ),
-    _("Run tasks and decide"): ("watching", "changes", "notifications", "escalations"),
+    _("Run tasks and decide"): ("watching", "changes", "notifications", "escalations", "command-line"),
     _("Run Gateline for others"): ("operating", "workers", "api"),
 }
 """The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""

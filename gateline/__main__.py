@@ -1,0 +1,5 @@
+"""`python -m gateline`."""
+
+from gateline.main import main
+
+main()

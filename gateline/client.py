@@ -1,0 +1,167 @@
+"""Requests to the server's API, version 1. Whatever is refused is raised as a failure with its remedy."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from gateline import __version__
+from gateline.failures import Conflict, Failure, Forbidden, Invalid, NotFound, Place, SignIn, Unreachable
+from gateline.profiles import Profile
+
+TIMEOUT = httpx.Timeout(60, connect=10)
+BASE = "/api/v1"
+
+
+class Client:
+    """One server, as the person or machine of a profile. Paths are those below /api/v1."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self._http = httpx.Client(
+            base_url=profile.url + BASE,
+            headers={
+                "Authorization": f"Bearer {profile.token}",
+                "Accept": "application/json",
+                "User-Agent": f"gateline/{__version__}",
+            },
+            timeout=TIMEOUT,
+        )
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str, **query: object) -> Any:
+        """What a GET answers, as JSON. Raises a Failure."""
+        return _json(self._send("GET", path, params=_given(query)), self.profile.url)
+
+    def text(self, path: str, **query: object) -> str:
+        """What a GET answers, as text. Raises a Failure."""
+        return self._send("GET", path, params=_given(query)).text
+
+    def post(self, path: str, body: object = None, **more: Any) -> Any:
+        """What a POST answers, as JSON. `more`: as httpx takes it. Raises a Failure."""
+        return self.send("POST", path, **({"json": body} if body is not None else {}), **more)
+
+    def send(self, method: str, path: str, **more: Any) -> Any:
+        return _json(self._send(method, path, **more), self.profile.url)
+
+    @contextmanager
+    def stream(self, method: str, path: str, **more: Any) -> Iterator[httpx.Response]:
+        """An answer that is read while it comes. Raises a Failure."""
+        with reaching(self.profile.url), self._http.stream(method, path, **more) as response:
+            if response.status_code >= 300:
+                response.read()
+                raise failure_of(response, self.profile)
+            yield response
+
+    def _send(self, method: str, path: str, **more: Any) -> httpx.Response:
+        with reaching(self.profile.url):
+            response = self._http.request(method, path, **more)
+        if response.status_code >= 300:
+            raise failure_of(response, self.profile)
+        return response
+
+
+def path(*parts: str | int) -> str:
+    """`("owners", "acme", …)` as a path. No part of it can lead to another address."""
+    return "/" + "/".join(quote(str(part), safe="") for part in parts)
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    """Says of a connection that fails what is known about it. Raises Unreachable."""
+    try:
+        yield
+    except httpx.ConnectError as fault:
+        if isinstance(_root(fault), ssl.SSLError):
+            raise Unreachable(f"The certificate of {url} is not trusted: {_root(fault)}",
+                              "Trust it on this machine (SSL_CERT_FILE), or check the address.") from fault  # fmt: skip
+        raise Unreachable(f"{url} cannot be reached: {_root(fault) or fault}",
+                          "Check the address and the network.") from fault  # fmt: skip
+    except httpx.TimeoutException as fault:
+        raise Unreachable(f"{url} did not answer in time.", "Try again.") from fault
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as fault:
+        raise Unreachable(f"“{url}” is not an address of a server: {fault}", "Use https://…") from fault
+    except httpx.TransportError as fault:
+        raise Unreachable(f"The connection to {url} broke: {fault}", "Try again.") from fault
+
+
+def failure_of(response: httpx.Response, profile: Profile) -> Failure:
+    """What a refusal means here."""
+    status = response.status_code
+    if status < 400:
+        to = response.headers.get("location", "another address")
+        return Unreachable(f"{profile.url} sends its callers on to {to}.", "Sign in to that address.")
+    problem = _problem(response)
+    if problem is None and status != 401:
+        return Unreachable(f"{profile.url} answers {status}, and not as a Gateline server does.",
+                           "Check the address, and any proxy before it.")  # fmt: skip
+    said = problem or {}
+    detail = str(said.get("detail") or response.reason_phrase)
+    places = [_place(each) for each in said.get("errors") or () if isinstance(each, dict)]
+    if status == 401:
+        return SignIn(
+            f"{profile.url} does not accept the token of “{profile.name}”: it is wrong, expired or revoked.",
+            f"Sign in again: gateline login {profile.url}",
+        )
+    if status == 403:
+        return Forbidden(detail)
+    if status == 404:
+        return NotFound(detail)
+    if status == 409:
+        by = f" ({said['by']}, {said.get('at')})" if said.get("by") else ""
+        return Conflict(detail + by, places=places, problem=said)
+    if status == 429 or status >= 500:
+        wait = response.headers.get("retry-after")
+        return Unreachable(detail, f"Try again in {wait} s." if wait else "Try again later.")
+    return Invalid(detail, places=places)
+
+
+def _place(said: dict[str, Any]) -> Place:
+    return Place(
+        message=str(said.get("message", "")),
+        path=str(said.get("path") or ""),
+        hint=str(said.get("hint") or ""),
+        line=said.get("line"),
+        column=said.get("column"),
+    )
+
+
+def _problem(response: httpx.Response) -> dict[str, Any] | None:
+    try:
+        said = response.json()
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return None
+    return said if isinstance(said, dict) and "detail" in said else None
+
+
+def _json(response: httpx.Response, url: str) -> Any:
+    if response.status_code == 204:
+        return None
+    try:
+        return response.json()
+    except (json.JSONDecodeError, UnicodeDecodeError) as fault:
+        raise Unreachable(
+            f"{url} does not answer as a Gateline server does.", "Check the address."
+        ) from fault
+
+
+def _given(query: dict[str, object]) -> dict[str, Any]:
+    return {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
+
+
+def _root(fault: BaseException) -> BaseException | None:
+    """What is at the bottom of an error: the system's own word."""
+    while (inner := fault.__cause__ or fault.__context__) is not None:
+        fault = inner
+    return fault

@@ -1,0 +1,1 @@
+"""The commands, one file each. `gateline/main.py` lists them."""

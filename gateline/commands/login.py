@@ -1,0 +1,139 @@
+"""Signing in to a server: `login`, `logout`, `profiles`."""
+
+from __future__ import annotations
+
+import sys
+from ipaddress import ip_address
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from gateline import output, profiles
+from gateline.client import Client
+from gateline.failures import SignIn, Usage
+from gateline.output import Json, plain, say
+from gateline.profiles import Profile
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(login)
+    app.command()(logout)
+    app.command("profiles")(show)
+
+
+def login(
+    ctx: typer.Context,
+    url: Annotated[str, typer.Argument(help="Address of the server, such as https://gateline.example.com.")],
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the profile; otherwise the server's host.")
+    ] = "",
+    project: Annotated[
+        str,
+        typer.Option("--project", help="Look for lines here first: owner/project.", metavar="OWNER/PROJECT"),
+    ] = "",
+    token_stdin: Annotated[
+        bool, typer.Option("--token-stdin", help="Read the token from standard input, for scripts.")
+    ] = False,
+    default: Annotated[
+        bool, typer.Option("--default/--no-default", help="Use this profile where none is named.")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """Sign in to a server and store the token in a profile.
+
+    The token is asked for, or read from standard input: never from the command line, where history and other users
+    would see it. Create one at Account › Tokens; a machine's at Project settings › Tokens.
+    """
+    address = address_of(url)
+    token = _token(address, token_stdin)
+    kept = Profile(name or ctx.obj or urlsplit(address).netloc, address, token, project)
+    with Client(kept) as server:
+        found = server.get("/projects")
+    profiles.save(profiles.load().with_profile(kept, default=default))
+    known = [f"{each['owner']}/{each['key']}" for each in found]
+    if project and project not in known:
+        output.note(f"[yellow]Note:[/yellow] this token opens no project “{plain(project)}”.")
+    if json:
+        output.as_json({"profile": kept.name, "url": address, "projects": known})
+        return
+    say(
+        f"Signed in to {plain(address)} as profile “{plain(kept.name)}”: {plain(', '.join(known)) or 'no projects'}."
+    )
+    output.note(f"The token is kept in {plain(profiles.file())}, readable by you alone.")
+
+
+def logout(
+    name: Annotated[str, typer.Argument(help="The profile; otherwise the default one.")] = "",
+    json: Json = False,
+) -> None:
+    """Forget a profile and its token. On the server the token stays in force: revoke it at Account › Tokens."""
+    stored = profiles.load()
+    gone = stored.named(name)
+    profiles.save(stored.without(gone.name))
+    if json:
+        output.as_json({"profile": gone.name, "url": gone.url})
+        return
+    say(f"Forgot “{plain(gone.name)}”. To revoke its token: {plain(gone.url)}/account/")
+
+
+def show(
+    use: Annotated[
+        str, typer.Option("--use", help="Make this profile the default one.", metavar="NAME")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """List the servers that you are signed in to; choose the default one."""
+    stored = profiles.load()
+    if use:
+        stored = stored.with_profile(stored.named(use), default=True)
+        profiles.save(stored)
+    rows = [
+        {"name": each.name, "url": each.url, "project": each.project, "default": each.name == stored.default}
+        for each in stored.by_name.values()
+    ]
+    if json:
+        output.as_json(rows)
+        return
+    if not rows:
+        raise SignIn("You are not signed in to a server.", profiles.LOG_IN)
+    output.table(
+        ("", "Profile", "Server", "Project"),
+        (("*" if r["default"] else "", plain(r["name"]), plain(r["url"]), plain(r["project"])) for r in rows),
+    )
+
+
+def address_of(url: str) -> str:
+    """As it is stored. A token travels in clear only within this machine. Raises Usage."""
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Usage(f"“{url}” is not the address of a server.", "Use https://…")
+    if parts.scheme == "http" and not _here(parts.hostname):
+        raise Usage("Over http:// anybody on the way could read the token.", "Use https://…")
+    if parts.username or parts.query or parts.fragment:
+        raise Usage("The address of a server is its host and, at most, a path.", "Use https://…")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def _here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _token(address: str, from_stdin: bool) -> str:
+    if from_stdin:
+        token = sys.stdin.readline().strip()
+    elif sys.stdin.isatty():
+        output.note(f"Create a token at {plain(address)}/account/ and paste it here; it is not shown.")
+        token = typer.prompt("Token", hide_input=True, err=True).strip()
+    else:
+        raise Usage(
+            "There is no terminal to ask for the token.", "Pipe it in: gateline login URL --token-stdin"
+        )
+    if not token.startswith("gl_") or not token.isascii() or not token.isprintable():
+        raise Usage(
+            "That is not a token of Gateline: they begin with gl_.", f"Create one at {address}/account/"
+        )
+    return token

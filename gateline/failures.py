@@ -1,0 +1,102 @@
+"""What ends a command early. Each failure has an exit code of its own, so that a script can tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """The exit codes of every command (docs/command-line.md)."""
+
+    OK = 0
+    NO = 1
+    USAGE = 2
+    SIGN_IN = 3
+    FORBIDDEN = 4
+    NOT_FOUND = 5
+    CONFLICT = 6
+    INVALID = 7
+    UNREACHABLE = 8
+    CANCELLED = 9
+    WAITS = 10
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Place:
+    """One thing that is wrong: where, what, and what to do about it."""
+
+    message: str
+    path: str = ""
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        where = f"line {self.line}, column {self.column}: " if self.line else ""
+        path = f"{self.path}: " if self.path else ""
+        return f"{where}{path}{self.message}" + (f" {self.hint}" if self.hint else "")
+
+
+class Failure(Exception):
+    """Ends the command. `remedy`: what to do about it; `places`: where something is wrong."""
+
+    code = Exit.NO
+
+    def __init__(self, message: str, remedy: str = "", places: Sequence[Place] = ()) -> None:
+        self.message, self.remedy, self.places = message, remedy, tuple(places)
+        super().__init__(message)
+
+
+class Usage(Failure):
+    """What was typed cannot be meant."""
+
+    code = Exit.USAGE
+
+
+class SignIn(Failure):
+    """There is no profile or token, or the server does not know the token (401)."""
+
+    code = Exit.SIGN_IN
+
+
+class Forbidden(Failure):
+    """403"""
+
+    code = Exit.FORBIDDEN
+
+
+class NotFound(Failure):
+    """404, or nothing of what was listed has this name."""
+
+    code = Exit.NOT_FOUND
+
+
+class Conflict(Failure):
+    """409: something else happened first. `problem`: the whole answer."""
+
+    code = Exit.CONFLICT
+
+    def __init__(
+        self,
+        message: str,
+        remedy: str = "",
+        places: Sequence[Place] = (),
+        problem: dict[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, remedy, places)
+        self.problem = problem or {}
+
+
+class Invalid(Failure):
+    """400, 422: what was sent is wrong, at its places."""
+
+    code = Exit.INVALID
+
+
+class Unreachable(Failure):
+    """Nobody answers there, it is no Gateline server, or it is busy (429, 5xx)."""
+
+    code = Exit.UNREACHABLE

@@ -1,0 +1,66 @@
+"""The program: `gateline COMMAND …`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from gateline import __version__, output
+from gateline.commands import lines, login
+from gateline.failures import Exit, Failure
+
+
+class Commands(TyperGroup):
+    """Says of a command that ends early why, and ends with the exit code of what it was."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Failure as failure:
+            output.fail(failure)
+            raise typer.Exit(failure.code) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server",
+)
+for room in (login, lines):
+    room.install(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gateline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    ctx: typer.Context,
+    profile: Annotated[
+        str,
+        typer.Option(
+            "--profile",
+            "-p",
+            envvar="GATELINE_PROFILE",
+            help="Which sign-in to use; otherwise the default one.",
+        ),
+    ] = "",
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server"""
+    ctx.obj = profile
+
+
+def main() -> None:
+    app(prog_name="gateline")

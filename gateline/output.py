@@ -1,0 +1,119 @@
+"""What is printed: for people with colours where there is a terminal, for programs as JSON.
+
+Results go to standard output, everything else to standard error: a result can be piped. NO_COLOR, TERM=dumb and a pipe
+take the colours away (rich sees to it), and without a terminal nothing is drawn anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gateline.failures import Conflict, Failure
+
+console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+errors = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+class State:
+    """What holds for the whole run of one command."""
+
+    json: bool = False
+
+
+def _json_wanted(value: bool) -> bool:
+    State.json = State.json or value
+    return value
+
+
+Json = Annotated[
+    bool, typer.Option("--json", callback=_json_wanted, is_eager=True, help="Print JSON, for programs.")
+]
+"""The option that every command has."""
+
+
+def as_json(value: object) -> None:
+    """One JSON value, indented for a person who looks and readable for every program."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def json_line(value: object) -> None:
+    """One of several, each on a line of its own, at once."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def say(text: str = "", **more: Any) -> None:
+    """A line of the result. `text` may be styled: what a server said goes through `plain`."""
+    console.print(text, **more)
+
+
+def note(text: str) -> None:
+    """What is no result: progress, a hint. Not said where a program reads."""
+    if not State.json:
+        errors.print(text)
+
+
+def plain(text: object) -> str:
+    """Text of others within styled text. What would steer the terminal is taken out."""
+    return escape("".join(sign for sign in str(text) if sign.isprintable() or sign in "\n\t"))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Columns without lines around them. Of each row the cells are texts as `say` takes them."""
+    grid = Table(*columns, box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for row in rows:
+        grid.add_row(*(str(cell) for cell in row))
+    # Without a terminal nothing is cut to its width.
+    console.print(grid, width=None if console.is_terminal else 10_000, crop=console.is_terminal)
+
+
+def fail(failure: Failure) -> None:
+    """Says why a command ended early, where, and what to do."""
+    if State.json:
+        said: dict[str, object] = {
+            "message": failure.message,
+            "remedy": failure.remedy,
+            "code": int(failure.code),
+        }
+        said["places"] = [
+            {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line, "column": p.column}
+            for p in failure.places
+        ]
+        if isinstance(failure, Conflict):
+            said["problem"] = failure.problem
+        sys.stderr.write(json.dumps({"error": said}, ensure_ascii=False) + "\n")
+        return
+    errors.print(f"[red]Error:[/red] {plain(failure.message)}")
+    for place in failure.places:
+        errors.print(f"  {plain(place)}")
+    if failure.remedy:
+        errors.print(plain(failure.remedy))
+
+
+def ago(at: str | int | None) -> str:
+    """How long ago, of an ISO instant or of Unix milliseconds: “3 min ago”."""
+    if at is None:
+        return ""
+    then = datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int) else datetime.fromisoformat(at)
+    return f"{lasted((datetime.now(UTC) - then).total_seconds())} ago"
+
+
+def lasted(seconds: float) -> str:
+    """“42 s”, “8 min 5 s”, “3 h 10 min”, “5 d”."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    if whole < 86400:
+        return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
+    return f"{whole // 86400} d"

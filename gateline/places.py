@@ -1,0 +1,72 @@
+"""`owner/project/line` and `WI-…` as people type them, looked up on the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gateline.client import Client, path
+from gateline.failures import NotFound, Usage
+
+
+@dataclass(frozen=True)
+class LinePlace:
+    """A line of the server, and what the list of lines says of it."""
+
+    owner: str
+    project: str
+    key: str
+    facts: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.owner}/{self.project}/{self.key}"
+
+    def path(self, *more: str | int) -> str:
+        return path("owners", self.owner, "projects", self.project, "lines", self.key, *more)
+
+    @property
+    def tasks(self) -> str:
+        return path("owners", self.owner, "projects", self.project, "stages", self.key, "tasks")
+
+
+def project_of(client: Client, named: str = "") -> tuple[str, str]:
+    """Owner and key of a project: the one named, the profile's, or the only one. Raises Usage, NotFound."""
+    wanted = named or client.profile.project
+    known = [(each["owner"], each["key"]) for each in client.get("/projects")]
+    fits = [each for each in known if wanted in ("", each[1], "/".join(each))]
+    if len(fits) == 1:
+        return fits[0]
+    names = ", ".join("/".join(each) for each in fits or known) or "none"
+    if not fits:
+        raise NotFound(f"There is no project “{wanted}” for you on {client.profile.url}.", f"Yours: {names}.")
+    raise Usage("Which project?", f"Name one as owner/project: {names}.")
+
+
+def lines(client: Client, project: str = "") -> list[LinePlace]:
+    """All lines of the caller's projects, or of one of them. Raises NotFound."""
+    projects = [project_of(client, project)] if project else [
+        (each["owner"], each["key"]) for each in client.get("/projects") if not each["archived"]
+    ]  # fmt: skip
+    return [
+        LinePlace(owner, key, each["key"], each)
+        for owner, key in projects
+        for each in client.get(path("owners", owner, "projects", key, "lines"))
+    ]
+
+
+def line(client: Client, named: str) -> LinePlace:
+    """The line that `line`, `project/line` or `owner/project/line` names. Raises Usage, NotFound."""
+    parts = named.strip("/").split("/")
+    if not 1 <= len(parts) <= 3 or not all(parts):
+        raise Usage(f"“{named}” names no line.", "Use line, project/line or owner/project/line.")
+    known = lines(client)
+    fits = [each for each in known if (each.owner, each.project, each.key)[-len(parts) :] == tuple(parts)]
+    if len(fits) > 1 and client.profile.project:
+        at_home = [each for each in fits if f"{each.owner}/{each.project}" == client.profile.project]
+        fits = at_home or fits
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise Usage(f"“{named}” names several lines.", f"Use one of {', '.join(map(str, fits))}.")
+    near = ", ".join(map(str, known[:20])) or "none"
+    raise NotFound(f"There is no line “{named}” for you on {client.profile.url}.", f"Lines: {near}.")

@@ -1,0 +1,106 @@
+"""The servers that somebody has signed in to, with their tokens: one file that only its owner may read.
+
+It is the only place where a token is kept. A keyring would ask for a desktop, which runners and CI have not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import typer
+
+from gateline.failures import SignIn, Usage
+
+LOG_IN = "Sign in first: gateline login https://your-server"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """`url` has no slash at its end; `project` is `owner/key`, where a line's key alone is looked for first."""
+
+    name: str
+    url: str
+    token: str = field(repr=False)
+    project: str = ""
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """What is stored: profiles by name, and the one that is used where none is named."""
+
+    by_name: dict[str, Profile]
+    default: str = ""
+
+    def named(self, name: str) -> Profile:
+        """The profile of this name, or the default. Raises SignIn."""
+        wanted = name or self.default
+        if wanted in self.by_name:
+            return self.by_name[wanted]
+        if not wanted:
+            raise SignIn("You are not signed in to a server.", LOG_IN)
+        known = ", ".join(sorted(self.by_name)) or "none"
+        raise SignIn(f"There is no profile “{wanted}”.", f"Known profiles: {known}. {LOG_IN}")
+
+    def with_profile(self, profile: Profile, *, default: bool) -> Profiles:
+        chosen = profile.name if default or not self.default else self.default
+        return replace(self, by_name={**self.by_name, profile.name: profile}, default=chosen)
+
+    def without(self, name: str) -> Profiles:
+        kept = {key: each for key, each in self.by_name.items() if key != name}
+        default = self.default if self.default in kept else next(iter(sorted(kept)), "")
+        return replace(self, by_name=kept, default=default)
+
+
+def file() -> Path:
+    """Where they are stored: GATELINE_CONFIG, else the folder that this system has for it."""
+    named = os.environ.get("GATELINE_CONFIG")
+    return Path(named) if named else Path(typer.get_app_dir("gateline")) / "profiles.json"
+
+
+def load() -> Profiles:
+    """What is stored; nothing is stored at first. Raises Usage: the file cannot be read, or others may read it."""
+    path = file()
+    try:
+        with path.open(encoding="utf-8") as stored:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(stored.fileno()).st_mode) & 0o077:
+                raise Usage(f"{path} holds tokens, and other users may read it.", f"Run: chmod 600 {path}")
+            said = json.load(stored)
+        found = {name: Profile(name, **each) for name, each in said["profiles"].items()}
+        return Profiles(found, said.get("default", ""))
+    except FileNotFoundError:
+        return Profiles({})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise Usage(f"{path} cannot be read: {fault}", "Mend it, or remove it and sign in again.") from fault
+
+
+def save(profiles: Profiles) -> None:
+    """Written as a whole beside the old one, readable by its owner alone, and then put in its place."""
+    path = file()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stored = {name: {key: value for key, value in asdict(each).items() if key != "name"}
+              for name, each in sorted(profiles.by_name.items())}  # fmt: skip
+    # mkstemp makes a file that only its owner may read.
+    handle, written = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump({"default": profiles.default, "profiles": stored}, stream, indent=2)
+        Path(written).replace(path)
+    except BaseException:
+        Path(written).unlink(missing_ok=True)
+        raise
+
+
+def current(name: str = "") -> Profile:
+    """The profile that a command works with. GATELINE_URL and GATELINE_TOKEN together need no stored one.
+
+    Raises SignIn, Usage."""
+    url, token = os.environ.get("GATELINE_URL", ""), os.environ.get("GATELINE_TOKEN", "")
+    if url and token and not name:
+        return Profile("environment", url.rstrip("/"), token, os.environ.get("GATELINE_PROJECT", ""))
+    found = load().named(name)
+    return replace(found, project=os.environ.get("GATELINE_PROJECT") or found.project)

@@ -1,0 +1,13 @@
+"""The server that a command speaks with: the client of the profile that was chosen."""
+
+from __future__ import annotations
+
+import typer
+
+from gateline import profiles
+from gateline.client import Client
+
+
+def client(ctx: typer.Context) -> Client:
+    """Closed when the command ends. Raises SignIn, Usage."""
+    return ctx.with_resource(Client(profiles.current(ctx.obj)))

@@ -1,0 +1,61 @@
+"""Signing in: profiles, where tokens are kept, and what each refusal says."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import gateline
+from tests.factories import World
+from tests.fixtures.site import Site
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    return world.token_of(world.operator, "read")[1]
+
+
+def test_it_keeps_a_token_where_only_its_owner_reads_it(
+    site: Site, world: World, token: str, tmp_path: Path
+) -> None:
+    line = world.line()
+    mine = gateline(tmp_path)
+    place = f"{world.project.owner.key}/{world.project.key}"
+    said = mine.ok("login", site.url, "--name", "here", "--token-stdin", given=f"{token}\n")
+    assert f"as profile “here”: {place}." in said
+    assert stat.S_IMODE(mine.config.stat().st_mode) == 0o600
+    assert json.loads(mine.config.read_text())["profiles"]["here"]["token"] == token
+    assert f"{place}/{line.line.key}" in mine.ok("lines")
+    assert mine.json("lines")[0]["live"] == 1
+    assert mine.json("profiles") == [{"name": "here", "url": site.url, "project": "", "default": True}]
+    assert token not in mine.ok("profiles")
+    os.chmod(mine.config, 0o644)
+    assert "chmod 600" in mine.run("lines").stderr
+    os.chmod(mine.config, 0o600)
+    mine.ok("logout")
+    assert mine.run("lines").returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "code", "says"),
+    [
+        ("http://example.com", "gl_x", 2, "Over http:// anybody on the way could read the token."),
+        ("http://127.0.0.1:1", "gl_x", 8, "cannot be reached"),
+        ("https://nobody.invalid", "gl_x", 8, "cannot be reached"),
+        ("{site}", "gl_none", 3, "wrong, expired or revoked"),
+        ("{site}", "hunter2", 2, "they begin with gl_"),
+        ("{site}/nowhere", "gl_x", 8, "not as a Gateline server does"),
+    ],
+)  # fmt: skip
+def test_it_stores_nothing_of_what_is_refused(
+    site: Site, tmp_path: Path, url: str, given: str, code: int, says: str
+) -> None:
+    mine = gateline(tmp_path)
+    said = mine.run("login", url.format(site=site.url), "--token-stdin", given=f"{given}\n")
+    assert (said.returncode, mine.config.exists()) == (code, False), said.stderr
+    assert says in said.stderr
+    assert "Traceback" not in said.stderr
