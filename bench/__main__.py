@@ -5,7 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 
-ORDER = ("routing", "editor_findings", "moves", "law", "backtest", "analytics", "live", "editor", "changes")
+ORDER = (
+    "routing",
+    "editor_findings",
+    "cost",
+    "moves",
+    "law",
+    "backtest",
+    "analytics",
+    "live",
+    "editor",
+    "changes",
+)
 
 
 def main() -> int:

@@ -202,4 +202,5 @@ def _accepted(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
         decision=answer.kind,
         next_job_id=following.pk if following else None,
         next_lease=following.lease_key if following else None,
+        following=following,
     )

@@ -97,6 +97,8 @@ class Batch:
         self.now = max([clock, *(task.changed_at + TICK for task in self.tasks.values())])
         self.tokens: dict[int, Token] = {}
         self.jobs: dict[int, Job] = {}
+        self._tokens_of: dict[int, list[Token]] = {}
+        self._jobs_of: dict[int, list[Job]] = {}
         if self.tasks:
             self._load(wanted)
         self._changed_tasks: dict[int, Task] = {}
@@ -106,7 +108,7 @@ class Batch:
         self._events: list[Event] = []
         self._decisions: list[Decision] = []
         self._visits: list[GateVisit] = []
-        self._new_jobs: list[Job] = []
+        self._new_jobs: dict[int, Job] = {}
         self._tickets: list[Token] = []
         self._dropped: set[int] = set()
         self._new_dues: list[Due] = []
@@ -128,21 +130,31 @@ class Batch:
 
     def _load(self, wanted: list[int]) -> None:
         alive = Token.objects.filter(task__in=self.tasks).exclude(status__in=ENDED)
-        self.tokens = {token.pk: token for token in alive}
+        for token in alive:
+            self._know_token(token)
         open_or_wanted = ~Q(state=Job.State.DONE) | Q(pk__in=wanted)
-        self.jobs = {job.pk: job for job in Job.objects.filter(open_or_wanted, task__in=self.tasks)}
+        for job in Job.objects.filter(open_or_wanted, task__in=self.tasks):
+            self._know_job(job)
+
+    def _know_token(self, token: Token) -> None:
+        self.tokens[token.pk] = token
+        self._tokens_of.setdefault(token.task_id, []).append(token)
+
+    def _know_job(self, job: Job) -> None:
+        self.jobs[job.pk] = job
+        self._jobs_of.setdefault(job.token_id, []).append(job)
 
     # What is there
 
     def living(self, task: Task) -> list[Token]:
         """The task's tokens that have not ended, forked ones included, oldest first."""
-        mine = (token for token in self.tokens.values() if token.task_id == task.pk)
+        mine = self._tokens_of.get(task.pk, ())
         return sorted((token for token in mine if token.status not in ENDED), key=lambda token: token.pk)
 
     def open_job(self, token: Token) -> Job | None:
         """The token's job that is queued or running."""
-        for job in self.jobs.values():
-            if job.token_id == token.pk and job.state != Job.State.DONE:
+        for job in self._jobs_of.get(token.pk, ()):
+            if job.state != Job.State.DONE:
                 return job
         return None
 
@@ -155,13 +167,13 @@ class Batch:
         return next(self._job_ids)
 
     def add_job(self, job: Job) -> None:
-        self.jobs[job.pk] = job
-        self._new_jobs.append(job)
+        self._know_job(job)
+        self._new_jobs[job.pk] = job
 
     def add_token(self, token: Token) -> Token:
         """A branch. Written at once: events name tokens by id."""
         token.save(force_insert=True)
-        self.tokens[token.pk] = token
+        self._know_token(token)
         return token
 
     def add_visit(self, visit: GateVisit) -> None:
@@ -187,7 +199,7 @@ class Batch:
         self._changed_tokens[token.pk] = token
 
     def job_changed(self, job: Job) -> None:
-        if job not in self._new_jobs:
+        if job.pk not in self._new_jobs:
             self._changed_jobs[job.pk] = job
 
     def task_changed(self, task: Task, *extra: str) -> None:
@@ -305,14 +317,14 @@ class Batch:
         Decision.objects.bulk_create(self._decisions)
         # Before the new ones are written: a token has one open job.
         rows.update(list(self._changed_jobs.values()), JOB)
-        Job.objects.bulk_create(self._new_jobs)
+        Job.objects.bulk_create(self._new_jobs.values())
         self._write_leases()
         rows.update(list(self._changed_tokens.values()), TOKEN)
         rows.update(list(self._changed_tasks.values()), (*TASK, *sorted(self._extra)))
         GateVisit.objects.bulk_create(self._visits)
         Event.objects.bulk_create(self._events)
         Handoff.objects.bulk_create(self._handoffs)
-        self.agents.flush({job.pk for job in self._new_jobs})
+        self.agents.flush(self._new_jobs.keys())
         due_times.write(self, self._new_dues, self._over)
         if self.consequences:
             for observer in observers.observers():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pipelines.models import User
+from pipelines.models import Job, User
 from pipelines.ports.leases import Claim
 
 
@@ -54,7 +54,8 @@ class ReportResult:
     """What became of one report. `http` is the status an API answers with: 200, 400, 404, 409 or 500.
 
     accepted · repeated (identical, the first answer again) · conflict (same job, attempt and lease, other payload) ·
-    ignored (not the token's open job) · invalid (`path` says where) · not_found · error (unexpected; nothing moved)."""
+    ignored (not the token's open job) · invalid (`path` says where) · not_found · error (unexpected; nothing moved).
+    `following`: the next job as it was written, its task loaded; None of a repeat."""
 
     status: Literal["accepted", "repeated", "conflict", "ignored", "invalid", "not_found", "error"]
     http: int
@@ -63,6 +64,7 @@ class ReportResult:
     decision: str = ""
     next_job_id: int | None = None
     next_lease: uuid.UUID | None = None
+    following: Job | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

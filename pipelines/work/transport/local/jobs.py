@@ -4,7 +4,7 @@ statements."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import connection
@@ -17,7 +17,7 @@ from pipelines.models import Job
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
 from pipelines.work import logs
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.orders import orders_of, orders_with, received
 from pipelines.work.transport.local.station_values import values_of
 from pipelines.work.transport.protocol import Started
 
@@ -74,15 +74,20 @@ def started(job: Job, lease: uuid.UUID) -> Started:
     return Started(orders_of(job), lease, values_of(job))
 
 
-def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
-    """The jobs {id: lease} that reports handed on, already leased."""
-    if not wanted:
-        return {}
-    loaded = Job.objects.select_related("task__project__owner").filter(pk__in=wanted, state=Job.State.RUNNING)
+def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
+    """{job: what its worker needs} of those that reports handed on, already leased. They are as their batch wrote
+    them; what a repeat is about is read again."""
+    wanted = {result.next_job_id: result for result in results if result.next_job_id and result.next_lease}
+    found = [result.following for result in wanted.values() if result.following is not None]
+    if again := [pk for pk, result in wanted.items() if result.following is None]:
+        found += Job.objects.select_related("task__project__owner").filter(
+            pk__in=again, state=Job.State.RUNNING
+        )
+    handoffs = received(found)
     return {
-        job.pk: started(job, job.lease_key)
-        for job in loaded
-        if job.lease_key is not None and job.lease_key == wanted[job.pk]
+        job.pk: Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))
+        for job in found
+        if job.lease_key is not None and job.lease_key == wanted[job.pk].next_lease
     }
 
 

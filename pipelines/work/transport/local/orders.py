@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from django.db import connection
+
 from pipelines.engine.core.decision_context import about
-from pipelines.models import Decision, Handoff, Job, Purpose, Token
+from pipelines.models import Decision, Job, Purpose, Token
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
 from pipelines.queries.usage import of_month as of_month_until_now
@@ -21,9 +24,22 @@ from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.transport.local.earlier_output import said
 from pipelines.work.transport.local.repositories import git_order
 
+RECEIVED = """
+    SELECT DISTINCT ON (job.id) job.id, handoff.document::text
+    FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS job(id, task_id, station)
+      JOIN pipelines_handoff handoff ON handoff.task_id = job.task_id
+      JOIN pipelines_job receiver ON receiver.id = handoff.to_id
+    WHERE receiver.id <= job.id AND receiver.station = job.station
+    ORDER BY job.id, receiver.id DESC, handoff.at DESC"""
+
 
 def orders_of(job: Job) -> Orders:
     """`job` with its task, project and owner loaded."""
+    return orders_with(job, received([job]).get(job.pk))
+
+
+def orders_with(job: Job, handoff: Any) -> Orders:
+    """The same, of many: `handoff` was read for all of them."""
     task, line = job.task, versions.by_id(job.pinned_id)
     station = line.station(job.station)
     runs = declared(line, station)
@@ -72,7 +88,7 @@ def orders_of(job: Job) -> Orders:
         declared=runs,
         scope=scope,
         repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
-        handoff=received(job),
+        handoff=handoff,
         session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
         git=git_order(task, line, station) if job.purpose == Purpose.STATION else None,
@@ -115,10 +131,15 @@ def question_of(job: Job) -> QuestionOrder:
     return QuestionOrder(job.question or {}, found["outcome"] if found else None)
 
 
-def received(job: Job) -> Any:
-    """The last handoff that came with it to this station; another run of it reads the same again."""
-    found = Handoff.objects.filter(task=job.task_id, to__station=job.station, to__lte=job.pk)
-    return found.order_by("-to", "-at").values_list("document", flat=True).first()
+def received(jobs: Iterable[Job]) -> dict[int, Any]:
+    """{job: the last handoff that came with it to its station}, by one statement; another run of it reads the same
+    again."""
+    wanted = [(job.pk, job.task_id, job.station) for job in jobs]
+    if not wanted:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(RECEIVED, [list(column) for column in zip(*wanted, strict=True)])
+        return {pk: json.loads(document) for pk, document in cursor.fetchall()}
 
 
 def declared(line: Line, station: LineStation) -> tuple[Mapping[str, Any], ...]:

@@ -58,12 +58,7 @@ class Reports:
 
 def deliver(reports: list[Report]) -> list[ReportAnswer]:
     results = engine.report(reports)
-    wanted = {
-        result.next_job_id: result.next_lease
-        for result in results
-        if result.next_job_id is not None and result.next_lease is not None
-    }
-    following = jobs.resume(wanted)
+    following = jobs.resume(results)
     return [
         ReportAnswer(each.status, each.decision, each.path, each.detail, following.get(each.next_job_id or 0))
         for each in results
