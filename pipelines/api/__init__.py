@@ -10,6 +10,7 @@ from ninja.openapi.schema import OpenAPISchema
 from pipelines.api import (
     analytics,
     backtest,
+    branches,
     comments,
     difference,
     draft_scenarios,
@@ -65,9 +66,9 @@ api = Api(
 )
 problems.install(api)
 ROOMS = (
-    tasks, start_form, positions, position_commands, visits, work_items, files, events, escalations, health, projects,
-    members, stored_values, repositories, hooks, lines, drafts, forms, imports, difference, analytics, backtest, lint,
-    scenarios, draft_scenarios, walks, migrations, comments,
+    tasks, start_form, positions, position_commands, branches, visits, work_items, files, events, escalations, health,
+    projects, members, stored_values, repositories, hooks, lines, drafts, forms, imports, difference, analytics,
+    backtest, lint, scenarios, draft_scenarios, walks, migrations, comments,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

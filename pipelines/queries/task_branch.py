@@ -7,17 +7,24 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.models import Delivery, Job, Task, VisitCommit
+from pipelines.routing.document.kinds.deliver import MERGE
+
+MOST_PACKED = 64 * 1024**2
+"""Bytes of packs that are handed out as one bundle."""
 
 
 @dataclass(frozen=True)
 class TaskBranch:
-    """`files`, `added` and `removed` are against the base; None where nobody counted."""
+    """`files`, `added` and `removed` are against the base; None where nobody counted. `address`: of the repository, ""
+    where it is not connected any more; `pushed`: where the branch stands on the remote, as far as is known."""
 
     repository: str
+    address: str
     name: str
     base_branch: str
     base: str
     head: str
+    pushed: str
     files: int | None
     added: int | None
     removed: int | None
@@ -60,7 +67,7 @@ def branch_of(task: Task) -> TaskBranch | None:
     """Where it stands after the last visit that was reported."""
     last = (
         VisitCommit.objects.filter(task=task, job__state=Job.State.DONE)
-        .select_related("job")
+        .select_related("job", "repository")
         .order_by("-job_id")
         .first()
     )
@@ -69,14 +76,37 @@ def branch_of(task: Task) -> TaskBranch | None:
     facts: dict[str, Any] = ((last.job.outcome or {}).get("facts") or {}).get("git", {})
     return TaskBranch(
         last.repository_name,
+        last.repository.address if last.repository else "",
         last.branch,
         last.base_branch,
         last.base,
         last.head,
+        pushed_to(task.pk, last.branch),
         facts.get("files_changed"),
         facts.get("insertions"),
         facts.get("deletions"),
     )
+
+
+def pushed_to(task: int, branch: str, before: int | None = None) -> str:
+    """The commit at which the branch of a task stands on the remote as far as Gateline knows: as a delivery, of a job
+    before this one, left it. "" where nobody pushed it."""
+    landed = Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exclude(to=MERGE)
+    if before is not None:
+        landed = landed.filter(job__lt=before)
+    return landed.order_by("-job").values_list("commit", flat=True).first() or ""
+
+
+def packs_of(task: Task) -> dict[str, int]:
+    """{name in the storage: bytes} of all that its visits committed, the oldest first, and of the task that it
+    retries."""
+    found: list[int] = []
+    here: int | None = task.pk
+    while here is not None:
+        found.append(here)
+        here = Task.objects.filter(pk=here).values_list("retry_of__task_id", flat=True).first()
+    rows = VisitCommit.objects.filter(task__in=found, job__state=Job.State.DONE, pack__isnull=False)
+    return dict(rows.order_by("job_id").values_list("pack__name", "pack__size"))
 
 
 def receipts_of(task: Task) -> list[DeliveryReceipt]:

@@ -224,6 +224,8 @@ GET  {LINE}/{{task}}/decisions         >          0         y       y         y 
 POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y
 GET  {LINE}/{{task}}/positions         >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/branch            >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/branch/bundle     >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/complete          >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/answer            >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/hold              >          0         -       y         y         y         y      -

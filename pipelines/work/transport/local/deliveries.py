@@ -12,6 +12,7 @@ from django.db import transaction
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.host_notices import STATUS, note
 from pipelines.queries import versions
+from pipelines.queries.task_branch import pushed_to
 from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import Clearance, GitState
@@ -42,7 +43,9 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         return Clearance(f"{why} Have the change approved as it is now.", NOT_APPROVED)
     to = str(work.get("to") or MERGE)
     branch, onto = (
-        (state.base_branch, state.base) if to == MERGE else (state.branch, _pushed(job, state.branch))
+        (state.base_branch, state.base)
+        if to == MERGE
+        else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
     made, _new = Delivery.objects.get_or_create(
         job=job,
@@ -109,14 +112,6 @@ def _committed(job: Job) -> bool:
         return True
     since = last.job.ended_at or last.job.created_at
     return VisitCommit.objects.filter(**done, job__ended_at__range=(since, job.ended_at or since)).exists()
-
-
-def _pushed(job: Job, branch: str) -> str:
-    """Where the branch of the task stands on the remote, as far as we pushed it."""
-    landed = Delivery.objects.filter(
-        task=job.task_id, branch=branch, landed_at__isnull=False, job__lt=job.pk
-    ).exclude(to=MERGE)
-    return landed.order_by("-job").values_list("commit", flat=True).first() or ""
 
 
 @transaction.atomic

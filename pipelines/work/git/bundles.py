@@ -1,0 +1,41 @@
+"""The branch of a task as a git bundle: what its visits committed, for whoever wants it before a remote has it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import IO
+
+from dulwich.object_format import DEFAULT_OBJECT_FORMAT
+from dulwich.objects import Commit
+from dulwich.pack import write_pack_objects
+from dulwich.repo import Repo
+
+from pipelines.work.git.mirror import Mirror
+
+HEADER = b"# v2 git bundle\n"
+
+
+def write(
+    packs: Iterable[str], fetch: Callable[[str, Path], None], branch: str, head: str, into: IO[bytes]
+) -> None:
+    """All objects of these stored packs; the commits that they build on have to be there already, which those of the
+    base are for who has the repository."""
+    with (
+        tempfile.TemporaryDirectory(prefix="bundle-") as folder,
+        closing(Repo.init_bare(str(Path(folder) / "objects.git"), mkdir=True)) as repository,
+    ):
+        mirror, store = Mirror(repository, 0), repository.object_store
+        for number, stored in enumerate(packs):
+            place = Path(folder) / str(number)
+            fetch(stored, place)
+            mirror.take_in(place)
+        objects = [store[each] for each in sorted(set(store))]
+        known = {each.id for each in objects}
+        above = {up for each in objects if isinstance(each, Commit) for up in each.parents} - known
+        into.write(HEADER)
+        into.writelines(b"-%s base\n" % each for each in sorted(above))
+        into.write(b"%s refs/heads/%s\n\n" % (head.encode(), branch.encode()))
+        write_pack_objects(into, objects, DEFAULT_OBJECT_FORMAT, deltify=False)
