@@ -73,6 +73,7 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
         token_version=visit.token_version,
         evidence_digest=payload.evidence or visit.evidence_digest,
         via="api",
+        fields=payload.fields,
     )
     settle_for(user, visit.pk)
     task.refresh_from_db()

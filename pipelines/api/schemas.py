@@ -83,11 +83,12 @@ class RetryIn(Strict):
 
 class GateIn(Strict):
     """A decision at a gate. `visit` or `evidence` names what was looked at. Without both it counts only at the first
-    visit of this gate by the task."""
+    visit of this gate by the task. `fields`: what an approval fills in, by the keys of the gate's fields."""
 
     action: str
     reason: str = ""
     route: str = ""
+    fields: dict[str, Any] = {}
     visit: str | None = None
     evidence: str | None = None
 

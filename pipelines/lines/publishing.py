@@ -30,6 +30,7 @@ from pipelines.models import (
 )
 from pipelines.models.people import slug
 from pipelines.ports.observers import LineHint, publish_hints
+from pipelines.queries import versions
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
@@ -168,6 +169,16 @@ def may_push(line: routing.Line, project: Project, user: User) -> bool:
     return access.can(user, "execute", project) and not asked.exists()
 
 
+def sampling_changed(line: Line, parsed: routing.Line) -> list[str]:
+    """Names of the gates that ask about another sample than in the published version, or can be approved in other ways
+    (law §15)."""
+    live = versions.parsed(line.live).gates_by_key if line.live else {}
+    before = {key: (gate.sample, gate.channels) for key, gate in live.items()}
+    now = {gate.key: (gate.sample, gate.channels) for gate in parsed.gates}
+    changed = [key for key, said in now.items() if said != before.get(key, (None, None))]
+    return [parsed.gate(key).name for key in changed]
+
+
 def executes(line: routing.Line) -> list[str]:
     """Keys of the stations that run code on a worker, or send a secret of the worker somewhere."""
     return [station.key for station in line.stations if code_of(line, station)]
@@ -292,6 +303,15 @@ def _publishable(line: Line, user: User) -> routing.Line:
                 "which you do not have."
             )
             % {"stations": ", ".join(running)}
+        )
+    changed = sampling_changed(line, parsed)
+    if changed and not access.can(user, "execute", line.project):
+        raise Forbidden(
+            gettext(
+                "Sampling and ways to approve without the page (%(gates)s) need the permission “execute”, which "
+                "you do not have."
+            )
+            % {"gates": ", ".join(changed)}
         )
     if not may_push(parsed, line.project, user):
         raise Forbidden(

@@ -8,7 +8,7 @@ from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
-from pipelines.models.gates import GateVisit, Vote, Word
+from pipelines.models.gates import GateVisit, SampledDraw, Vote, Word
 from pipelines.models.handoffs import Handoff
 from pipelines.models.hosting import HookReceipt, HostLink, HostNotice, IssueTrigger
 from pipelines.models.invitations import Invitation
@@ -107,6 +107,7 @@ __all__ = [
     "RecordedAnswer",
     "Repository",
     "Role",
+    "SampledDraw",
     "Scenario",
     "SeenTree",
     "SignInLink",

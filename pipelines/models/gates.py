@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from pipelines.models.lines import Line
 from pipelines.models.tasks import Task, Token
 from pipelines.models.work import Job
 
@@ -24,6 +25,7 @@ class Word(models.TextChoices):
 
 
 SELF_APPROVED = _("Self-approved")
+OVERRIDDEN = _("Approved by override")
 
 
 class GateVisit(models.Model):
@@ -64,6 +66,9 @@ class GateVisit(models.Model):
     opened_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
+    overridden = models.BooleanField(
+        default=False, help_text=_("An administrator approved it instead of the people it asks.")
+    )
 
     class Meta:
         constraints = [
@@ -92,6 +97,8 @@ class GateVisit(models.Model):
 
     @property
     def word_display(self) -> str:
+        if self.overridden:
+            return str(OVERRIDDEN)
         return str(SELF_APPROVED) if self.self_approved else self.get_word_display()
 
 
@@ -108,7 +115,10 @@ class Vote(models.Model):
     # What entitled the person at that moment: {"roles": […], "groups": […]} (house §3 I5); `alone` where the project
     # had nobody else, `self_approved` where they could approve only because of it (law §6).
     entitled_as = models.JSONField()
-    via = models.CharField(max_length=10, help_text=_("page, api or mail"))
+    fields = models.JSONField(
+        default=dict, help_text=_("What was filled in, by the keys of the gate's fields.")
+    )
+    via = models.CharField(max_length=10, help_text=_("page, api, mail or the name of a chat"))
     at = models.DateTimeField()
 
     class Meta:
@@ -131,3 +141,20 @@ class Vote(models.Model):
     @property
     def word_display(self) -> str:
         return str(SELF_APPROVED) if self.self_approved else self.get_word_display()
+
+
+class SampledDraw(models.Model):
+    """What a gate that asks about a sample has asked about: asked again ever after (law §15). `about`: `task:<id>`, the
+    first task of its chain, or `change:<digest>`, its changed lines."""
+
+    line = models.ForeignKey(Line, models.CASCADE, related_name="+")
+    gate = models.CharField(max_length=64)
+    about = models.CharField(max_length=80)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["line", "gate", "about"], name="one_draw_per_gate_and_change")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.gate} · {self.about}"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.errors import Invalid
 from pipelines.models import Word
+from pipelines.routing.document.line import Gate, Problem
+from pipelines.web.tasks.start import StartField, fields_of, given
+
+FIELDS = "fields"
 
 
 class DecisionForm(forms.Form):
@@ -18,7 +24,23 @@ class DecisionForm(forms.Form):
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     evidence_digest = forms.CharField(max_length=64)
 
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.problems: list[Problem] = []
+
     def refuse(self, problem: Invalid) -> None:
-        """Show each problem of the engine at its field, or else above the form."""
+        """Show each problem of the engine at its field, or else above the form. Those of the gate's own fields are kept
+        for them."""
         for each in problem.problems:
-            self.add_error(each.path if each.path in self.fields else None, each.message)
+            if each.path.startswith(f"{FIELDS}."):
+                self.problems.append(each)
+            else:
+                self.add_error(each.path if each.path in self.fields else None, each.message)
+
+    def gate_fields(self, gate: Gate) -> list[StartField]:
+        """What an approval fills in, as it was typed, or as it begins."""
+        return fields_of(gate.fields, self.data if self.is_bound else None, self.problems, FIELDS)
+
+    def filled(self, gate: Gate) -> dict[str, Any]:
+        """The values for the engine: of an approval only."""
+        return given(gate.fields, self.data, FIELDS) if self.data.get("word") == Word.APPROVE else {}

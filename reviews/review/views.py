@@ -17,12 +17,14 @@ from django.views.decorators.http import require_GET, require_POST
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
+from pipelines.queries import versions
 from pipelines.queries.line_filter import choices
 from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews import remarks
 from reviews.decision.forms import DecisionForm
+from reviews.decision.gates import gate_of
 from reviews.inbox.lists import ASKED, TABS, ReviewList, items, review_list
 from reviews.mail import folder
 from reviews.notifications.writing import settle_for
@@ -86,7 +88,8 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     try:
         said = form.cleaned_data
         said = {**said, "reason": remarks.with_remarks(found, request.user, said["reason"])}
-        result = engine.vote(found.pk, user=request.user, via="page", **said)
+        gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
+        result = engine.vote(found.pk, user=request.user, via="page", fields=form.filled(gate), **said)
         settle_for(request.user, found.pk)
     except Invalid as problem:
         form.refuse(problem)
@@ -178,6 +181,7 @@ def _dossier(
         "visit": visit,
         "task": visit.task,
         "form": form,
+        "gate_fields": form.gate_fields(shown.gate) if shown.deciding else [],
         "conflict": conflict,
         "unprotected": unprotected(timezone.now()),
         "selected": str(visit.pk),

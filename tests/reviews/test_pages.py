@@ -275,3 +275,32 @@ def test_a_review_that_was_decided_is_opened_beside_its_own_list(world: World, w
     assert waiting.title in beside and "Still open" not in beside
     tab = f'<a class="tab" href="{reverse("inbox")}?tab=done" aria-current="page" >'
     assert tab in page and f'class="inbox-back small row row-4" href="{reverse("inbox")}?tab=done"' in page
+
+
+FIELDS = [
+    {"key": "plan", "type": "yes_no", "label": "Rollback plan read", "required": True},
+    {"key": "ring", "type": "choice", "label": "Ring", "choices": ["canary", "all"], "required": True},
+]
+
+
+def test_the_fields_of_a_gate_are_filled_in_with_the_approval(world: World) -> None:
+    task = world.start(world.line(**gated(fields=FIELDS)))
+    world.report(task, {"result": "success"})
+    visit = world.visit(task)
+    shown = as_(world.reviewer).get(reverse("gate-visit", args=[visit.pk])).content.decode()
+    assert 'name="fields.plan"' in shown and 'name="fields.ring"' in shown
+    refused = decide(world.reviewer, visit, "approve", **{"fields.ring": "canary"})
+    assert refused.status_code == 400
+    page = refused.content.decode()
+    assert "Rollback plan read is required." in page and "selected" in page
+    answer = decide(world.reviewer, visit, "approve", **{"fields.ring": "canary", "fields.plan": "on"})
+    assert answer.status_code == 302
+    task.refresh_from_db()
+    assert task.variables == {"plan": True, "ring": "canary"}
+
+
+def test_what_was_filled_in_does_not_hinder_another_word(world: World) -> None:
+    task = world.start(world.line(**gated(fields=FIELDS)))
+    world.report(task, {"result": "success"})
+    typed = {"fields.ring": "canary", "reason": "Not like this"}
+    assert decide(world.reviewer, world.visit(task), "reject", **typed).status_code == 302

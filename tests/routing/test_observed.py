@@ -20,6 +20,7 @@ WHOLE: dict[str, Any] = {
         "deletions": 0,
         "paths": ["a.py", "tests/b.py"],
         "sensitive": ["tests/b.py"],
+        "lines": "d4",
     },
     "commands": {"run": 4, "failed": 1, "denied": 0, "last_exit_code": -9},
     "tests": {"passed": 3, "failed": 0, "skipped": 0, "errors": 0, "suites": 1},

@@ -376,7 +376,8 @@ def test_a_title_is_no_trailer() -> None:
      (b"x\n" * 3000, b"x\n" * 2990 + b"y\n" * 20, (20, 10))],
 )  # fmt: skip
 def test_lines_are_counted(old: bytes, new: bytes, counted: tuple[int, int]) -> None:
-    assert facts.lines_changed(old, new, StepBudget()) == counted
+    added, removed = facts.changed_lines(old, new, StepBudget())
+    assert (len(added), len(removed)) == counted
 
 
 def test_the_lines_of_all_files_are_counted_within_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:

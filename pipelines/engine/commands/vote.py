@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from pipelines.engine.commands.inputs import fill
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
@@ -22,9 +24,11 @@ from pipelines.engine.moves.entitlement import EntitledPerson, counted, decides_
 from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
+from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import told
 from pipelines.routing.document.gates import OFFERS
+from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.line import Approval, Gate, Line
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
@@ -43,6 +47,7 @@ class VoteRequest:
     token_version: int
     evidence_digest: str
     via: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def actor(self) -> Actor:
@@ -59,15 +64,16 @@ def vote(
     token_version: int,
     evidence_digest: str,
     via: str = "page",
+    fields: Mapping[str, Any] | None = None,
 ) -> VoteResult:
     """Record one person's vote on one gate visit. The first word other than approve decides at once; approvals decide
-    when the policy is satisfied.
+    when the policy is satisfied. `fields`: what an approval fills in, by the keys of the gate's fields.
 
     Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
-    (path `word`, `reason` or `route`), Conflict (decided or closed already, another evidence, voted already, no round
-    left to send back).
+    (path `word`, `reason`, `route` or `fields.<key>`), Conflict (decided or closed already, another evidence, voted
+    already, no round left to send back).
     """
-    said = VoteRequest(user, word, reason, route, token_version, evidence_digest, via)
+    said = VoteRequest(user, word, reason, route, token_version, evidence_digest, via, fields or {})
     return run(partial(_vote, visit_id, said))
 
 
@@ -80,6 +86,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     batch = Batch.of_tasks(visit.task_id)
     task, visit = batch.tasks[visit.task_id], _visit(visit_id)
     person, policy = _may_say(visit, said)
+    said = replace(said, fields=_filled(visit, said))
     token = _still_shown(batch, visit, said)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(
@@ -136,6 +143,24 @@ def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_req
         raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
 
 
+def _filled(visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
+    """The values of the gate's fields with an approval; any other word fills in nothing. A box that has to be ticked
+    is. Raises Invalid (path `fields.<key>`)."""
+    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    asked = gate.fields if gate and said.word == Word.APPROVE else ()
+    if said.word != Word.APPROVE and not said.fields:
+        return {}
+    given = {
+        key: None if value is False and _has_to_be_ticked(asked, key) else value
+        for key, value in said.fields.items()
+    }
+    return fill(asked, given, Reach.of(visit.task), "fields")
+
+
+def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
+    return any(each.key == key and each.type == "yes_no" and each.required for each in fields)
+
+
 def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
     """The token, if the visit is open and the vote is about what is shown there now (law §6)."""
     if visit.state != GateVisit.State.OPEN:
@@ -174,6 +199,7 @@ def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, entitle
         token_version=said.token_version,
         evidence_digest=said.evidence_digest,
         entitled_as=entitled_as,
+        fields=said.fields,
         via=said.via,
         at=batch.now,
     )
@@ -188,7 +214,8 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     batch.drop_due(GATE_DUE, task, str(visit.pk))
     escalations.close_those_of(batch, task, visit, said.actor)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
-    _tell(batch, task, visit, said, "gate.decided", count=count, **_marked(visit.self_approved))
+    filled = _variables(batch, task, visit) if said.word == Word.APPROVE else {}
+    _tell(batch, task, visit, said, "gate.decided", count=count, **_marked(visit.self_approved), **filled)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
     others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
@@ -198,6 +225,18 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
         close_visit(batch, task, other, said.actor, "decided_elsewhere")
     _go_on(batch, task, token, visit, said)
     return True
+
+
+def _variables(batch: Batch, task: Task, visit: GateVisit) -> dict[str, Any]:
+    """Set what the approvals filled in as variables of the task, the later one over the earlier; for the event."""
+    found: dict[str, Any] = {}
+    for filled in visit.votes.filter(word=Word.APPROVE).order_by("pk").values_list("fields", flat=True):
+        found.update(filled)
+    if not found:
+        return {}
+    task.variables = {**task.variables, **found}
+    batch.task_changed(task, "variables")
+    return {"variables": found}
 
 
 def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
+from pipelines.engine.core.sampling import samples
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.ports.leases import Claim
@@ -108,6 +109,7 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
             "origin": token.origin or None,
             **_spent(turn.judged_by, turn.job),
             **_across(turn),
+            **_samples(turn),
         },
     }
 
@@ -131,6 +133,12 @@ def _across(turn: DecisionContext) -> dict[str, Any]:
     past = rows.order_by("ended_at", "pk").values_list("station", "outcome__facts")
     seen = across(turn.job.outcome.get("facts") or {}, past)
     return {"observed": seen} if seen else {}
+
+
+def _samples(turn: DecisionContext) -> dict[str, Any]:
+    """What was drawn at gates that ask about a sample."""
+    drawn = samples(turn.judged_by, turn.task, turn.job.outcome or {})
+    return {"samples": drawn} if drawn else {}
 
 
 def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:

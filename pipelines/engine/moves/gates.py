@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from pipelines.engine.core import payload
+from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.moves.completion import GATE_DUE
 from pipelines.engine.moves.waiting import stay
@@ -72,6 +72,7 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
         due_at=batch.now + timedelta(seconds=float(after)) if after else None,
     )
     batch.add_visit(visit)
+    sampling.remember(visit, gate, turn.job.outcome or {})
     if visit.due_at:
         batch.set_due(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
     batch.event(

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines import engine
-from pipelines.engine.moves.gates import policy_of
+from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.errors import Forbidden
 from pipelines.lines.dry_run.giving import give
 from pipelines.lines.dry_run.stage import CannotHappen, Stage
@@ -15,6 +15,7 @@ from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, T
 from pipelines.queries import versions
 from pipelines.routing.document.evaluations import WORDS, key_of
 from pipelines.routing.document.preconditions import HANDOFF
+from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.script import Played
 
 TICK = timedelta(microseconds=1)
@@ -149,9 +150,16 @@ def _visit(stage: Stage, at: str | None, gate: str) -> GateVisit:
 
 def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> list[str]:
     policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-    votes = {"word": said["decision"], "reason": said.get("reason") or "", "route": said.get("route") or ""}
+    votes: dict[str, Any] = {
+        "word": said["decision"],
+        "reason": said.get("reason") or "",
+        "route": said.get("route") or "",
+    }
     if said["decision"] != "approve" and not votes["reason"].strip():
         votes["reason"] = "Rehearsed."
+    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    if gate and said["decision"] == "approve":
+        votes["fields"] = {each.key: made_up.value(each) for each in gate.fields if each.required}
     who: list[str] = []
     for user in stage.cast.voters(by, policy.who):
         try:

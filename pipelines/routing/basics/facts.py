@@ -63,7 +63,7 @@ KINDS: Final[Mapping[str, Read]] = {
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "git": {
-        **dict.fromkeys(("base", "head", "tree"), "text"),
+        **dict.fromkeys(("base", "head", "tree", "lines"), "text"),
         **dict.fromkeys(("commits", "files_changed", "insertions", "deletions"), "count"),
         **dict.fromkeys(("paths", "sensitive"), "texts"),
     },
@@ -87,7 +87,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """{group: {key: kind}}. `final_event`: false where the preset has one and it did not come; absent where it has none.
 `provider`: unavailable where the model's provider did not answer. `usage.limit`: which limit ended the run. `coverage`
-in percent."""
+in percent. `git.lines`: a digest of the changed lines wherever they stand, without blank ones (law §15, Sampling)."""
 
 OF_SOURCE: Final[Mapping[str, str]] = {
     "station": "text",

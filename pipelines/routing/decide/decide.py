@@ -133,7 +133,9 @@ def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> 
     if worst == "rework":
         return demanded(case, way.rule, "\n".join(text for _, text in by_tools if text) or None)
     undecided = [
-        gate.key for gate, action in zip(guards, actions, strict=True) if gates.asks(case, gate, action)
+        gate.key
+        for gate, action in zip(guards, actions, strict=True)
+        if gates.asks(case, "rule_gates", gate, action, way.rule)
     ]
     if not undecided:
         return None

@@ -11,6 +11,7 @@ from pipelines.routing.basics import shapes
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import check
+from pipelines.routing.decide.sampling import DRAWS
 from pipelines.routing.document.evaluations import ANSWERS, EvaluationAnswer
 from pipelines.routing.document.gates import JUMP, WORDS
 from pipelines.routing.document.model import Line
@@ -65,7 +66,8 @@ class Facts:
     `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
     which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
     outcomes of that type; `agents` those of the line's agents that are registered. `spent`: what the task cost before
-    this outcome, in dollars. `observed` {station: facts}: of other stations, on the tree of this outcome.
+    this outcome, in dollars. `observed` {station: facts}: of other stations, on the tree of this outcome. `samples`
+    {gate: what was drawn}: at gates that ask about a sample.
 
     `now`: since a gate asked or an evaluation was answered, those of `OF_NOW` that are otherwise by this moment. Only
     step 7 reads them; rules and checks stand as they were (law §12, Gates and words).
@@ -94,6 +96,7 @@ class Facts:
     now: Mapping[str, Any] = field(default_factory=dict)
     spent: Any = 0
     observed: Mapping[str, observed.Facts] = field(default_factory=dict)
+    samples: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def of_now(self) -> Facts:
@@ -270,6 +273,12 @@ def _word(value: Any, path: str) -> GateWord:
     )
 
 
+def _samples(value: Any, path: str) -> dict[str, str]:
+    found = shapes.mapping(value, path)
+    said = {key: shapes.word(member, join(path, key), DRAWS) for key, member in found.items()}
+    return {key: word for key, word in said.items() if word}
+
+
 def _observed(value: Any, path: str) -> dict[str, Any]:
     found = shapes.mapping(value, path)
     return {
@@ -314,5 +323,6 @@ _FACTS: dict[str, Any] = {
     "now": _now,
     "spent": observed.amount,
     "observed": _observed,
+    "samples": _samples,
 }
 """How each fact is read; there are no other keys."""

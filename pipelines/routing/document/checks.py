@@ -246,6 +246,23 @@ def evaluate(group: CheckGroup | None, read: Read) -> GroupVerdict:
     return GroupVerdict(action, tuple(results[id(check)] for check in group.checks()))
 
 
+def reason(group: CheckGroup | None, read: Read) -> tuple[bool, tuple[CheckResult, ...]]:
+    """Whether a group is a reason to ask (law §15, Sampling), with its results: where it passes, and where a check of
+    it cannot be read. A group without checks is none."""
+    if group is None:
+        return False, ()
+    results = {id(check): _run(check, read) for check in group.checks()}
+    return _is_reason(group, results), tuple(results[id(check)] for check in group.checks())
+
+
+def _is_reason(member: CheckGroup | Check, results: dict[int, CheckResult]) -> bool:
+    if isinstance(member, Check):
+        result = results[id(member)]
+        return result.passed or bool(result.why)
+    decide = all if member.kind == "all" else any
+    return bool(member.members) and decide(_is_reason(each, results) for each in member.members)
+
+
 def worst(actions: list[str]) -> str:
     return max(actions, key=lambda action: RANK.get(action, 0), default="proceed")
 

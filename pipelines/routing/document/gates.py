@@ -26,6 +26,7 @@ from pipelines.routing.document.fields.plain import (
 )
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gate_tools import TOOL, Tool
+from pipelines.routing.document.inputs import INPUT, Input
 from pipelines.routing.document.reading.names import note_twins
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.routes import ON_REJECT, Route
@@ -161,6 +162,89 @@ class DuePolicy:
 DUE: Final = Record.of(DuePolicy)
 
 
+# What is filled in
+
+FIELD_TYPES: Final = ("text", "long_text", "number", "choice", "yes_no", "date")
+"""Types of inputs that a gate can ask for: what a person types, and no file or secret."""
+MAX_FIELDS: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fields(Each):
+    """What an approval fills in: fields as those of the line's form. They become variables of the task (law §6)."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = super().read(reader, key, around)
+        for index, each in enumerate(found):
+            if each.type not in FIELD_TYPES:
+                path = join(join(reader.at(key), index), "type")
+                known = ", ".join(FIELD_TYPES)
+                reader.problems.note(path, _("a field of a gate is one of %(known)s", known=known))
+        if len(found) > MAX_FIELDS:
+            reader.note(key, _("are at most %(most)s", most=MAX_FIELDS))
+        return found
+
+    def schema(self) -> Schema:
+        types = {"properties": {"type": {"enum": list(FIELD_TYPES)}}}
+        return schema_parts.listed({"allOf": [self.record.reference(), types]}, maxItems=MAX_FIELDS)
+
+
+# Who is asked only now and then
+
+
+@dataclass(frozen=True)
+class SamplePolicy:
+    """One task in `one_in` is asked about; the others pass. `always`: checks that ask whatever was drawn, where they
+    pass or cannot be read (law §15)."""
+
+    one_in: int = declared(
+        Count(
+            required=True,
+            default=1,
+            least=1,
+            most=1_000_000,
+            written=Written.ALWAYS,
+            label=_("Ask about one task in"),
+            help=_("Which ones is drawn per task and cannot be chosen. Empty asks about every task."),
+        ),
+        given=True,
+    )
+    always: CheckGroup | None = declared(Checks())
+
+
+SAMPLE: Final = Record.of(SamplePolicy)
+
+
+# Where a decision can be made besides the page
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Where an approval needs no session: a confirm page that a mail links to, a button in a chat (law §15)."""
+
+    mail_link: bool = declared(
+        Flag(
+            label=_("Approve by a link in the mail"),
+            help=_(
+                "The link opens a page that asks to confirm, without signing in. It works once, for one person."
+            ),
+        )
+    )
+    chat: bool = declared(
+        Flag(
+            label=_("Approve in the chat"),
+            help=_("For people who have linked their chat account. Other words lead to the page."),
+        )
+    )
+
+    @property
+    def any(self) -> bool:
+        return self.mail_link or self.chat
+
+
+CHANNELS: Final = Record.of(Channels)
+
+
 # The gate
 
 
@@ -234,6 +318,9 @@ class Gate:
     offers: tuple[str, ...] = declared(Offers(label=_("What they can say")))
     on_reject: str | None = declared(Route(ON_REJECT, "route", label=_("After a rejection")))
     due: DuePolicy | None = declared(One(DUE))
+    fields: tuple[Input, ...] = declared(Fields(INPUT, unique="key", what=_("the field")))
+    sample: SamplePolicy | None = declared(One(SAMPLE))
+    channels: Channels | None = declared(One(CHANNELS))
     notify: tuple[str, ...] = declared(
         Texts(label=_("Also tell"), help=_("E-mail addresses, one per line."), rows=2)
     )
@@ -252,7 +339,12 @@ class Gate:
 
     @property
     def always_asks(self) -> bool:
-        """Whether a person is asked whatever the checks say."""
+        """Whether a person is asked whatever the checks say and whichever task it is."""
+        return self.has_people and self.sample is None
+
+    @property
+    def has_people(self) -> bool:
+        """Whether people decide here, about every task or a sample of them."""
         return self.mode in ("manual", "checks_then_manual") and self.requires_approval
 
     @property

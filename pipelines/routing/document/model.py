@@ -297,8 +297,9 @@ class Line:
 
     @cached_property
     def asks_a_person(self) -> bool:
-        """Whether the line declares a gate that always asks a person: then a jump is reviewed, too."""
-        return any(gate.always_asks for gate in self.gates)
+        """Whether the line declares a gate at which people decide, about every task or a sample: then a jump is
+        reviewed, too."""
+        return any(gate.has_people for gate in self.gates)
 
     @cached_property
     def faults(self) -> tuple[Problem, ...]:

@@ -43,6 +43,8 @@ def _policy(line: Line, key: str, said: str) -> str:
 
 
 def _gate(gate: str, said: str) -> str:
+    if said.startswith(SAMPLE):
+        return _sample(gate, said.removeprefix(SAMPLE))
     only = said.endswith(SHOWN)
     word = said.removesuffix(SHOWN)
     if only and word in CHECKED:
@@ -52,6 +54,22 @@ def _gate(gate: str, said: str) -> str:
     return CHECKED[word]() % {"gate": gate} if word in CHECKED else f"{gate}: {said}"
 
 
+def _sample(gate: str, said: str) -> str:
+    draw, _comma, rate = said.rpartition(", ")
+    if said == ALWAYS:
+        return _("%(gate)s asks about a sample, and a check always asks about this.") % {"gate": gate}
+    return SAMPLED[draw]() % {"gate": gate, "rate": rate} if draw in SAMPLED else f"{gate}: {said}"
+
+
+SAMPLE, ALWAYS = "sample: ", "a check always asks"
+SAMPLED = {
+    "drawn": lambda: _("%(gate)s asks about %(rate)s, and this task is drawn."),
+    "not drawn": lambda: _("%(gate)s asks about %(rate)s, and this task is not drawn: nobody was asked."),
+    "the same change was asked about before": lambda: _(
+        "%(gate)s asks about %(rate)s, and people were asked about the same change before."
+    ),
+    "nothing was drawn": lambda: _("%(gate)s asks about %(rate)s; nothing was drawn, so people are asked."),
+}
 POLICIES = {
     "on_failure": lambda: _("The policy on a failure: %(then)s."),
     "no_rules": lambda: _("The policy without rules: %(then)s."),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
@@ -11,6 +12,9 @@ from dulwich.objects import Blob, ObjectID
 from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.formats.evidence.trees.lines import StepBudget, blocks
 from pipelines.work.git.trees import Leaf
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 MOST_PATHS = 2000
 # Of comparing by line, all files together.
@@ -29,11 +33,14 @@ def git_facts(
     the two texts of a file both begin and end with, as removed and as added."""
     paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
     inserted = deleted = 0
-    budget = StepBudget(MOST_STEPS)
+    budget, digest = StepBudget(MOST_STEPS), hashlib.sha256()
     for path in paths:
-        more, less = lines_changed(_data(store, before.get(path)), _data(store, after.get(path)), budget)
-        inserted, deleted = inserted + more, deleted + less
+        old, new = _data(store, before.get(path)), _data(store, after.get(path))
+        added, removed = changed_lines(old, new, budget)
+        inserted, deleted = inserted + len(added), deleted + len(removed)
+        _add(digest, path, added, removed, new)
     return {
+        **({"lines": digest.hexdigest()} if paths else {}),
         "files_changed": len(paths),
         "insertions": inserted,
         "deletions": deleted,
@@ -42,12 +49,25 @@ def git_facts(
     }
 
 
-def lines_changed(old: bytes, new: bytes, budget: StepBudget) -> tuple[int, int]:
+def changed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[bytes], list[bytes]]:
     """Lines added and removed; none of what is not text."""
     if b"\x00" in old[:8000] or b"\x00" in new[:8000]:
-        return 0, 0
-    changed = [each for each in blocks(old.splitlines(), new.splitlines(), budget) if not each.same]
-    return sum(each.new_end - each.new for each in changed), sum(each.old_end - each.old for each in changed)
+        return [], []
+    before, after = old.splitlines(), new.splitlines()
+    changed = [each for each in blocks(before, after, budget) if not each.same]
+    added = [line for each in changed for line in after[each.new : each.new_end]]
+    return added, [line for each in changed for line in before[each.old : each.old_end]]
+
+
+def _add(digest: Hash, path: str, added: Sequence[bytes], removed: Sequence[bytes], new: bytes) -> None:
+    """Into the digest of what changed: the words of the changed lines, wherever they stand and however they are spaced,
+    and of what is not text all of it."""
+    said = [b"+" + words for line in added if (words := b" ".join(line.split()))]
+    said += [b"-" + words for line in removed if (words := b" ".join(line.split()))]
+    if not added and not removed:
+        said = [hashlib.sha256(new).digest()]
+    if said:
+        digest.update(path.encode() + b"\0" + b"\n".join(sorted(said)) + b"\0")
 
 
 def _data(store: BaseObjectStore, leaf: Leaf | None) -> bytes:

@@ -15,7 +15,7 @@ from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.document.checks import RANK, Check, CheckGroup
 from pipelines.routing.document.gate_tools import TOOL
-from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.gates import SAMPLE, Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
@@ -117,13 +117,14 @@ def _revisit(line: Line, rule: Rule) -> tuple[str, bool]:
 def of_gate(line: Line, gate: Gate) -> Key | None:
     """All of a gate that a decision reads; None for one that never stops anything."""
     by_tool = gate.tool_asks_for
-    if gate.mode == "skip" or not (gate.always_asks or by_tool or (gate.enforces_checks and _may_stop(gate))):
+    if gate.mode == "skip" or not (gate.has_people or by_tool or (gate.enforces_checks and _may_stop(gate))):
         return None
     checks = _group(gate.checks) if gate.checks and gate.enforces_checks and _may_stop(gate) else None
-    asks = gate.always_asks or _may_stop(gate) or "hold" in by_tool
+    asks = gate.has_people or _may_stop(gate) or "hold" in by_tool
     tool = canonical(TOOL.write(gate.tool)) if gate.tool and by_tool else None
     words = (gate.on_reject or line.policy.on_reject, gate.approval.max_rounds) if asks else ()
-    return (gate.key, gate.always_asks, checks, words, tool)
+    sample = canonical(SAMPLE.write(gate.sample)) if gate.sample and gate.has_people else None
+    return (gate.key, gate.has_people, checks, words, tool, sample)
 
 
 def _may_stop(gate: Gate) -> bool:
@@ -146,7 +147,7 @@ def _member(member: Check | CheckGroup) -> Key:
 def can_be_told_to_rework(gate: Gate) -> bool:
     """Whether a person may demand the forced failure route at the gate."""
     held = (gate.enforces_checks and _may_stop(gate)) or "hold" in gate.tool_asks_for
-    asks = gate.always_asks or held
+    asks = gate.has_people or held
     return "rework" in gate.offers and gate.mode != "skip" and asks
 
 

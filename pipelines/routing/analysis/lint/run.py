@@ -26,6 +26,7 @@ from pipelines.routing.analysis.lint.checks import (
     unreachable_station,
     unsatisfiable_gate,
     unused_escalation,
+    unused_gate_key,
 )
 from pipelines.routing.analysis.lint.finding import SEVERITIES, Finding
 from pipelines.routing.analysis.lint.people import People
@@ -54,6 +55,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (no_rule_takes.ID, no_rule_takes.check),
     (shadowed_rule.ID, shadowed_rule.check),
     (unused_escalation.ID, unused_escalation.check),
+    (unused_gate_key.ID, unused_gate_key.check),
     (unanswered_escalation.ID, unanswered_escalation.check),
     (unheld_role.ID, unheld_role.check),
     (undecided.ID, undecided.check),

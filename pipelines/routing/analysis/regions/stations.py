@@ -358,7 +358,7 @@ def _can_be_told(gate: Gate) -> bool:
     return (
         "rework" in gate.offers
         and gate.mode != "skip"
-        and (gate.always_asks or held or "hold" in gate.tool_asks_for)
+        and (gate.has_people or held or "hold" in gate.tool_asks_for)
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Decision, Finish
+from pipelines.routing.decide.sampling import DRAWS, NOT_DRAWN, UNKNOWN
 from pipelines.routing.decide.situation import GateWord
 from pipelines.routing.decide.steps.context import Case, TakenRoute, demanded
 from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
 from pipelines.routing.document.gates import JUMP, Gate
+from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.document.rules import Rule
 
 RANK = ("abort", "reject", "rework", "send_back")
@@ -99,6 +102,23 @@ def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None, read: Read)
     return action
 
 
-def asks(case: Case, gate: Gate, action: str) -> bool:
-    """Whether a person still has to decide: the gate always asks or a check says hold, and nobody has approved."""
-    return (gate.always_asks or action == "hold") and not is_approved(case, gate)
+def asks(case: Case, step: str, gate: Gate, action: str, rule: Rule | None) -> bool:
+    """Whether a person still has to decide: people are asked about this task or a check says hold, and nobody has
+    approved."""
+    if is_approved(case, gate):
+        return False
+    return action == "hold" or (gate.has_people and _sampled(case, step, gate, rule))
+
+
+def _sampled(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
+    """Whether a gate that asks about a sample asks about this task (law §15). Without a draw it does, and a check of
+    `always` that cannot be read is a reason to ask."""
+    if gate.sample is None:
+        return True
+    draw = case.facts.samples.get(gate.key, UNKNOWN)
+    met, results = checks.reason(gate.sample.always, case.reader([gate.key]))
+    saw = tuple(Seen(each.check.field, None if each.saw is MISSING else each.saw) for each in results)
+    asked = met or draw != NOT_DRAWN
+    why = "a check always asks" if met else DRAWS[draw] % gate.sample.one_in
+    case.note(step, rule, not asked, f"{gate.key}: sample: {why}", saw)
+    return asked

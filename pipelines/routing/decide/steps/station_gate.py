@@ -19,7 +19,7 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
         case.gate_passed = True
         return then
     gate = case.line.gate(case.station.gate)
-    if people_only and not gate.always_asks:
+    if people_only and not gate.has_people:
         case.note(STEP, None, True, f"{gate.key}: passed by the signal")
         case.gate_passed = gate.mode == "skip"
         return then
@@ -39,7 +39,7 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
         return gates.failed(None)
     if action == "rework":
         return demanded(case, None, text)
-    if gates.asks(case, gate, action):
+    if gates.asks(case, STEP, gate, action, None):
         case.note(STEP, None, False, f"waits for {gate.key}")
         return Wait("awaiting_review", (gate.key,))
     case.passed.add(gate.key)

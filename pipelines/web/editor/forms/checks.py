@@ -48,9 +48,9 @@ def kind_of(group: Any) -> str:
     return kind if kind in KINDS and type(group[kind]) is list else ""
 
 
-def fields(fragment: Fragment) -> list[FormField | Rows]:
+def fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[FormField | Rows]:
     """None where the checks are no group: then they are shown as they are."""
-    given = places.get(fragment, CHECKS)
+    given = places.get(fragment, at)
     if given is not MISSING and not kind_of(given):
         return []
     words = [
@@ -58,8 +58,8 @@ def fields(fragment: Fragment) -> list[FormField | Rows]:
         ("all", _("All of these have to pass")),
         ("any", _("One of these has to pass")),
     ]
-    choice = GroupKind(at=CHECKS, label=_("Checks"), options=words)
-    return [choice, *([_rows(CHECKS, kind_of(given), 1)] if kind_of(given) else [])]
+    choice = GroupKind(at=at, label=label or _("Checks"), options=words)
+    return [choice, *([_rows(at, kind_of(given), 1)] if kind_of(given) else [])]
 
 
 def _rows(at: Place, kind: str, depth: int) -> Rows:

@@ -7,10 +7,21 @@ from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.document.gates import APPROVAL, DUE, FLUX_OFFERS, GATE, MODES, OFFERS, WORDS
+from pipelines.routing.document.gates import (
+    APPROVAL,
+    CHANNELS,
+    DUE,
+    FIELD_TYPES,
+    FLUX_OFFERS,
+    GATE,
+    MODES,
+    OFFERS,
+    SAMPLE,
+    WORDS,
+)
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.routes import ON_REJECT
-from pipelines.web.editor.forms import checks, tool
+from pipelines.web.editor.forms import checks, inputs, places, tool
 from pipelines.web.editor.forms.approval import approvers
 from pipelines.web.editor.forms.declared import control, unplaced, words_of
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
@@ -35,6 +46,9 @@ class GateForm:
             tool.section(fragment),
             Section(title=_("People"), fields=_people(fragment, setting), open=True),
             Section(title=_("Their words"), fields=_words(setting)),
+            _filled(fragment),
+            _sample(fragment),
+            Section(title=_("Approve without the page"), fields=unplaced(CHANNELS, ("channels",), ())),
             Section(title=_("Due, and who is told"), fields=_due(fragment)),
         ]
         placed = [field for section in found for field in section.fields]
@@ -83,6 +97,28 @@ def _words(setting: Setting) -> list[FormField | Rows]:
         control(GATE, (), "offers", SeveralField, options=words_of(WORDS), usual=offered),
         control(GATE, (), "on_reject", ChoiceField, options=[usual, *known, *routes(setting, "route")]),
     ]
+
+
+def _filled(fragment: Fragment) -> Section:
+    """Fields as those of the line's form; their answers become variables."""
+    given = places.get(fragment, ("fields",))
+    add, empty = (
+        _("Add a field"),
+        _("An approval fills in nothing. A box that must be ticked makes a checklist."),
+    )
+    rows = inputs.rows(("fields",), _("Fields"), add, empty, types=FIELD_TYPES)
+    shown = [rows] if type(given) is list or given is places.MISSING else []
+    help_text = _("What an approval fills in. Later stations read it as {{variables.key}}.")
+    return Section(
+        title=_("Filled in with an approval"), fields=shown, help=help_text, open="fields" in fragment
+    )
+
+
+def _sample(fragment: Fragment) -> Section:
+    one_in = control(SAMPLE, ("sample",), "one_in", whole=("sample",))
+    there = "sample" in fragment
+    always = checks.fields(fragment, ("sample", "always"), _("Always ask where")) if there else []
+    return Section(title=_("Sampling"), fields=[one_in, *always], open=there)
 
 
 def _due(fragment: Fragment) -> list[FormField | Rows]:

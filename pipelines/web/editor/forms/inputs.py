@@ -3,8 +3,9 @@ form has the same rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -13,10 +14,10 @@ from django.utils.translation import gettext as _
 from pipelines.engine.commands.inputs import fault_of
 from pipelines.models import Priority
 from pipelines.routing.basics.problems import join
-from pipelines.routing.document.inputs import INPUT, RULES, TEXT, read_inputs
+from pipelines.routing.document.inputs import INPUT, RULES, TEXT, TYPES, read_inputs
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.declared import control, unplaced, words_of
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
 from pipelines.web.editor.forms.form import (
     Fragment,
@@ -49,9 +50,11 @@ class Type(ChoiceField):
         return changed
 
 
-def rows(at: Place, label: str, add: str, empty: str) -> Rows:
+def rows(at: Place, label: str, add: str, empty: str, types: Collection[str] = TYPES) -> Rows:
+    """`types`: those that a field here can have."""
+    row = partial(_row, types=types)
     return Rows(
-        at=at, label=label, row=_row, new=lambda fragment, kind: _new(fragment, at), title=title, add=add, empty=empty,
+        at=at, label=label, row=row, new=lambda fragment, kind: _new(fragment, at), title=title, add=add, empty=empty,
         folded=True,
     )  # fmt: skip
 
@@ -68,7 +71,7 @@ def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
     return {"key": first_free((f"field-{number}" for number in numbers), taken), "type": "text"}
 
 
-def _row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
+def _row(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> list[FormField | Rows]:
     kind = places.get(fragment, (*at, "type"))
     absent = [
         rule
@@ -79,7 +82,7 @@ def _row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
     found: list[FormField | Rows] = [
         control(INPUT, at, "label"),
         control(INPUT, at, "key", covers=(places.name(at),)),
-        control(INPUT, at, "type", Type),
+        control(INPUT, at, "type", Type, options=[each for each in words_of(TYPES) if each[0] in types]),
     ]
     if "choices" not in absent:
         found.append(control(INPUT, at, "choices"))

@@ -55,11 +55,11 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _faults(gate: Gate) -> Iterator[GateFault]:
     """What the gate itself tells."""
-    if gate.always_asks and "approve" not in gate.offers:
+    if gate.has_people and "approve" not in gate.offers:
         yield GateFault(".offers", _("a person is always asked, but cannot approve"), _("offer approve"))
     asked = Counter(need.name for need in gate.approval.who if need.kind == "user")
     for user, times in asked.items():
-        if times > 1 and gate.always_asks:
+        if times > 1 and gate.has_people:
             message = _(
                 "%(user)s is wanted %(times)s times, and one person fills one place", user=user, times=times
             )
@@ -149,7 +149,7 @@ def _used(subject: LintSubject) -> dict[str, bool]:
 
 def _may_ask(gate: Gate) -> bool:
     held = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
-    return gate.always_asks or "hold" in gate.tool_asks_for or any(RANK.get(each.action) for each in held)
+    return gate.has_people or "hold" in gate.tool_asks_for or any(RANK.get(each.action) for each in held)
 
 
 def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:

@@ -1,0 +1,36 @@
+"""A gate says what people fill in, which tasks it asks about or how they approve, and nobody is ever asked there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import WARNING, Finding
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.checks import RANK
+from pipelines.routing.document.gates import Gate
+
+ID = "unused-gate-key"
+
+
+def check(subject: LintSubject) -> Iterator[Finding]:
+    for index, gate in enumerate(subject.line.gates):
+        said = {
+            "fields": _("Nobody fills in the fields of %(gate)s: it asks no person", gate=gate.name),
+            "sample": _("Nothing is sampled at %(gate)s: it asks no person", gate=gate.name),
+            "channels": _("Nobody approves at %(gate)s: it asks no person", gate=gate.name),
+        }
+        for key, message in said.items():
+            unused = not gate.has_people if key == "sample" else not _asks(gate)
+            if getattr(gate, key) and unused:
+                hint = _("let a person approve there, or remove %(key)s", key=key)
+                yield Finding(
+                    check=ID, severity=WARNING, path=f"gates[{index}].{key}", message=message, hint=hint
+                )
+
+
+def _asks(gate: Gate) -> bool:
+    """Whether a person may be asked to approve: always, of a sample, or where a check or a tool says hold."""
+    held = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
+    holds = "hold" in gate.tool_asks_for or any(RANK.get(each.action) == 1 for each in held)
+    return "approve" in gate.offers and (gate.has_people or holds)

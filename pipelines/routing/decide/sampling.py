@@ -1,0 +1,27 @@
+"""Which tasks a gate with `sample` asks about (law §15): drawn by a keyed digest, so that nobody can know or choose."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Final
+
+DRAWN: Final = "drawn"
+SAME_CHANGE: Final = "same_change"
+NOT_DRAWN: Final = "not_drawn"
+UNKNOWN: Final = ""
+"""Nothing was drawn: people are asked."""
+DRAWS: Final = {
+    DRAWN: "drawn, 1 in %d",
+    SAME_CHANGE: "the same change was asked about before, 1 in %d",
+    NOT_DRAWN: "not drawn, 1 in %d",
+    UNKNOWN: "nothing was drawn, 1 in %d",
+}
+"""What the fact `samples` says of a gate, and how the trace says it."""
+RANGE: Final = 2**64
+
+
+def is_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
+    """Whether the tasks of the chain that began with `root` are drawn at `gate`. Raising the rate keeps every chain
+    that was drawn. `key`: of the installation; `gate` and `root` name the two uniquely in it."""
+    digest = hmac.digest(key, f"{gate}\0{root}".encode(), "sha256")
+    return int.from_bytes(digest[:8]) < RANGE // one_in

@@ -1,0 +1,129 @@
+"""Gates that ask about a sample of tasks (law §15, Sampling)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines import engine
+from pipelines.engine.core.sampling import samples
+from pipelines.errors import Forbidden
+from pipelines.lines import publishing
+from pipelines.models import Decision, LineVersion, Membership, Task
+from pipelines.ports import sampling
+from pipelines.queries import versions
+from pipelines.routing.decide.sampling import is_drawn
+from tests.factories import World, station
+
+pytestmark = pytest.mark.django_db
+
+NEVER = 1_000_000
+
+
+def line(world: World, one_in: int = 4, always: Any = None, **gate: Any) -> LineVersion:
+    sample = {"one_in": one_in, **({"always": always} if always else {})}
+    behind = {"id": "go", "to": "ship", "gates": ["review"]}
+    declared = {"key": "review", "sample": sample, **gate}
+    return world.line(stations=[station("build", behind), station("ship", kind="manual")], gates=[declared])
+
+
+def change(lines: str, **git: Any) -> dict[str, Any]:
+    return {"result": "success", "facts": {"git": {"lines": lines, "tree": lines, **git}}}
+
+
+def asked(world: World, task: Task, outcome: dict[str, Any] | None = None) -> bool:
+    world.report(task, outcome or {"result": "success"}, station="build")
+    return world.status(task) == "awaiting_review"
+
+
+def why(task: Task) -> list[str]:
+    trace = Decision.objects.filter(task=task, station="build").latest("at").trace
+    return [entry["why"] for entry in trace if "sample" in entry["why"]]
+
+
+def expected(version: LineVersion, task: Task, one_in: int) -> bool:
+    return is_drawn(sampling.sampling_key(), f"{version.line_id}/review", str(task.pk), one_in)
+
+
+def test_it_asks_about_the_tasks_that_the_key_draws_and_the_trace_says_why(world: World) -> None:
+    version = line(world, 3)
+    for _ in range(8):
+        task = world.start(version)
+        drawn = expected(version, task, 3)
+        assert asked(world, task) == drawn
+        assert why(task) == [f"review: sample: {'drawn' if drawn else 'not drawn'}, 1 in 3"]
+
+
+def test_a_linked_task_is_drawn_as_the_one_that_its_chain_began_with(world: World) -> None:
+    version = line(world, 2)
+    drawn, passed = None, None
+    while drawn is None or passed is None:
+        task = world.start(version)
+        if asked(world, task):
+            drawn = task
+        else:
+            passed = task
+    for first, expect in ((drawn, True), (passed, False)):
+        engine.cancel(first.pk, actor=engine.Actor.person(world.operator), reason="Again")
+        for _ in range(3):
+            first = engine.retry_ended(first.pk, station="build", actor=engine.Actor.person(world.operator))
+            assert asked(world, first) == expect
+            engine.cancel(first.pk, actor=engine.Actor.person(world.operator), reason="Again")
+
+
+def test_the_same_changed_lines_are_asked_about_again_in_another_task(world: World) -> None:
+    always = {"any": [{"field": "task.labels", "operator": "contains", "value": "risky"}]}
+    version = line(world, NEVER, always)
+    risky = world.start(version, labels=["risky"])
+    assert asked(world, risky, change("same"))
+    assert "a check always asks" in why(risky)[0]
+    again = world.start(version)
+    assert asked(world, again, change("same"))
+    assert why(again) == [f"review: sample: the same change was asked about before, 1 in {NEVER}"]
+    assert not asked(world, world.start(version), change("other"))
+
+
+@pytest.mark.parametrize(
+    ("check", "outcome", "asks"),
+    [
+        ({"field": "facts.git.files_changed", "operator": "greater_than", "value": 5}, {"files_changed": 9}, True),
+        ({"field": "facts.git.files_changed", "operator": "greater_than", "value": 5}, {"files_changed": 2}, False),
+        ({"field": "facts.git.sensitive", "operator": "contains", "value": "ci.yml"}, {}, True),
+        ({"field": "task.requester", "operator": "matches", "value": "^nobody$"}, {}, False),
+    ],
+)  # fmt: skip
+def test_a_check_of_always_asks_where_it_passes_or_cannot_be_read(
+    world: World, check: dict[str, Any], outcome: dict[str, Any], asks: bool
+) -> None:
+    version = line(world, NEVER, {"any": [check]})
+    assert asked(world, world.start(version), change("x", **outcome)) == asks
+
+
+def test_a_lower_rate_still_asks_about_a_chain_that_was_drawn(world: World) -> None:
+    version = line(world, 1)
+    task = world.start(version)
+    assert asked(world, task)
+    engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Again")
+    again = engine.retry_ended(task.pk, station="build", actor=engine.Actor.person(world.operator))
+    rarely = versions.parsed(line(world, NEVER))
+    assert samples(rarely, again, {}) == {"review": "drawn"}
+    assert samples(rarely, world.start(version), {}) == {"review": "not_drawn"}
+
+
+def test_only_who_has_execute_changes_the_rate_or_the_channels(world: World) -> None:
+    version = line(world, 4)
+    Membership.objects.filter(user=world.admin).update(execute=False)
+    for gate in ({"sample": {"one_in": 5}}, {"channels": {"mail_link": True}}, {"sample": {"one_in": 4}}):
+        draft = {**version.document, "gates": [{"key": "review", **gate}]}
+        world.designer  # noqa: B018
+        found = publishing.save_draft(
+            version.line, draft, world.admin, type(version.line).objects.get(pk=version.line_id).draft_number
+        )
+        if gate == {"sample": {"one_in": 4}}:
+            draft["name"] = "Another name"
+            found = publishing.save_draft(found, draft, world.admin, found.draft_number)
+            publishing.publish(found, user=world.admin, based_on=found.draft_number)
+        else:
+            with pytest.raises(Forbidden, match="approve without the page"):
+                publishing.publish(found, user=world.admin, based_on=found.draft_number)
