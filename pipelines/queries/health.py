@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, Exists, F, OuterRef, Q, QuerySet
 
-from pipelines.models import Deadlock, Escalation, GateVisit, Project, Status, Task
+from pipelines.models import Deadlock, Escalation, GateVisit, Line, Project, Status, Task
 from pipelines.routing.analysis.health import DEADLOCKS, ESCALATED, GATE, QUEUE, Figure, cycle, share
 
 WEEK = timedelta(days=7)
@@ -59,3 +59,15 @@ def _gates(tasks: QuerySet[Task], now: datetime) -> list[Figure]:
         Figure(GATE, share(row["refused"], row["n"]), f"{row['task__line__key']} › {row['gate']}")
         for row in counted
     ]
+
+
+def gate_names(project: Project) -> dict[str, tuple[str, str]]:
+    """The names of line and gate, by `Figure.of`: of what is live now."""
+    rows = Line.objects.filter(project=project, live__isnull=False).values_list(
+        "key", "name", "live__document__gates"
+    )
+    return {
+        f"{key} › {gate['key']}": (name, gate.get("name") or gate["key"])
+        for key, name, gates in rows
+        for gate in gates or ()
+    }

@@ -19,6 +19,7 @@ from pipelines.routing.document.algebra import EdgeTaken
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.decisions import sentence
 from pipelines.routing.sentences.escalations import answered_by, trigger_words
+from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, held, waiting
 from pipelines.routing.simulate import joins
@@ -85,7 +86,8 @@ def outcome_words(outcome: Mapping[str, Any]) -> str:
     said = [str(outcome[name]) for name in ("result",) if outcome.get(name)]
     for name, words in OUTCOME.items():
         if outcome.get(name) is not None:
-            said.append(words() % {"value": cut(str(outcome[name]))})
+            value = str(outcome[name])
+            said.append(words() % {"value": cut(failure_word(value) if name == "failure_type" else value)})
     for name in ("output", "signals", "blockers"):
         if outcome.get(name) not in (None, [], ()):
             value = cut(jsontext.dumps(outcome[name]))
@@ -97,7 +99,7 @@ OUTCOME = {
     "verdict": lambda: _("verdict %(value)s"),
     "eval": lambda: _("eval %(value)s"),
     "exit_code": lambda: _("exit code %(value)s"),
-    "failure_type": lambda: _("failure type %(value)s"),
+    "failure_type": lambda: _("failed: %(value)s"),
 }
 
 

@@ -31,6 +31,7 @@ from django.utils.translation import gettext as _
 from pipelines.routing.basics import wording
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import REVISION
+from pipelines.routing.sentences import failures
 from pipelines.templatetags import shapes
 
 register = template.Library()
@@ -195,6 +196,12 @@ def station_word(kind: str) -> str:
 def result_word(result: str) -> str | Promise:
     """What came of a run."""
     return RESULT_WORDS.get(str(result), str(result))
+
+
+@register.filter
+def failure_word(kind: str) -> str:
+    """Why a run failed, where Gateline knows the type; else the type as the line made it up."""
+    return failures.failure_word(str(kind))
 
 
 @register.filter

@@ -82,7 +82,7 @@ def test_E28_the_page_and_the_api_say_what_to_do(world: World, client: Client) -
 def test_insights_of_a_project_tell_how_long_its_stations_take(world: World) -> None:
     on = {"id": "on", "to": "ship", "gates": ["review"]}
     build = station("build", on, name="Build it")
-    task = world.start(world.line(stations=[build, "ship"], gates=[{"key": "review"}]))
+    task = world.start(world.line(stations=[build, "ship"], gates=[{"key": "review", "name": "Last look"}]))
     world.report(task)
     world.vote(task)
     world.start(world.line(key="other", stations=["build"]))
@@ -92,3 +92,4 @@ def test_insights_of_a_project_tell_how_long_its_stations_take(world: World) -> 
     assert of_project(world.project, timezone.now()) == []
     page = as_(world.viewer).get(reverse("project-health", args=[world.project.owner.key, world.project.key]))
     assert re.search(r"Station times.*Build it.*lines/line/.*median", page.content.decode(), re.DOTALL)
+    assert f"Sent back or rejected at Last look ({task.line.name})" in page.content.decode()

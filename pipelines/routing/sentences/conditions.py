@@ -15,6 +15,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document import algebra as c
 from pipelines.routing.document import operators
+from pipelines.routing.sentences.failures import WORDS, failure_words
 
 MAX_VALUE = 60
 MAX_ASKED = 120
@@ -91,7 +92,10 @@ def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
         case c.VerdictIs(words=words):
             return Leaf(prefix + _either(_("verdict is %(words)s"), words), "verdict")
         case c.FailureTypeIs(types=types):
-            return Leaf(prefix + _either(_("failure type is %(words)s"), types), "failure_type", keys=types)
+            return _failed(prefix, types)
+        case c.EvalTest(op="equals", value=str(value)) if value in WORDS:
+            # The eval of such a failure is its type.
+            return replace(_failed(prefix, (value,)), operand="eval")
         case c.EvalTest(op=op, value=value):
             return Leaf(f"{prefix}eval {comparison(op, value, short)}", "eval")
         case c.OutputTest(path=path, op=op, value=value):
@@ -112,6 +116,13 @@ def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
             )
             return Leaf(prefix + text % said, evaluation.kind)
     return Leaf(prefix + _("always"), "")
+
+
+def _failed(prefix: str, types: tuple[str, ...]) -> Leaf:
+    if not types:
+        return Leaf(prefix + _("never"), "failure_type")
+    words, keys = failure_words(types)
+    return Leaf(prefix + _("it failed: %(why)s") % {"why": words}, "failure_type", keys=keys)
 
 
 def _subject(test: c.PathTest) -> str:

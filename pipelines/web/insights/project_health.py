@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -74,13 +75,14 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
     )
     begin = start or now - query.MONTH
     stations = times.of_project(project, begin, end)[:MOST]
+    gates = query.gate_names(project)
     return show(
         request,
         "insights/health.html",
         project=project,
         section="insights",
         trail=tab_trail(project, _("Insights")),
-        rows=[_row(figure) for figure in query.figures(project, now)],
+        rows=[_row(figure, gates) for figure in query.figures(project, now)],
         dates=dates,
         stations=stations,
         has={name: any(getattr(each, name) for each in stations) for name in ("waiting", "working", "gates")},
@@ -111,13 +113,15 @@ def _costs(project: Project, since: datetime, until: datetime | None) -> list[Li
     return sorted(rows, key=lambda each: -(each.spending.cost or 0))[:MOST]
 
 
-def _row(figure: Figure) -> FigureRow:
+def _row(figure: Figure, gates: Mapping[str, tuple[str, str]]) -> FigureRow:
+    """`gates`: the names of line and gate by what `Figure.of` calls them; one of an old version keeps its key."""
+    line, gate = gates.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")
     names = {
         QUEUE: _("Tasks in the queue"),
         CYCLE: _("Average duration, compared with the previous 7 days"),
         DEADLOCKS: _("Deadlocks in a week"),
         ESCALATED: _("Tasks that were escalated"),
-        GATE: _("Refused at %(gate)s") % {"gate": figure.of},
+        GATE: _("Sent back or rejected at %(gate)s (%(line)s)") % {"gate": gate, "line": line},
     }
     todos = {
         QUEUE: _("Assess capacity: start another runner, or let fewer tasks in."),
