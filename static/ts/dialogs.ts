@@ -3,8 +3,23 @@ import { each, on } from "./dom";
 function openByAddress(hash: string): boolean {
   const named = document.getElementById(new URLSearchParams(hash.slice(1)).get("open") ?? "");
   if (named?.dataset.byAddress === undefined) return false;
+  // Of a page that was loaded with it the browser knows no opener: closed, it leads back to the link to it.
+  const link = [...document.querySelectorAll<HTMLElement>("a[href*='#open=']")].find(
+    (one) => new URL(one.getAttribute("href") ?? "", document.baseURI).href === window.location.href,
+  );
+  if (document.activeElement === document.body) link?.focus({ preventScroll: true });
   openDialog(named.id);
   return true;
+}
+
+/** Closed dialogs in which something asked to be renewed meanwhile. */
+const stale = new WeakSet<Element>();
+
+function waitUntilOpen(event: Event): void {
+  const dialog = event.target instanceof Element && event.target.closest("dialog:not([open])");
+  if (!dialog || !(event.target as HTMLElement).matches("[data-quiet]")) return;
+  event.preventDefault();
+  stale.add(dialog);
 }
 
 function openDialog(id: string): void {
@@ -20,11 +35,14 @@ function show(dialog: HTMLDialogElement): void {
   const wrong = dialog.querySelector<HTMLElement>(`${fields}[aria-invalid="true"]`);
   (wrong ?? dialog.querySelector<HTMLElement>(fields))?.focus();
   dialog.dispatchEvent(new CustomEvent("gl:open"));
+  if (stale.delete(dialog)) dialog.dispatchEvent(new CustomEvent("gl:stale"));
 }
 
 /** `data-dialog="id"` opens, `data-close` and a click beside it close. Escape is the browser's. A dialog with
- * `data-by-address` is open where the address ends in `#open=id`. */
+ * `data-by-address` is open where the address ends in `#open=id`. What renews itself (`data-quiet`) waits in a closed
+ * one until `gl:stale from:closest dialog`. */
 export function startDialogs(): void {
+  document.addEventListener("htmx:beforeRequest", waitUntilOpen);
   openByAddress(window.location.hash);
   // A form that came back with what is wrong in it is open before any script is there, and not above the page.
   each<HTMLDialogElement>("dialog[open]", (dialog) => {

@@ -149,6 +149,29 @@ def test_steps_read_as_a_conversation_and_go_on(page: Page, sign_in: SignIn, wor
     expect(page.locator(".log")).to_contain_text('"permission_denied"')
 
 
+def test_a_closed_drawer_asks_for_nothing_and_gives_the_focus_back(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    task, job, writer = at_work(world, STEPS[:2])
+    sign_in(page, world.operator)
+    page.goto(f"{at(world, 'task', task.name)}?station=implement#open=station-drawer")
+    drawer = page.get_by_role("dialog", name="Implement")
+    expect(drawer).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    # It was opened by the address, so no link had the focus before.
+    assert page.evaluate("document.activeElement.getAttribute('href')").endswith("#open=station-drawer")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    log(job, STEPS[2:3], writer)
+    world.report(task, {"exit_code": 0})
+    expect(page.locator("main")).to_contain_text("Waiting for input")
+    page.wait_for_function("() => !document.querySelector('.htmx-request')")
+    assert not [url for url in asked if "fragment=station" in url or "within=drawer" in url]
+    page.locator("a[href*='station=implement#open']").first.click()
+    expect(drawer.locator("#station-runs")).to_contain_text("succeeded")
+
+
 @pytest.mark.wide
 def test_an_open_drawer_goes_on_by_itself(page: Page, sign_in: SignIn, world: World) -> None:
     """Without a reload: a step, the end of the run and why it went on; focus, scrolling and folds stay."""

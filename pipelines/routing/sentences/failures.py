@@ -10,7 +10,9 @@ from pipelines.routing.basics.translation import gettext as _
 def failure_words(types: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """The types joined by “or”, and those of them that a line made up: a page shows these as code."""
     listed = tuple(types)
-    return _(" or ").join(failure_word(kind) for kind in listed), tuple(kind for kind in listed if kind not in WORDS)
+    return _(" or ").join(failure_word(kind) for kind in listed), tuple(
+        kind for kind in listed if kind not in WORDS
+    )
 
 
 def failure_word(kind: str) -> str:

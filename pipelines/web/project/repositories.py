@@ -68,6 +68,8 @@ class RepositoryRow:
     repository: Repository
     checks: list[CheckRow]
     lines: list[Line]
+    chosen: list[Line]
+    """Lines in which whoever starts a task chooses the repository."""
 
     @property
     def failure(self) -> str:
@@ -254,9 +256,10 @@ def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
 
 def rows_of(project: Project) -> list[RepositoryRow]:
     lines = repositories.lines_of(project)
+    chosen = [line for name, each in lines.items() if name.startswith("input.") for line in each]
     found = Repository.objects.filter(project=project).order_by("name")
     return [
-        RepositoryRow(each, [check_row(said) for said in each.tested or ()], lines.get(each.name, []))
+        RepositoryRow(each, [check_row(said) for said in each.tested or ()], lines.get(each.name, []), chosen)
         for each in found
     ]
 

@@ -143,6 +143,10 @@ class Setup:
         language = get_language()
         return [(each, templates.drawn(each.key, language)) for each in templates.offered(self.agent.key)]
 
+    @property
+    def left_out(self) -> list[str]:
+        return templates.left_out(self.agent.key)
+
     def context(self) -> dict[str, Any]:
         """What the step that is shown needs, and nothing of the others."""
         found: dict[str, Any] = {}

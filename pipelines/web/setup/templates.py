@@ -23,8 +23,16 @@ def agents_of(starter: Starter) -> set[str]:
 
 def offered(agent: str) -> list[Starter]:
     """Those whose tasks work in a repository; for an agent without a model those that need none."""
-    fixed = PRESETS[agent].fixed
-    return [each for each in STARTERS if each.line.workspace and not (fixed and agents_of(each))]
+    return [each for each in _in_repository() if not (PRESETS[agent].fixed and agents_of(each))]
+
+
+def left_out(agent: str) -> list[str]:
+    """The names of those that need an agent with a model, where this one has none."""
+    return [each.line.name for each in _in_repository() if PRESETS[agent].fixed and agents_of(each)]
+
+
+def _in_repository() -> list[Starter]:
+    return [each for each in STARTERS if each.line.workspace]
 
 
 @cache
