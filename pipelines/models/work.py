@@ -37,6 +37,9 @@ class Worker(models.Model):
     cuts_network = models.BooleanField(
         default=False, help_text=_("Whether a station without the network is kept from it here.")
     )
+    limits_hosts = models.BooleanField(
+        default=False, help_text=_("Whether a station with a list of hosts is kept to it here.")
+    )
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     stopping = models.BooleanField(default=False)

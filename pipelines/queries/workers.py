@@ -16,18 +16,38 @@ def alive(now: datetime) -> list[Worker]:
     return list(Worker.objects.filter(stopped_at=None, seen_at__gt=now - ALIVE).order_by("name"))
 
 
-def leaving_network_open(now: datetime) -> list[str]:
-    """The names of those on which a station that is to have no network has one: pages of lines say so."""
-    return [worker.name for worker in alive(now) if not worker.cuts_network]
+@dataclass(frozen=True)
+class Unenforced:
+    """Names of workers. `hosts`: on these a station that is to have no network, or some hosts, has all of it;
+    `refusing`: these cannot let some hosts through, and start no such station. Pages of lines say so."""
+
+    hosts: list[str]
+    refusing: list[str]
+
+
+ENFORCED = Unenforced([], [])
+
+
+def unenforced(now: datetime) -> Unenforced:
+    return unenforced_of(alive(now))
+
+
+def unenforced_of(living: list[Worker]) -> Unenforced:
+    return Unenforced(
+        [worker.name for worker in living if not worker.cuts_network],
+        [worker.name for worker in living if worker.cuts_network and not worker.limits_hosts],
+    )
 
 
 @dataclass(frozen=True)
 class Unprotected:
     """Names of workers. `isolation`: a station there could read keys and forge a decision. `network`: of the others
-    those where it has the network all the same. Settings and gate pages say so (house §5)."""
+    those where it has the network all the same; `hosts`: those that start no station with a list of hosts. Settings
+    and gate pages say so (house §5)."""
 
     isolation: list[str]
     network: list[str]
+    hosts: list[str]
 
 
 def unprotected(now: datetime) -> Unprotected:
@@ -35,4 +55,5 @@ def unprotected(now: datetime) -> Unprotected:
     return Unprotected(
         [worker.name for worker in living if worker.isolation == NONE],
         [worker.name for worker in living if worker.isolation != NONE and not worker.cuts_network],
+        unenforced_of(living).refusing,
     )

@@ -30,7 +30,9 @@ def accepted(given: dict[str, Any]) -> bool:
     return read
 
 
-@pytest.mark.parametrize("network", ["none", "open", {"egress": ["example.com", "input:repository"]}])
+@pytest.mark.parametrize(
+    "network", ["none", "open", {"egress": ["example.com:8443", "input:repository"]}, {"egress": []}]
+)
 def test_a_network_is_none_open_or_a_list_of_hosts(network: Any) -> None:
     given = document({"network": network})
     assert accepted(given)
@@ -38,16 +40,37 @@ def test_a_network_is_none_open_or_a_list_of_hosts(network: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "network", ["closed", "", None, 1, True, [], {}, {"egress": []}, {"egress": [""]}, {"hosts": []}]
+    "network",
+    [
+        *("closed", "", None, 1, True, [], {}, {"egress": None}, {"egress": [""]}, {"hosts": []}),
+        *({"egress": [entry]} for entry in ("127.0.0.1", "[::1]", "0x7f.1", "https://a.test", "a.test:0")),
+        *({"egress": [entry]} for entry in ("a.test:65536", "a..test", "*.test", "input:Key", "a b")),
+        {"egress": ["a.test"] * 101},
+    ],
 )
 def test_anything_else_is_no_network(network: Any) -> None:
     assert not accepted(document({"network": network}))
 
 
-def test_a_list_of_hosts_is_not_published_yet() -> None:
-    (found,) = publishing_problems(read_line(document({"network": {"egress": ["example.com"]}})))
-    assert (found.path, found.hint) == ("stations[0].work.network", "use none, or open")
-    assert not publishing_problems(read_line(document({"network": "open"})))
+def publishing(*entries: str) -> list[tuple[str, str]]:
+    given = document({"network": {"egress": list(entries)}})
+    given["inputs"] = [{"key": "repository", "type": "repository"}, {"key": "note"}]
+    return [(found.path, str(found.message)) for found in publishing_problems(read_line(given))]
+
+
+def test_a_list_of_hosts_names_one_and_inputs_that_are_repositories() -> None:
+    at = "stations[0].work.network.egress"
+    assert publishing("example.com", "input:repository") == []
+    assert publishing() == [(at, "names no host")]
+    assert publishing("input:note") == [(at, "“note” is no input of the type Repository")]
+
+
+def test_the_hosts_of_an_agent_need_not_be_listed() -> None:
+    given = document()
+    agent = {"kind": "agent", "agent": "claude", "prompt": "Go"}
+    for network, faults in (({"egress": []}, 0), ("none", 1), ("open", 0)):
+        given["stations"][0]["work"] = {**agent, "network": network}
+        assert len(publishing_problems(read_line(given))) == faults
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import sys
 from pathlib import Path
@@ -11,11 +12,15 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from pipelines.errors import Forbidden
 from pipelines.formats import native
 from pipelines.lines import comparing, history, publishing
 from pipelines.models import Job, LineVersion, Role, Task, Worker
+from pipelines.queries.workers import unenforced
+from pipelines.routing.document.line import read_line
+from pipelines.web.lines.overview import overview_of
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders, access, command_spec
 from pipelines.work.processes.isolation import Isolation, places, way_to
@@ -93,9 +98,37 @@ def test_publishing_writes_down_what_a_draft_does_not_say(world: World) -> None:
         publishing.publish(line, user=world.admin, based_on=line.draft_number, over=version.number)
 
 
-def test_a_list_of_hosts_is_refused_by_publishing(world: World) -> None:
-    with pytest.raises(publishing.PublishRefused, match="list of hosts"):
-        world.line(reaches("pass", network={"egress": ["example.com"]}))
+def test_a_list_of_hosts_is_what_its_inputs_and_its_agent_say(world: World) -> None:
+    inputs = [{"key": "source", "type": "repository", "required": False}]
+    agent = {"agent": "claude", "prompt": "Go"}
+    network = {"egress": ["example.com:8443", "input:source"]}
+    for source, found in (
+        ("https://code.example.com/app.git", ("code.example.com",)),
+        ("https://code.example.com:8443/app.git", ("code.example.com:8443",)),
+        ("ssh://git@git.example.com:2222/team/app.git", ("git.example.com",)),
+        ("", ()),
+    ):
+        given = document(
+            [station("a", kind="agent", work={**agent, "network": network})], "net", inputs=inputs
+        )
+        task = world.start(world.line(given), inputs={"source": source})
+        orders = Orders.of_json(json.loads(json.dumps(orders_for(task).to_json())))
+        assert orders.station.hosts == ("api.anthropic.com", "example.com:8443", *found)
+        reached = access(orders, WorkerConfig(Path("/w"), Isolation("none")))
+        assert not reached.network
+        assert reached.hosts[:2] == (("api.anthropic.com", 443), ("example.com", 8443))
+
+
+def test_the_page_of_a_line_names_the_hosts_and_who_does_not_enforce_them(world: World) -> None:
+    given = document([command("a", "pass", work={"network": {"egress": ["example.com"]}})], "net")
+    line = read_line(world.line(given).document)
+    for facts, words in (
+        ({}, "example.com · not enforced on worker"),
+        ({"cuts_network": True}, "example.com · cannot run on worker, which cannot limit hosts"),
+        ({"cuts_network": True, "limits_hosts": True}, "example.com"),
+    ):
+        Worker.objects.update(**facts)
+        assert overview_of(line, unenforced(timezone.now()))[0].network == words
 
 
 def test_an_open_network_needs_the_permission_execute(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What network the programs of a station have: `work.network`, which is none or open (house §5).
+"""What network the programs of a station have: `work.network`, which is none, open or a list of hosts (house §5).
 
 A document that is written today and says nothing means none, and publishing writes that into the version. So a version
 in which a station that runs programs says nothing was published before there was the key, and means what it meant then:
@@ -14,7 +14,7 @@ from pipelines.routing.document.work.network import NONE, OPEN
 
 
 def network_of(work: Mapping[str, Any]) -> str:
-    """Of a station of a version: none or open. A list of hosts cannot be enforced, and is none."""
+    """Of a station of a version: none or open. With a list of hosts (`egress_of`) it is none but for these."""
     return OPEN if work.get("network", OPEN) == OPEN else NONE
 
 

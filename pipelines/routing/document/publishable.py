@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,8 @@ from pipelines.routing.document.reading.reader import expected, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.templates import TemplateError, asked, edges
+from pipelines.routing.document.work.kind import Kind
+from pipelines.routing.document.work.network import EGRESS, egress_of, inputs_of
 from pipelines.routing.document.workspace import NONE as NO_COMMITS
 
 
@@ -104,13 +106,25 @@ def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
             _("%(kind)s is not run here", kind=quote(station.kind)),
             expected(station.kind, KINDS),
         )
-    if isinstance(station.work.get("network"), Mapping):
-        message = _("lists hosts, and a station cannot be held to a list of hosts yet")
-        yield Problem(f"{path}.network", message, _("use none, or open"))
     if kind is not None:
+        yield from _hosts(line, station, kind, f"{path}.network.{EGRESS}")
         yield from kind.lacking(line, station, path)
     for where, text in templates(station.work, path):
         yield from _template(line, where, text)
+
+
+def _hosts(line: Line, station: Station, kind: Kind, path: str) -> Iterator[Problem]:
+    """Of a list of hosts; an agent's own are not in it."""
+    entries = egress_of(station.work.get("network"))
+    if entries is None:
+        return
+    if not entries and not kind.hosts(station.work):
+        yield Problem(path, _("names no host"), _("name one, or set the network to none"))
+    repositories = {each.key for each in line.inputs if each.type == "repository"}
+    for key in inputs_of(entries):
+        if key not in repositories:
+            message = _("%(key)s is no input of the type Repository", key=quote(key))
+            yield Problem(path, message, _("name an input of that type, or a host"))
 
 
 def _template(line: Line, where: str, text: str) -> Iterator[Problem]:

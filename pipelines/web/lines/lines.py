@@ -23,7 +23,7 @@ from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.models import Line, LineVersion, Project
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.workers import leaving_network_open
+from pipelines.queries.workers import unenforced
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
@@ -173,7 +173,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         parsed=parsed,
         problems=problems,
         drawing=drawing_of(parsed) if parsed else None,
-        stations=overview_of(parsed, leaving_network_open(timezone.now())) if parsed else [],
+        stations=overview_of(parsed, unenforced(timezone.now())) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
         draft_differs=draft_differs(found),
     )

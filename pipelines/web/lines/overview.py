@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.queries.workers import ENFORCED, Unenforced
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
 from pipelines.routing.document.networks import network_of, says_nothing
-from pipelines.routing.document.work.network import OPEN
+from pipelines.routing.document.work.network import OPEN, egress_of
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import gate_name, target_name
@@ -49,12 +49,12 @@ class GateWords:
     facts: list[str]
 
 
-def overview_of(line: Line, unenforced: Sequence[str] = ()) -> list[StationWords]:
-    """`unenforced`: the names of running workers that cannot keep a station from the network."""
+def overview_of(line: Line, unenforced: Unenforced = ENFORCED) -> list[StationWords]:
+    """`unenforced`: what running workers cannot keep stations from."""
     return [_station(line, station, unenforced) for station in line.stations]
 
 
-def _station(line: Line, station: Station, unenforced: Sequence[str]) -> StationWords:
+def _station(line: Line, station: Station, unenforced: Unenforced) -> StationWords:
     rules = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
@@ -75,16 +75,28 @@ def _station(line: Line, station: Station, unenforced: Sequence[str]) -> Station
     )
 
 
-def network_words(station: Station, unenforced: Sequence[str]) -> str:
+def network_words(station: Station, unenforced: Unenforced) -> str:
     """Of a station that runs programs. Of a published one, whose version tells it."""
+    listed = egress_of(station.work.get("network"))
+    if listed is not None:
+        kind = KINDS.get(station.kind)
+        own = kind.hosts(station.work) if kind else ()
+        hosts = ", ".join(dict.fromkeys((*own, *listed)))
+        if unenforced.hosts:
+            where = {"hosts": hosts, "runners": ", ".join(unenforced.hosts)}
+            return _("%(hosts)s · not enforced on %(runners)s") % where
+        if unenforced.refusing:
+            where = {"hosts": hosts, "runners": ", ".join(unenforced.refusing)}
+            return _("%(hosts)s · cannot run on %(runners)s, which cannot limit hosts") % where
+        return hosts
     if not executes(station.kind):
         return ""
     if says_nothing(station.work):
         return _("Open, because this version was published before stations had no network by default")
     if network_of(station.work) == OPEN:
         return _("Open")
-    if unenforced:
-        return _("None · not enforced on %(workers)s") % {"workers": ", ".join(unenforced)}
+    if unenforced.hosts:
+        return _("None · not enforced on %(workers)s") % {"workers": ", ".join(unenforced.hosts)}
     return _("None")
 
 

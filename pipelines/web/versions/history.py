@@ -20,7 +20,7 @@ from pipelines.lines import comparing, publish_review, publishing
 from pipelines.lines import history as operations
 from pipelines.models import Line, LineEvent, LineVersion, Project
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.workers import leaving_network_open
+from pipelines.queries.workers import unenforced
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import as_published
 from pipelines.web.graph import drawing_of
@@ -70,7 +70,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
         version=shown,
         text=native.dumps(as_published(shown.document)),
         drawing=drawing_of(parsed),
-        stations=overview_of(parsed, leaving_network_open(timezone.now())),
+        stations=overview_of(parsed, unenforced(timezone.now())),
         gates=gates_of(parsed),
         parsed=parsed,
     )

@@ -19,6 +19,7 @@ from pipelines.work.agents.facts import REPORTED, facts_of
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers import command
+from pipelines.work.handlers.reaching import reaching
 from pipelines.work.processes.process import CannotStart, Process, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.signals import MOST
@@ -62,8 +63,8 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     if resumed:
         await sink.note("[gateline] The agent's session is continued.")
     try:
-        async with Process(command.prepared(made)) as process:
-            outcome = await AgentWatch(made, sink, process, call=call).until_the_end()
+        async with reaching(made, sink) as led, Process(command.prepared(led)) as process:
+            outcome = await AgentWatch(led, sink, process, call=call).until_the_end()
     except CannotStart as error:
         outcome = {**command.not_started(made, str(error)), "summary": not_started(call, made, str(error))}
         await sink.note(f"[gateline] {outcome['summary']}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipelines.work.handlers.reaching import reaching
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from pipelines.work.results import document, output
@@ -28,9 +29,8 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     Cancelling the call kills everything that the command started, and returns only then."""
     began = time.monotonic()
     try:
-        launch = prepared(spec)
-        async with Process(launch) as process:
-            watch = Watch(spec, sink, process)
+        async with reaching(spec, sink) as led, Process(prepared(led)) as process:
+            watch = Watch(led, sink, process)
             outcome = await watch.until_the_end()
     except CannotStart as error:
         await sink.note(f"[gateline] The command could not be started: {error}")

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field
 
 from pipelines.work.handlers import command
+from pipelines.work.handlers.reaching import reaching
 from pipelines.work.models.answer_text import answer_in
 from pipelines.work.processes.process import CannotStart, Process
 from pipelines.work.results.output import Unreadable, parse
@@ -123,7 +124,7 @@ async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
     try:
         if confined:
             inside(spec)
-        async with Process(command.prepared(spec)) as process:
+        async with reaching(spec, sink) as led, Process(command.prepared(led)) as process:
             said.started = True
             await _until_the_end(spec, sink, process, said)
     except CannotStart as error:

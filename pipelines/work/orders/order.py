@@ -15,7 +15,7 @@ from typing import Any
 from pipelines.routing.document.kinds import templates
 from pipelines.routing.document.networks import network_of
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
-from pipelines.routing.document.work.network import OPEN
+from pipelines.routing.document.work.network import OPEN, host_of
 from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve
 from pipelines.work.config import WorkerConfig
 from pipelines.work.processes.isolation import Access
@@ -65,6 +65,8 @@ class StationOrder:
     expects: str = ""
     artifacts: tuple[Mapping[str, Any], ...] = ()
     labels: tuple[str, ...] = ()
+    # What it may reach where its network is a list, as host:port; inputs are resolved.
+    hosts: tuple[str, ...] = ()
     # US dollars that one run may cost, where it is an agent's, and whose limit that is: the run's, the task's, the
     # month's.
     cost_usd: float | None = None
@@ -117,7 +119,7 @@ class Orders:
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Orders:
         station, question, git = plain["station"], plain["question"], plain["git"]
-        its = {name: tuple(station[name]) for name in ("output_keys", "artifacts", "labels")}
+        its = {name: tuple(station[name]) for name in ("output_keys", "artifacts", "labels", "hosts")}
         made = {name: tuple(plain[name]) for name in ("declared", "repositories")}
         whole: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
         asked = QuestionOrder(**question) if question else None
@@ -153,6 +155,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         output_keys=tuple(station.output_keys),
         isolation=config.isolation,
         access=access(orders, config),
+        outgoing=config.outgoing,
         resources=config.resources.overridden(station.resources),
         expects=station.expects,
         artifacts=station.artifacts,
@@ -167,7 +170,8 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
     asked = any(
         name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
     )
-    return Access(network=network_of(work) == OPEN, repositories=named or asked)
+    listed = tuple(host for host in map(host_of, orders.station.hosts) if host is not None)
+    return Access(network=network_of(work) == OPEN, repositories=named or asked, hosts=listed)
 
 
 def filled_in(orders: Orders, place: str, value: Any, config: WorkerConfig) -> str:

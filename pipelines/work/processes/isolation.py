@@ -3,7 +3,8 @@
 `bubblewrap`: a file system of its own (only what is listed), its own processes, its own /tmp. `landlock`: the same
 listing, enforced by the kernel on the machine's own tree. `prefix`: any argv that the administrator set. `none`.
 Without the network bubblewrap gives a station a loopback of its own and nothing else; behind Landlock it can make no
-sockets but those of the file system.
+sockets but those of the file system. A station that may reach some hosts only has its loopback and the socket of a
+proxy, which bubblewrap alone can give it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
+BRIDGE = Path(__file__).with_name("egress_bridge.py")
+EGRESS = Path("/run/gateline-egress")
+"""Inside of the isolation: the folder with the socket of the proxy, and the bridge to it."""
+PROXY = "proxy"
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
 # Of /etc only what programs need to find libraries, names and certificates: no shadow, no keys.
 NAMES = """alternatives ca-certificates ca-certificates.conf crypto-policies debian_version fonts gai.conf gitconfig
@@ -59,10 +64,13 @@ class Places:
 
 @dataclass(frozen=True)
 class Access:
-    """What one station may reach besides its own folder."""
+    """What one station may reach besides its own folder. `hosts`: names with their ports, where the network is none but
+    for these; `door`: the folder in which their proxy listens, while the station runs."""
 
     network: bool = True
     repositories: bool = False
+    hosts: tuple[tuple[str, int], ...] = ()
+    door: Path | None = None
 
 
 OPEN = Access(network=True, repositories=True)
@@ -87,11 +95,17 @@ class Isolation:
     # Whether it can keep a station from the network: found out by trying (`isolation_choice`).
     cuts_network: bool = False
 
+    @property
+    def limits_hosts(self) -> bool:
+        """Whether it can keep a station to some hosts."""
+        return self.cuts_network and self.name == "bubblewrap"
+
     def wrap(self, argv: Sequence[str], attempt: Path, cwd: Path, access: Access = OPEN) -> Wrapped:
         """:param attempt: the attempt's folder, the only place it may write to; its `tmp` is its /tmp"""
         network = access.network or not self.cuts_network
         if self.name == "bubblewrap":
-            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *argv), levels=2)
+            led = bridged(argv) if access.door is not None else argv
+            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *led), levels=2)
         if self.name == "landlock":
             rules = {
                 "read": [*map(str, without(self.places, access)), *ETC, "/proc"],
@@ -102,6 +116,10 @@ class Isolation:
         if self.name == "prefix":
             return Wrapped((*(filled(part, attempt, cwd) for part in self.prefix), *argv))
         return Wrapped(tuple(argv), no_new_privileges=True)
+
+
+def bridged(argv: Sequence[str]) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", str(EGRESS / BRIDGE.name), str(EGRESS / "door" / PROXY), "--", *argv)
 
 
 def filled(part: str, attempt: Path, cwd: Path) -> str:
@@ -121,6 +139,9 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
     argv += [part for name in ETC for part in ("--ro-bind-try", name, name)]
     # Before the listed places: some of them may lie in /tmp.
     argv += ["--bind", str(attempt / "tmp"), "/tmp"]
+    if access.door is not None:
+        argv += ["--ro-bind", str(BRIDGE), str(EGRESS / BRIDGE.name)]
+        argv += ["--ro-bind", str(access.door), str(EGRESS / "door")]
     views, covers = mounts(isolation.places, access)
     argv += [*views, "--bind", str(attempt), str(attempt)]
     # Last, for mounts are made in them. Else what is written there would fill the memory of the machine.

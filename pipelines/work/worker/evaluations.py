@@ -131,6 +131,7 @@ def _spec(
         limits=ProcessLimits(total=limit),
         isolation=config.isolation,
         access=access(orders, config),
+        outgoing=config.outgoing,
         resources=config.resources.overridden(orders.station.resources),
     )
 

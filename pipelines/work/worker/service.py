@@ -224,4 +224,5 @@ class Service:
             "offers": sorted(self.config.offers),
             "isolation": self.config.isolation.name,
             "cuts_network": self.config.isolation.cuts_network,
+            "limits_hosts": self.config.isolation.limits_hosts,
         }

@@ -146,6 +146,7 @@ const WRITES: Record<string, Writes> = {
   ticks: ticked,
   words: (values) => single(filled([...values])),
   list: text((typed) => listed(typed, "\n")),
+  hosts: text((typed) => listed(typed, "\n") ?? []),
   commas: text((typed) => listed(typed, ",")),
   commas_or_none: text((typed) => (typed.trim() === "[]" ? [] : listed(typed, ","))),
   types: text((typed) => single(listed(typed, ","))),

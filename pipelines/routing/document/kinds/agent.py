@@ -17,7 +17,7 @@ from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import PROMPT, ChoiceKey, FlagKey, TextKey, Work, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import first_line
-from pipelines.routing.document.work.network import OPEN
+from pipelines.routing.document.work.network import NONE
 from pipelines.routing.document.work.references import SECRET
 
 TOOL = "tool:"
@@ -51,6 +51,11 @@ def _stored(work: Work, kind: str) -> tuple[str, ...]:
     return preset.secrets if kind == SECRET else preset.environment
 
 
+def _hosts(work: Work) -> tuple[str, ...]:
+    preset = preset_of(work)
+    return preset.hosts if preset else ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Allowed(plain.Texts, WorkKey):
     """Commands, and tools of the program; nothing said: whatever the isolation lets through."""
@@ -73,9 +78,9 @@ def _lacks(line: Line, station: Station, path: str) -> Iterator[Problem]:
     if preset.needs_model and not str(work.get("model") or "").strip():
         message = _("%(agent)s has to be told its model", agent=preset.name)
         yield Problem(f"{path}.model", message, _("like provider/model"))
-    if preset.hosts and work.get("network") != OPEN:
+    if preset.hosts and work.get("network", NONE) == NONE:
         message = _("%(agent)s cannot reach its model without the network", agent=preset.name)
-        yield Problem(f"{path}.network", message, _("set Network to Open"))
+        yield Problem(f"{path}.network", message, _("set Network to Listed hosts, or to Open"))
     if work.get("allow") and not preset.limits_commands:
         message = _("%(agent)s cannot be limited to some commands", agent=preset.name)
         yield Problem(f"{path}.allow", message, _("leave it empty, or choose another agent"))
@@ -133,6 +138,7 @@ KIND = Kind(
     result_document=True,
     expects="change",
     costs=lambda work: not _fixed(work),
+    hosts=_hosts,
     actor="agent",
     signed=_name,
     says=_told,

@@ -49,6 +49,10 @@ def nothing_stored(work: Work, kind: str) -> tuple[str, ...]:
     return ()
 
 
+def no_hosts(work: Work) -> tuple[str, ...]:
+    return ()
+
+
 def no_form(station: Station) -> tuple[Input, ...]:
     return ()
 
@@ -94,6 +98,8 @@ class Kind:
     calls: bool = False
     """It has a log, and no folder."""
     asks_a_model: bool = False
+    hosts: Callable[[Work], tuple[str, ...]] = no_hosts
+    """Whom its program has to reach, whatever hosts its station lists besides."""
     stored: Callable[[Work, str], tuple[str, ...]] = nothing_stored
     """Names of the secrets, or the variables, that it gets where they are stored and does without where not."""
     result_document: bool = False

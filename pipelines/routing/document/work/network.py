@@ -3,16 +3,49 @@ kinds, as hooks in conditions and tools of gates (house §5)."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema, listed, record, words
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.schema_parts import Schema, listed, record, words
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field
-from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.reading.names import KEY
+from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
 NONE, OPEN = "none", "open"
 EGRESS = "egress"
+INPUT: Final = "input:"
+"""Before the key of an input: the host of the repository that it names."""
+HTTPS: Final = 443
+MOST_HOSTS: Final = 100
+LONGEST: Final = 253
+_LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_PORT: Final = "[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
+# What ends in a number is an address to programs, however it is written.
+_NO_ADDRESS: Final = r"(?!(?:[^:]*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)(?::|$))"
+HOST: Final = rf"{_NO_ADDRESS}({_LABEL}(?:\.{_LABEL})*)(?::({_PORT}))?"
+
+
+def host_of(text: str) -> tuple[str, int] | None:
+    """Name in small letters, and port; None for what is no host."""
+    found = re.fullmatch(HOST, text) if len(text) <= LONGEST else None
+    return (found[1].lower(), int(found[2] or HTTPS)) if found else None
+
+
+def egress_of(network: Any) -> tuple[str, ...] | None:
+    """The entries of a list of hosts as they are written; None where it is none."""
+    if not isinstance(network, Mapping):
+        return None
+    entries = network.get(EGRESS)
+    return tuple(str(entry) for entry in entries) if isinstance(entries, list | tuple) else ()
+
+
+def inputs_of(entries: Iterable[str]) -> tuple[str, ...]:
+    """Keys of the inputs whose hosts are meant."""
+    return tuple(entry.removeprefix(INPUT) for entry in entries if entry.startswith(INPUT))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,14 +56,34 @@ class Network(Field):
         value = reader.raw(key)
         if type(value) is dict:
             hosts = Reader(value, reader.at(key), reader.problems)
-            if not hosts.texts(EGRESS):
-                hosts.note(EGRESS, _("names no host"))
+            if not hosts.has(EGRESS):
+                hosts.note(EGRESS, _("is missing"))
+            read_hosts(hosts.texts(EGRESS), hosts.at(EGRESS), reader.problems)
             hosts.done()
         elif value not in (NONE, OPEN):
-            reader.note(key, _("has to be %(none)s or %(open)s", none=NONE, open=OPEN))
+            reader.note(key, _("has to be %(none)s, %(open)s or a list of hosts", none=NONE, open=OPEN))
         return value
 
     def schema(self) -> Schema:
-        hosts = record((EGRESS,), **{EGRESS: listed(SOME_TEXT, minItems=1)})
+        entry = {
+            "type": "string",
+            "maxLength": LONGEST,
+            "pattern": f"^(?:{HOST}|{INPUT}[a-z0-9][a-z0-9_.-]{{0,63}})$",
+        }
+        hosts = record((EGRESS,), **{EGRESS: listed(entry, maxItems=MOST_HOSTS)})
         about = "What the programs of the station may reach; none where nothing is said."
         return {"anyOf": [words((NONE, OPEN)), hosts], "description": about}
+
+
+def read_hosts(entries: Iterable[str], path: str, problems: Problems) -> None:
+    for index, entry in enumerate(entries):
+        at = join(path, index)
+        if index >= MOST_HOSTS:
+            problems.note(at, _("is more than %(most)s hosts", most=MOST_HOSTS))
+            return
+        if entry.startswith(INPUT):
+            if not KEY.match(entry.removeprefix(INPUT)):
+                problems.note(at, _("%(entry)s names no input", entry=quote(entry)))
+        elif host_of(entry) is None:
+            message = _("%(entry)s is not the name of a host", entry=quote(entry))
+            problems.note(at, message, _("write it like example.com or example.com:8443"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -12,9 +14,10 @@ from pipelines.routing.document.kinds.tools import CallPolicy, Tools
 from pipelines.routing.document.stations import RESOURCES
 from pipelines.routing.document.work.keys import GateOf, StationOf, WorkKey
 from pipelines.routing.document.work.kind import Kind
+from pipelines.routing.document.work.network import EGRESS, NONE, OPEN
 from pipelines.web.editor.forms import inputs, places, tools
 from pipelines.web.editor.forms.declared import control, unplaced
-from pipelines.web.editor.forms.fields import ChoiceField, FormField
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
 from pipelines.web.editor.forms.places import MISSING
 
@@ -75,17 +78,65 @@ SEVERAL: Mapping[type[WorkKey], Callable[[Kind, str, Fragment], Items]] = {
 """Keys that are more than one field; every other has its own in `declared`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class NetworkField(ChoiceField):
+    """A list of hosts stands under the word of its key."""
+
+    def shown(self, fragment: Any) -> list[str]:
+        return [EGRESS] if type(places.get(fragment, self.at)) is dict else super().shown(fragment)
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        if list(typed) != [EGRESS]:
+            return super().written(fragment, typed)
+        stands = places.get(fragment, self.at)
+        return places.put(fragment, self.at, stands if type(stands) is dict else {EGRESS: []})
+
+
+class HostsField(ListedField):
+    """An emptied list is still a list: an agent reaches its model without an entry."""
+
+    @property
+    def writes(self) -> str:
+        return "hosts"
+
+    def value(self, typed: str) -> Any:
+        found = super().value(typed)
+        return [] if found is MISSING else found
+
+
 def reach(fragment: Fragment) -> Section:
     """What the programs of a station may reach and use."""
-    network = places.get(fragment, ("work", "network"))
+    at = ("work", "network")
+    network = places.get(fragment, at)
     # What is usual may also be written out.
-    usual = "none" if network == "none" else ""
-    choice = ChoiceField(
-        at=("work", "network"),
+    usual = NONE if network == NONE else ""
+    choice = NetworkField(
+        at=at,
         label=_("Network"),
         help=_("Programs without the network cannot fetch, and code of a repository cannot send."),
-        options=[(usual, _("None")), ("open", _("Open"))],
+        options=[(usual, _("None")), (EGRESS, _("Listed hosts")), (OPEN, _("Open"))],
     )
-    numbers = unplaced(RESOURCES, ("resources",), ())
-    shown = [choice, *numbers] if network in (MISSING, "none", "open") else numbers
-    return Section(title=_("Network and resources"), fields=shown)
+    hosts = HostsField(
+        at=(*at, EGRESS),
+        label=_("Hosts"),
+        help=_hosts_help(places.get(fragment, ("work",))),
+        placeholder="registry.npmjs.org\npypi.example:8443\ninput:repository",
+        rows=3,
+        code=True,
+    )
+    known = network in (MISSING, NONE, OPEN) or type(network) is dict
+    fields: Items = [
+        *([choice] if known else []),
+        *([hosts] if type(network) is dict else []),
+        *unplaced(RESOURCES, ("resources",), ()),
+    ]
+    return Section(title=_("Network and resources"), fields=fields)
+
+
+def _hosts_help(work: Any) -> str:
+    said = _("One per line, over https. input:repository is the host of that input’s repository.")
+    kind = KINDS.get(str(work.get("kind"))) if type(work) is dict else None
+    own = kind.hosts(work) if kind else ()
+    if not own:
+        return said
+    return said + " " + _("The agent also reaches %(hosts)s.") % {"hosts": ", ".join(own)}

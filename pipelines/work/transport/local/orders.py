@@ -23,6 +23,7 @@ from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.transport.local.earlier_output import said
 from pipelines.work.transport.local.repositories import git_order
+from pipelines.work.transport.local.station_hosts import hosts_of
 
 RECEIVED = """
     SELECT DISTINCT ON (job.id) job.id, handoff.document::text
@@ -83,6 +84,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
                 for each in station.artifacts
             ),
             labels=labels(station),
+            hosts=hosts_of(task, station),
             **cost_left(job, line, station),
         ),
         declared=runs,

@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("pipelines", "0082_cost_index")]
+
+    operations = [
+        migrations.AddField(
+            model_name="worker",
+            name="limits_hosts",
+            field=models.BooleanField(
+                default=False, help_text="Whether a station with a list of hosts is kept to it here."
+            ),
+        ),
+    ]

@@ -1,0 +1,249 @@
+"""The one way out of a station that may reach some hosts only (house §5): an HTTP proxy on a socket of the file system.
+
+It knows CONNECT and nothing else. Name and port have to be on the station's list, and the address that the name has is
+checked as that of any outgoing call. What is said inside a connection is between the station and the host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from pipelines.work.outgoing.guard import Guard
+
+MOST_CONNECTIONS: Final = 64
+"""That a station has open at once."""
+LONGEST_HEAD: Final = 8 * 1024
+MOST_NOTES: Final = 50
+"""Different refusals of one run that the log names."""
+LONGEST_NAME: Final = 253
+CHUNK: Final = 64 * 1024
+REQUEST: Final = re.compile(rb"CONNECT ([!-~]{1,300}) HTTP/1\.[01]")
+HEADER: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*)")
+TARGET: Final = re.compile(r"([^:@/\\\[\]]+):([0-9]{1,5})")
+LABEL: Final = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
+NAME: Final = re.compile(rf"(?=.*[a-z]){LABEL}(?:\.{LABEL})*")
+METHOD: Final = re.compile(rb"[A-Z]{1,16} ")
+
+Note = Callable[[str], Awaitable[None]]
+
+
+class NotPassed(Exception):
+    """Not let through. `status`: what the program is answered; the message: what it is told, and the log."""
+
+    def __init__(self, status: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class ProxyLimits:
+    """Seconds. `head`: until a request is complete; `idle`: in which nothing passes through a connection."""
+
+    head: float = 10.0
+    connect: float = 10.0
+    idle: float = 900.0
+    connections: int = MOST_CONNECTIONS
+
+
+@dataclass
+class HostProxy:
+    """For one run of one station. `hosts`: (name, port), names in small letters. Use it as `async with`."""
+
+    hosts: Collection[tuple[str, int]]
+    guard: Guard
+    note: Note
+    limits: ProxyLimits = ProxyLimits()
+    _open: set[asyncio.Task[None]] = field(default_factory=set)
+    _noted: set[str] = field(default_factory=set)
+    _server: asyncio.AbstractServer | None = None
+
+    async def listen(self, socket: Path) -> None:
+        """:raises OSError: the socket cannot be made"""
+        self._server = await asyncio.start_unix_server(self._connected, socket, limit=LONGEST_HEAD)
+
+    async def close(self) -> None:
+        """No connection outlives it."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            await self._served(reader, writer)
+        except (OSError, asyncio.CancelledError):
+            pass  # The program, or the host, is gone; or the station ended.
+        finally:
+            self._open.discard(task)
+            writer.transport.abort()
+
+    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if len(self._open) > self.limits.connections:
+                raise NotPassed(BUSY, f"more than {self.limits.connections} connections at once")
+            host, port = await self._asked(reader)
+            upstream = await self._reached(host, port)
+        except NotPassed as refused:
+            await self._refuse(writer, refused)
+            return
+        try:
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            await _joined((reader, writer), upstream, self.limits.idle)
+        finally:
+            upstream[1].transport.abort()
+
+    async def _asked(self, reader: asyncio.StreamReader) -> tuple[str, int]:
+        """Name and port that are asked for, which are on the list."""
+        try:
+            async with asyncio.timeout(self.limits.head):
+                head = await reader.readuntil(b"\r\n\r\n")
+        except TimeoutError:
+            raise NotPassed(SLOW, f"a request took more than {self.limits.head:g} s") from None
+        except asyncio.LimitOverrunError:
+            raise NotPassed(LARGE, f"a request has more than {LONGEST_HEAD} bytes") from None
+        except asyncio.IncompleteReadError as error:
+            if not error.partial:
+                raise ConnectionResetError from None  # It was only tried whether anybody listens.
+            raise NotPassed(BAD, "a request broke off") from None
+        host, port = target_of(head)
+        if (host, port) not in self.hosts:
+            raise NotPassed(FORBIDDEN, not_listed(host, port, self.hosts))
+        return host, port
+
+    async def _reached(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to the address that was checked."""
+        try:
+            async with asyncio.timeout(self.limits.connect):
+                addresses = await self.guard.addresses(host, port)
+        except (httpx.ConnectError, TimeoutError) as error:
+            raise NotPassed(GATEWAY, str(error) or f"the host {host} could not be found in time") from None
+        why = ""
+        for address in addresses:
+            try:
+                async with asyncio.timeout(self.limits.connect):
+                    return await asyncio.open_connection(address, port, limit=CHUNK)
+            except (OSError, TimeoutError) as error:
+                why = str(error) or "it did not answer in time"
+        raise NotPassed(GATEWAY, f"host {host} does not answer on port {port}: {why}")
+
+    async def _refuse(self, writer: asyncio.StreamWriter, refused: NotPassed) -> None:
+        """Answer the program, and say once in the log why."""
+        said = str(refused)
+        if said not in self._noted and len(self._noted) <= MOST_NOTES:
+            self._noted.add(said)
+            more = len(self._noted) > MOST_NOTES
+            await self.note(f"Network: {'more was refused, which is not listed' if more else said}.")
+        body = f"Gateline: {said}.\n".encode("ascii", "replace")
+        head = f"HTTP/1.1 {refused.status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n"
+        writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.limits.head):
+                await writer.drain()
+                writer.write_eof()
+                await asyncio.sleep(0)
+
+
+BAD, FORBIDDEN, ONLY_CONNECT = "400 Bad Request", "403 Forbidden", "405 Method Not Allowed"
+SLOW, LARGE = "408 Request Timeout", "431 Request Header Fields Too Large"
+GATEWAY, BUSY = "502 Bad Gateway", "503 Service Unavailable"
+
+
+def target_of(head: bytes) -> tuple[str, int]:
+    """Name and port of a complete head. Only its first line says where to; a head that says something else besides is
+    refused, since two readers of it could understand two things.
+
+    :raises NotPassed: it is no CONNECT to a name"""
+    first, *lines = head[:-4].split(b"\r\n")
+    asked = REQUEST.fullmatch(first)
+    if asked is None:
+        if METHOD.match(first) and not first.startswith(b"CONNECT "):
+            raise NotPassed(ONLY_CONNECT, "a request without TLS was refused; use https")
+        raise NotPassed(BAD, "a request could not be read")
+    host, port = named(asked[1].decode())
+    for line in lines:
+        header = HEADER.fullmatch(line)
+        if header is None:
+            raise NotPassed(BAD, f"a request to {host} could not be read")
+        name, value = header[1].decode().lower(), header[2].decode("latin-1").strip()
+        if name == "host" and value.lower().removesuffix(f":{port}").rstrip(".") != host:
+            raise NotPassed(BAD, f"a request to {host} names another host besides")
+        if name == "transfer-encoding" or (name == "content-length" and value != "0"):
+            raise NotPassed(BAD, f"a request to {host} has a body")
+    return host, port
+
+
+def named(target: str) -> tuple[str, int]:
+    """:raises NotPassed: no `name:port`"""
+    found = TARGET.fullmatch(target)
+    host = found[1].lower().removesuffix(".") if found else ""
+    if found is None or len(host) > LONGEST_NAME or not 0 < int(found[2]) < 65536:
+        if target.startswith("["):
+            raise NotPassed(
+                FORBIDDEN, f"{target[:LONGEST_NAME]} is an address; hosts are reached by their names"
+            )
+        raise NotPassed(BAD, "a request could not be read")
+    # What has no letter in its last part is an address, however it is written: 127.1, 0x7f000001.
+    if NAME.fullmatch(host) is None or is_address(host):
+        raise NotPassed(FORBIDDEN, f"{host} is an address; hosts are reached by their names")
+    return host, int(found[2])
+
+
+def is_address(host: str) -> bool:
+    """Whether programs take it for an address (RFC 1123 §2.1; WHATWG URL, "ends in a number")."""
+    last = host.rpartition(".")[2]
+    return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None
+
+
+def not_listed(host: str, port: int, hosts: Collection[tuple[str, int]]) -> str:
+    ports = sorted(other for name, other in hosts if name == host)
+    if ports:
+        listed = ", ".join(map(str, ports))
+        return f"port {port} of host {host} is not in this station's list, which has port {listed}"
+    return f"host {host} is not in this station's list"
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _joined(one: Streams, other: Streams, idle: float) -> None:
+    """Pass on what each says until both are done, or nothing passed for too long."""
+    loop = asyncio.get_running_loop()
+    heard = [loop.time()]
+    both = (_copied(one[0], other[1], heard), _copied(other[0], one[1], heard))
+    copying = [asyncio.create_task(each) for each in both]
+    try:
+        while True:
+            left = heard[0] + idle - loop.time()
+            if left <= 0:
+                return
+            done, waiting = await asyncio.wait(copying, timeout=left)
+            if not waiting:
+                await asyncio.gather(*done)
+                return
+    finally:
+        for task in copying:
+            task.cancel()
+        await asyncio.gather(*copying, return_exceptions=True)
+
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, heard: list[float]) -> None:
+    loop = asyncio.get_running_loop()
+    while data := await reader.read(CHUNK):
+        heard[0] = loop.time()
+        writer.write(data)
+        await writer.drain()
+        heard[0] = loop.time()
+    if writer.can_write_eof():
+        writer.write_eof()

@@ -1,0 +1,86 @@
+"""Lead a station's programs to their proxy, then become the command: a script, standard library only, an argv prefix.
+
+    egress_bridge.py SOCKET -- argv…
+
+In a network of its own, which holds nothing but its loopback, a process beside the command listens there and passes
+what it gets to the proxy at SOCKET. The command is told of it by the variables that programs know."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+NOT_PROXIED = "localhost,127.0.0.1,::1"
+BACKLOG, CHUNK = 128, 64 * 1024
+
+
+def variables(port: int) -> dict[str, str]:
+    """Of the command. The last one is Node's, which looks at the others only then."""
+    proxy = f"http://127.0.0.1:{port}"
+    names = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+    found = {spelling: proxy for name in names for spelling in (name, name.lower())}
+    return {**found, "NO_PROXY": NOT_PROXIED, "no_proxy": NOT_PROXIED, "NODE_USE_ENV_PROXY": "1"}
+
+
+async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(CHUNK):
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+    except OSError:
+        writer.transport.abort()
+
+
+async def serve(listener: socket.socket, path: str) -> None:
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            inner, outer = await asyncio.open_unix_connection(path)
+        except OSError:
+            writer.transport.abort()
+            return
+        await asyncio.gather(copied(reader, outer), copied(inner, writer))
+        for each in (writer, outer):
+            each.close()
+
+    server = await asyncio.start_server(connected, sock=listener)
+    await server.serve_forever()
+
+
+def beside(listener: socket.socket, path: str) -> None:
+    """In a process that is nobody's child: the command waits for its own alone."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    # It goes on while the command ends in order; with the last process of the station it is gone.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    try:
+        asyncio.run(serve(listener, path))
+    finally:
+        os._exit(0)
+
+
+def main() -> int:
+    path, argv = sys.argv[1], sys.argv[3:]
+    try:
+        with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
+            os.environ.update(variables(listener.getsockname()[1]))
+            beside(listener, path)
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        print(f"egress_bridge: {error}", file=sys.stderr)
+    return 127
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Which hosts a station may reach whose network is a list (house §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.models import Task
+from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.line import Station
+from pipelines.routing.document.work.network import HTTPS, INPUT, egress_of
+from pipelines.work.git.addresses import parsed
+from pipelines.work.git.refusals import GitRefused
+
+
+def hosts_of(task: Task, station: Station) -> tuple[str, ...]:
+    """`host` or `host:port`; those of its agent first. None where its network is no list."""
+    entries = egress_of(station.work.get("network"))
+    if entries is None:
+        return ()
+    kind = KINDS.get(station.kind)
+    own = kind.hosts(station.work) if kind else ()
+    return tuple(dict.fromkeys((*own, *_written_out(task, entries))))
+
+
+def _written_out(task: Task, entries: tuple[str, ...]) -> Iterator[str]:
+    for entry in entries:
+        if not entry.startswith(INPUT):
+            yield entry
+        elif host := host_of_repository(str(task.inputs.get(entry.removeprefix(INPUT)) or "")):
+            yield host
+
+
+def host_of_repository(address: str) -> str:
+    """ "" where it is a folder. Over ssh stations reach nothing: its host is meant as it answers over https."""
+    try:
+        found = parsed(address, ())
+    except GitRefused:
+        return ""
+    own = found.scheme == "https" and found.port != HTTPS
+    return f"{found.host}:{found.port}" if own else found.host
