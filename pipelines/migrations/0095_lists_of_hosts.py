@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipelines", "0082_cost_index")]
+    dependencies = [("pipelines", "0110_gates_fields_and_samples")]
 
     operations = [
         migrations.AddField(
