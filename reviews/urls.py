@@ -2,12 +2,13 @@ from django.urls import path
 
 from reviews.inbox import views as needs
 from reviews.notifications import views as notifications
-from reviews.review import views
+from reviews.review import override, views
 
 urlpatterns = [
     path("inbox/", views.reviews, name="inbox"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.decide, name="gate-decide"),
+    path("inbox/<uuid:visit>/override/", override.page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.remark, name="gate-remark"),
     path("inbox/<uuid:visit>/remarks/<int:remark>/", views.remark_act, name="gate-remark-act"),
     path("needs-me/", needs.page, name="needs-me"),

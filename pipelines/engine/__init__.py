@@ -8,6 +8,7 @@ from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import depend
 from pipelines.engine.commands.linked import retry_ended
 from pipelines.engine.commands.manual_actions import answer, cancel, complete, hold, release, retry
+from pipelines.engine.commands.override import override
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.commands.report import report
 from pipelines.engine.commands.resolve_escalation import escalate, resolve
@@ -40,6 +41,7 @@ __all__ = [
     "hold",
     "lose",
     "migrate",
+    "override",
     "put_back",
     "reconsider",
     "register_agent",

@@ -11,7 +11,7 @@ from pipelines.engine.core import gate_results
 from pipelines.engine.moves.entitlement import EntitledPerson, barred, counted, decides_alone, meets_any
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
-from pipelines.models import Decision, GateVisit, Task, Vote, Word
+from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.document.line import Line
@@ -22,14 +22,19 @@ Ids = Sequence[int] | None
 def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
     """I5: no gate passed without the votes that its policy asks for, by entitled people, none of them barred, on that
     visit and that evidence; and no other word without a vote that says it."""
-    for each in whole(task_ids, "visits", "decisions"):
+    for each in whole(task_ids, "visits", "decisions", "events"):
+        overridden = {e.data["visit"]: e for e in each.events if e.kind == "gate.overridden"}
         decided = [visit for visit in each.visits if visit.state == GateVisit.State.DECIDED]
         votes = defaultdict(list)
         for vote in Vote.objects.filter(visit__in=decided).order_by("pk"):
             votes[vote.visit_id].append(vote)
         asked = {decision.pk: decision.pinned_id for decision in each.decisions}
         for visit in decided:
-            why = _fault(each.task, visit, asked[visit.asked_by_id], votes[visit.pk])
+            event = overridden.get(str(visit.pk))
+            if visit.overridden or event:
+                why = _by_override(each.task, visit, event)
+            else:
+                why = _fault(each.task, visit, asked[visit.asked_by_id], votes[visit.pk])
             if why:
                 yield each.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
         yield from _demanded(each)
@@ -58,6 +63,17 @@ def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) ->
         return f"decided {visit.word} without the votes that its policy asks for ({tally.status})"
     last = next(vote for vote in votes if vote.entitled_as["username"] == tally.by)
     return "" if last.user_id == visit.decided_by_id else "its last vote is not by whom it names"
+
+
+def _by_override(task: Task, visit: GateVisit, event: Event | None) -> str:
+    """An administrator approved, with a comment, and an event says so."""
+    if event is None or not visit.overridden or visit.word != Word.APPROVE or not visit.reason.strip():
+        return "an override without its event, its mark or its comment"
+    person = EntitledPerson.from_dict(visit.decided_by_id or 0, event.data["entitled_as"])
+    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    if Role.ADMIN not in person.roles or barred(person, task, visit, policy):
+        return "overridden by somebody who is no administrator, or is barred"
+    return ""
 
 
 def _by_its_time(line: Line, visit: GateVisit, votes: list[Vote]) -> str:

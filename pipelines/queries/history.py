@@ -167,6 +167,10 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
             word = "self_approve" if data.get("self_approved") else data.get("word", "")
             text = VOTED.get(word, lambda: _("%(who)s voted"))() % {"who": who.name}
             return _dot(event, _with(text, data.get("reason")))
+        case "gate.overridden":
+            gate = gate_name(line, event.source)
+            text = _("%(who)s overrode %(gate)s") % {"who": who.name, "gate": gate}
+            return _dot(event, _with(text, data.get("reason")), "attention")
         case "gate.closed":
             return _dot(
                 event, _("%(gate)s closed without a decision") % {"gate": gate_name(line, event.source)}

@@ -46,10 +46,22 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
         by=visit.decided_by.username if visit.decided_by else "",
         at=_moment(visit.decided_at),
         votes=[
-            SignedVote(each.user.username, each.word, each.evidence_digest, _moment(each.at))
-            for each in votes
+            *(
+                SignedVote(each.user.username, each.word, each.evidence_digest, _moment(each.at))
+                for each in votes
+            ),
+            *_overridden(visit),
         ],
     )
+
+
+def _overridden(visit: GateVisit) -> list[SignedVote]:
+    """Whose override approved it instead of the votes that the gate asks for."""
+    if not (visit.overridden and visit.decided_by and visit.decided_at):
+        return []
+    return [
+        SignedVote(visit.decided_by.username, "override", visit.evidence_digest, _moment(visit.decided_at))
+    ]
 
 
 def _committed(visit: GateVisit) -> str:

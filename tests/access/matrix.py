@@ -83,6 +83,8 @@ GET  help-picture            >          y         y       y         y         y 
 GET  inbox                   >          y         y       y         y         y         y      >
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >
+GET  gate-override           >          0         -       -         -         -         y      >
+POST gate-override           >          0         -       -         -         -         y      >
 POST gate-remark             >          0         -       -         -         y         y      >
 POST gate-remark-act         >          0         0       0         0         0         0      >
 GET  needs-me                >          y         y       y         y         y         y      >

@@ -304,3 +304,22 @@ def test_what_was_filled_in_does_not_hinder_another_word(world: World) -> None:
     world.report(task, {"result": "success"})
     typed = {"fields.ring": "canary", "reason": "Not like this"}
     assert decide(world.reviewer, world.visit(task), "reject", **typed).status_code == 302
+
+
+def test_an_administrator_overrides_on_a_page_of_its_own(world: World) -> None:
+    task = world.start(world.line(**gated(approval={"who": [{"role": "reviewer", "count": 3}]})))
+    world.report(task, {"result": "success"})
+    visit = world.visit(task)
+    review, here = (reverse(name, args=[visit.pk]) for name in ("gate-visit", "gate-override"))
+    admin = as_(world.admin)
+    assert here in admin.get(review).content.decode()
+    assert here not in as_(world.reviewer).get(review).content.decode()
+    assert "asks for 3 approvals and has 0" in admin.get(here).content.decode()
+    shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
+    refused = admin.post(here, {**shown, "comment": "", "confirm": "yes"})
+    assert (refused.status_code, visit.votes.count()) == (400, 0)
+    assert admin.post(here, {**shown, "comment": "All are away", "confirm": task.name}).status_code == 302
+    assert "Approved by override" in admin.get(review).content.decode()
+    owner = world.project.owner.key
+    history = admin.get(reverse("task", args=[owner, world.project.key, task.name])).content.decode()
+    assert "overrode Release review" in history and "All are away" in history

@@ -183,6 +183,7 @@ def _approval(told: _Told, event: Event) -> dict[str, Any] | None:
         "reason": visit.reason,
         "evidence_digest": visit.evidence_digest,
         **({"self_approved": True} if visit.self_approved else {}),
+        **({"overridden": True} if visit.overridden else {}),
     }
 
 

@@ -38,7 +38,7 @@ CHOOSES = "reviewer_chooses"
 @dataclass(frozen=True)
 class VoteRequest:
     """A vote and what it is about: the token version and evidence that were shown. `user` is None when the gate's due
-    time decides."""
+    time decides. `overrides`: an administrator approves instead of the people that the gate asks."""
 
     user: User | None
     word: str
@@ -48,6 +48,7 @@ class VoteRequest:
     evidence_digest: str
     via: str
     fields: Mapping[str, Any] = field(default_factory=dict)
+    overrides: bool = False
 
     @property
     def actor(self) -> Actor:
@@ -78,16 +79,16 @@ def vote(
 
 
 def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
-    visit = _visit(visit_id)
+    visit = visit_of(visit_id)
     if visit.state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
         _may_say(visit, said)
-        raise _too_late(visit)
+        raise too_late(visit)
     batch = Batch.of_tasks(visit.task_id)
-    task, visit = batch.tasks[visit.task_id], _visit(visit_id)
+    task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
     person, policy = _may_say(visit, said)
-    said = replace(said, fields=_filled(visit, said))
-    token = _still_shown(batch, visit, said)
+    said = replace(said, fields=filled(visit, said))
+    token = still_shown(batch, visit, said)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(
             _("This was already sent back %(max_rounds)s times. Approve or reject it.")
@@ -103,7 +104,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
 
 
-def _visit(visit_id: UUID) -> GateVisit:
+def visit_of(visit_id: UUID) -> GateVisit:
     visit = (
         GateVisit.objects.select_related("task", "job", "asked_by", "decided_by").filter(pk=visit_id).first()
     )
@@ -143,7 +144,7 @@ def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_req
         raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
 
 
-def _filled(visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
+def filled(visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
     """The values of the gate's fields with an approval; any other word fills in nothing. A box that has to be ticked
     is. Raises Invalid (path `fields.<key>`)."""
     gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
@@ -161,10 +162,10 @@ def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
     return any(each.key == key and each.type == "yes_no" and each.required for each in fields)
 
 
-def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
+def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
     """The token, if the visit is open and the vote is about what is shown there now (law §6)."""
     if visit.state != GateVisit.State.OPEN:
-        raise _too_late(visit)
+        raise too_late(visit)
     token = batch.tokens.get(visit.token_id)
     shown = (visit.token_version, visit.evidence_digest)
     if (
@@ -173,12 +174,12 @@ def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
         or (said.token_version, said.evidence_digest) != shown
     ):
         raise Conflict(_("What you saw is no longer what is under review. Reload the page."))
-    if visit.votes.filter(user=said.user).exists():
+    if not said.overrides and visit.votes.filter(user=said.user).exists():
         raise Conflict(_("You have already voted here."), by=str(said.user))
     return token
 
 
-def _too_late(visit: GateVisit) -> Conflict:
+def too_late(visit: GateVisit) -> Conflict:
     by = str(visit.decided_by) if visit.decided_by else ""
     what = (
         _("%(who)s said “%(word)s” here first.") % {"who": by or _("Somebody"), "word": visit.word_display}
@@ -203,7 +204,7 @@ def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, entitle
         via=said.via,
         at=batch.now,
     )
-    _tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved))
+    tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved))
     return cast
 
 
@@ -214,8 +215,9 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     batch.drop_due(GATE_DUE, task, str(visit.pk))
     escalations.close_those_of(batch, task, visit, said.actor)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
-    filled = _variables(batch, task, visit) if said.word == Word.APPROVE else {}
-    _tell(batch, task, visit, said, "gate.decided", count=count, **_marked(visit.self_approved), **filled)
+    variables = _variables(batch, task, visit, said) if said.word == Word.APPROVE else {}
+    marks = _marked(visit.self_approved) | ({"overridden": True} if said.overrides else {})
+    tell(batch, task, visit, said, "gate.decided", count=count, **marks, **variables)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
     others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
@@ -227,11 +229,12 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     return True
 
 
-def _variables(batch: Batch, task: Task, visit: GateVisit) -> dict[str, Any]:
+def _variables(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
     """Set what the approvals filled in as variables of the task, the later one over the earlier; for the event."""
     found: dict[str, Any] = {}
-    for filled in visit.votes.filter(word=Word.APPROVE).order_by("pk").values_list("fields", flat=True):
-        found.update(filled)
+    for each in visit.votes.filter(word=Word.APPROVE).order_by("pk").values_list("fields", flat=True):
+        found.update(each)
+    found.update(said.fields)
     if not found:
         return {}
     task.variables = {**task.variables, **found}
@@ -248,6 +251,7 @@ def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
         "reason": said.reason,
         "decided_by": said.user,
         "decided_at": batch.now,
+        "overridden": said.overrides,
     }
     open_one = GateVisit.objects.filter(
         pk=visit.pk, state=GateVisit.State.OPEN, token_version=said.token_version
@@ -294,7 +298,7 @@ def _marked(self_approved: bool) -> dict[str, bool]:
     return {"self_approved": True} if self_approved else {}
 
 
-def _tell(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, kind: str, **more: Any) -> None:
+def tell(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, kind: str, **more: Any) -> None:
     batch.event(
         task,
         kind,

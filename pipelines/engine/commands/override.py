@@ -1,0 +1,94 @@
+"""An administrator approves a gate instead of the people it asks (law §6, Override)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from pipelines.engine.commands.vote import (
+    VoteRequest,
+    decide_visit,
+    filled,
+    still_shown,
+    tell,
+    too_late,
+    visit_of,
+)
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.errors import Forbidden, Invalid, NotFound
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import VoteResult
+from pipelines.engine.moves.entitlement import EntitledPerson, barred, person_of
+from pipelines.engine.moves.gates import policy_of
+from pipelines.models import GateVisit, Role, User, Word
+from pipelines.queries import versions
+
+
+def override(
+    visit_id: UUID,
+    *,
+    user: User,
+    comment: str,
+    confirm: str,
+    token_version: int,
+    evidence_digest: str,
+    fields: Mapping[str, Any] | None = None,
+    via: str = "page",
+) -> VoteResult:
+    """Approve a gate visit as an administrator of its project, whoever is asked there and however many. `confirm`: the
+    number of the task, typed. Requester and producer are barred as from voting. It is an event of its own,
+    `gate.overridden`, and the visit says so ever after.
+
+    Raises NotFound (no such visit, or a stranger), Forbidden (no administrator, or barred), Invalid (path `comment`,
+    `confirm` or `fields.<key>`), Conflict (decided already, or other evidence than was shown).
+    """
+    said = VoteRequest(
+        user, Word.APPROVE, comment, "", token_version, evidence_digest, via, fields or {}, overrides=True
+    )
+    return run(partial(_override, visit_id, said, confirm))
+
+
+def _override(visit_id: UUID, said: VoteRequest, confirm: str) -> VoteResult:
+    visit = visit_of(visit_id)
+    may_override(visit, said.user)
+    if visit.state != GateVisit.State.OPEN:
+        raise too_late(visit)
+    _check(visit, said, confirm)
+    batch = Batch.of_tasks(visit.task_id)
+    task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
+    person = may_override(visit, said.user)
+    token = still_shown(batch, visit, said)
+    said = replace(said, fields=filled(visit, said))
+    tell(batch, task, visit, said, "gate.overridden", entitled_as=person.to_dict(), via=said.via)
+    moved = decide_visit(batch, task, token, visit, said)
+    batch.flush()
+    return VoteResult(0, visit.state, moved, task.status, batch.now)
+
+
+def may_override(visit: GateVisit, user: User | None) -> EntitledPerson:
+    """The administrator who may. Raises NotFound, Forbidden."""
+    person = person_of(visit.task.project_id, user) if user else None
+    if person is None:
+        raise NotFound()
+    if Role.ADMIN not in person.roles:
+        raise Forbidden(_("Only an administrator of the project can override a gate."))
+    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    why = barred(person, visit.task, visit, policy)
+    if why:
+        raise Forbidden(why)
+    return person
+
+
+def _check(visit: GateVisit, said: VoteRequest, confirm: str) -> None:
+    payload.text(said.reason, "comment")
+    if not said.reason.strip():
+        raise Invalid.at("comment", _("A comment is needed."), _("It is stored and shown ever after."))
+    if confirm.strip() != visit.task.name:
+        wanted = _("Type %(name)s to confirm.") % {"name": visit.task.name}
+        raise Invalid.at("confirm", _("This is not the number of the task."), wanted)

@@ -1,0 +1,107 @@
+"""The page on which an administrator approves a gate instead of the people it asks (law §6, Override)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from pipelines import engine
+from pipelines.engine.commands.override import may_override
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.models import GateVisit, Word
+from pipelines.queries import versions
+from pipelines.routing.document.line import Gate, Problem
+from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.tasks.start import StartField, fields_of, given
+from reviews.decision.forms import FIELDS
+from reviews.decision.gates import gate_of
+from reviews.notifications.writing import settle_for
+
+
+class OverrideForm(forms.Form):
+    """Bound to what was on the page, as a vote is."""
+
+    comment = forms.CharField(required=False, max_length=20_000, strip=False)
+    confirm = forms.CharField(required=False, max_length=200)
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+    evidence_digest = forms.CharField(max_length=64)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+    found = (
+        GateVisit.objects.select_related(
+            "task__project__owner", "task__line", "job", "asked_by", "decided_by"
+        )
+        .filter(pk=visit)
+        .first()
+    )
+    if found is None:
+        raise Http404
+    try:
+        may_override(found, request.user)
+    except NotFound as problem:
+        raise Http404 from problem
+    except Forbidden as problem:
+        raise PermissionDenied(str(problem)) from problem
+    gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
+    if request.method != "POST":
+        return _shown(request, found, gate, OverrideForm(), [])
+    form = OverrideForm(request.POST)
+    if not form.is_valid():
+        return _shown(request, found, gate, form, [], 400)
+    try:
+        filled = given(gate.fields, request.POST, FIELDS)
+        engine.override(found.pk, user=request.user, fields=filled, **form.cleaned_data)
+    except Invalid as problem:
+        own = [each for each in problem.problems if each.path.startswith(f"{FIELDS}.")]
+        for each in problem.problems:
+            if each not in own:
+                form.add_error(each.path if each.path in form.fields else None, f"{each.message} {each.hint}")
+        return _shown(request, found, gate, form, own, 400)
+    except Conflict as problem:
+        messages.error(request, str(problem))
+        return redirect("gate-visit", found.pk)
+    settle_for(request.user, found.pk)
+    messages.success(request, _("Overridden. It is shown in the history of the task."))
+    return redirect("gate-visit", found.pk)
+
+
+def _shown(
+    request: SignedIn,
+    visit: GateVisit,
+    gate: Gate,
+    form: OverrideForm,
+    problems: list[Problem],
+    status: int = 200,
+) -> HttpResponse:
+    typed = request.POST if request.method == "POST" else None
+    fields: list[StartField] = fields_of(gate.fields, typed, problems, FIELDS)
+    back = reverse("gate-visit", args=[visit.pk])
+    trail = crumbs((_("Inbox"), reverse("needs-me")), (visit.task.name, back), _("Override"))
+    context: dict[str, Any] = {
+        "visit": visit,
+        "task": visit.task,
+        "gate": gate,
+        "form": form,
+        "fields": fields,
+        "open": visit.state == GateVisit.State.OPEN,
+        "asked": gate.approval.who,
+        "votes": visit.votes.filter(word=Word.APPROVE).count(),
+        "needed": sum(each.count for each in gate.approval.who),
+        "back": back,
+    }
+    return show(
+        request, "reviews/override.html", project=visit.task.project, section="needs", trail=trail,
+        status=status, **context,
+    )  # fmt: skip
