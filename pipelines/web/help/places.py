@@ -143,7 +143,7 @@ PLACES: Mapping[str, str] = {
     "form-gate due": "gates#when-it-is-due",
     "form-gate fields": "gates#what-an-approval-fills-in",
     "form-gate sample": "gates#ask-about-a-sample",
-    "form-gate channels": "gates#approve-without-the-page",
+    "form-gate channels": "gates",
     "form-gate notify": "gates#when-it-is-due",
     "form-end": "rules#targets",
     "form-line": "drawing#forms",
