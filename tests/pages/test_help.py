@@ -97,6 +97,12 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     version = world.line(document([gated], gates=[{"key": "g"}]))
     page = text(client.get(reverse("home")))
     assert page.count("first-step-done") == 0
+    assert at(world, "task-new", version.line.key) in page
+    where = {"key": "repository", "type": "repository", "required": True}
+    workspace = {"git": {"repository": "input.repository"}}
+    in_repository = world.line(document(key="fix", workspace=workspace, inputs=[where]))
+    page = text(client.get(reverse("home")))
+    assert at(world, "task-new", in_repository.line.key) in page, "it ends in a merged commit"
     task = world.start(version, title="Look at this")
     world.report(task)
     assert text(client.get(reverse("home"))).count("first-step-done") == 1

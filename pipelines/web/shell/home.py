@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -63,7 +63,9 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     lines = Line.objects.filter(project__in=able, live__isnull=False, archived_at=None).select_related(
         "project__owner"
     )
-    line = lines.order_by("pk").first()  # of the demo that is its main line
+    # Of the demo “Fix lint findings”: what a newcomer runs first ends in a merged commit.
+    changes = Q(live__document__has_key="workspace")
+    line = lines.order_by(ExpressionWrapper(changes, BooleanField()).desc(), "pk").first()
     if line is None:
         return []
     keys = (line.project.owner.key, line.project.key, line.key)
@@ -71,7 +73,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
     changed = Line.objects.filter(project__in=able).annotate(n=Count("versions")).filter(n__gt=1).exists()
     return [
-        FirstStep(_("Run the demo"), _("Start a %(line)s task and watch it move.") % {"line": line.name},
+        FirstStep(_("Run the demo"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
         FirstStep(_("Approve the task"), _("The task stops at a gate and waits for your approval."),
              _("Open the inbox"), reverse("needs-me"), decided),
