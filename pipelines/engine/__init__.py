@@ -14,6 +14,7 @@ from pipelines.engine.commands.report import report
 from pipelines.engine.commands.resolve_escalation import escalate, resolve
 from pipelines.engine.commands.submit import submit
 from pipelines.engine.commands.supply_preconditions import hand_over, supply
+from pipelines.engine.commands.take_over import Pushed, take_over
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.deadlines.table import fire
@@ -26,6 +27,7 @@ __all__ = [
     "Actor",
     "MigrateResult",
     "Migrating",
+    "Pushed",
     "PuttingBack",
     "Report",
     "ReportResult",
@@ -57,5 +59,6 @@ __all__ = [
     "submit",
     "supply",
     "suspend",
+    "take_over",
     "vote",
 ]

@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_variables
 from pipelines import access, engine
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
+from pipelines.lines import branch_pushes
 from pipelines.models import ENDED, HookReceipt, HostLink, IssueTrigger, Line, Repository, Task, User
 from pipelines.ports import audit
 from pipelines.ports.host_notices import STARTED, note
@@ -60,7 +61,10 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
     if not secret or found is None or not table.CLASSES[found[0]].signed(headers, body, secret, now):
         raise Unsigned
     said = _read(body)
-    heard = table.CLASSES[found[0]].heard(headers, said)[:MOST]
+    heard, push = (
+        table.CLASSES[found[0]].heard(headers, said)[:MOST],
+        table.CLASSES[found[0]].pushed(headers, said),
+    )
     digest = hashlib.sha256(body).hexdigest()
     with transaction.atomic():
         # One delivery of a repository after the other: two that tell of one issue start one task.
@@ -68,9 +72,12 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
         HookReceipt.objects.filter(repository=repository, at__lt=now - KEPT).delete()
         if HookReceipt.objects.filter(repository=repository, digest=digest).exists():
             raise Conflict(_("This delivery was taken already."))
-        taken = _taken(
-            repository, [each for each in heard if each.path.lower() == found[1].path.lower()], now
-        )
+        if push is not None and push.path.lower() == found[1].path.lower():
+            taken = HookAnswer(*branch_pushes.taken(repository, push))
+        else:
+            taken = _taken(
+                repository, [each for each in heard if each.path.lower() == found[1].path.lower()], now
+            )
         HookReceipt.objects.create(
             repository=repository, digest=digest, said=taken.said[:500], task=taken.task, at=now
         )

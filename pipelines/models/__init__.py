@@ -33,7 +33,7 @@ from pipelines.models.people import (
     User,
 )
 from pipelines.models.repeats import RecordedAnswer
-from pipelines.models.repositories import Delivery, Repository, VisitCommit
+from pipelines.models.repositories import BranchPush, Delivery, Repository, VisitCommit
 from pipelines.models.scenarios import Scenario
 from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
@@ -73,6 +73,7 @@ __all__ = [
     "ApiToken",
     "Artifact",
     "Blob",
+    "BranchPush",
     "Comment",
     "Deadlock",
     "Decision",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -52,6 +53,12 @@ class GateVisit(models.Model):
     token_version = models.PositiveIntegerField()
     evidence = models.JSONField(help_text=_("What is shown and voted on, without the files."))
     evidence_digest = models.CharField(max_length=64)
+    producers = ArrayField(
+        models.CharField(max_length=40),
+        default=list,
+        blank=True,
+        help_text=_("Who pushed to the branch of the task: person:7. Besides whoever reported the job."),
+    )
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     word = models.CharField(max_length=10, choices=Word.choices, blank=True)
     route = models.CharField(max_length=64, blank=True)

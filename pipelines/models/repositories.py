@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -136,3 +137,23 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.to} to {self.branch}"
+
+
+class BranchPush(models.Model):
+    """Somebody pushed to the branch of a task, which is a visit of theirs (law §15): `job` takes it in. `people`: the
+    members that this is or may be, who may not decide about it; none where nobody of them could be told."""
+
+    job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="branch_push")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="branch_pushes")
+    commit = models.CharField(max_length=64)
+    who = models.CharField(max_length=200, help_text=_("As the host or the commits name them."))
+    people = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["task", "commit"], name="a_pushed_commit_is_one_visit")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.commit[:7]}"

@@ -141,6 +141,7 @@ BY = {
 
 BY_HAND = {
     "answer": lambda: _("Runs again with the answer"),
+    "push": lambda: _("Somebody pushed to the branch"),
     "retry": lambda: _("Retried by hand"),
 }
 

@@ -163,6 +163,13 @@ def _lacking(happened: _Happened) -> _Happened:
     return replace(happened, step=replace(happened.step, missing=missing))
 
 
+STOPS = {
+    ("token.moved", "push"): lambda: _("Somebody then pushed to its branch."),
+    ("token.ended", "cancel"): lambda: _("The task was then cancelled by hand."),
+}
+"""After which no scenario goes on, by kind and trigger."""
+
+
 def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]) -> _Happened | None:
     match event.kind, event.trigger:
         case "job.reported", _trigger:
@@ -191,8 +198,8 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
             return _Happened(ScenarioStep("reconsider"), event.source)
         case "task.migrated", _trigger:
             return _Happened(None, stop=_("The task was then migrated to another version."))
-        case "token.ended", "cancel":
-            return _Happened(None, stop=_("The task was then cancelled by hand."))
+        case stopped if stopped in STOPS:
+            return _Happened(None, stop=STOPS[stopped]())
     return None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.models import Delivery, Job, Task, VisitCommit
+from pipelines.models import BranchPush, Delivery, Job, Task, VisitCommit
 from pipelines.routing.document.kinds.deliver import MERGE
 
 MOST_PACKED = 64 * 1024**2
@@ -89,12 +89,32 @@ def branch_of(task: Task) -> TaskBranch | None:
 
 
 def pushed_to(task: int, branch: str, before: int | None = None) -> str:
-    """The commit at which the branch of a task stands on the remote as far as Gateline knows: as a delivery, of a job
-    before this one, left it. "" where nobody pushed it."""
+    """The commit at which the branch of a task stands on the remote as far as Gateline knows: as a delivery, or the
+    visit of somebody who pushed, left it; of jobs before this one. "" where nobody pushed it."""
     landed = Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exclude(to=MERGE)
+    taken = VisitCommit.objects.filter(
+        task=task, branch=branch, job__branch_push__isnull=False, job__state=Job.State.DONE
+    )
     if before is not None:
-        landed = landed.filter(job__lt=before)
-    return landed.order_by("-job").values_list("commit", flat=True).first() or ""
+        landed, taken = landed.filter(job__lt=before), taken.filter(job__lt=before)
+    pushed = [*landed.order_by("-job").values_list("job", "commit")[:1]]
+    pushed += taken.order_by("-job").values_list("job", "head")[:1]
+    return max(pushed, default=(0, ""))[1]
+
+
+@dataclass(frozen=True)
+class PushedByPeople:
+    """`who`: as the host or the commits name them. `people`: names of the members that this is or may be."""
+
+    who: str
+    commit: str
+    people: list[str]
+
+
+def pushes_of(task: Task) -> list[PushedByPeople]:
+    """What people pushed to its branch, the oldest first."""
+    rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
+    return [PushedByPeople(each.who, each.commit, [str(one) for one in each.people.all()]) for each in rows]
 
 
 def packs_of(task: Task) -> dict[str, int]:

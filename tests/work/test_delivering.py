@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import hashlib
 import threading
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +35,7 @@ class Server:
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     landed_as: str = ""
     has_moved: bool = False
+    people_pushed: tuple[str, list[str]] | None = None
 
     async def clear(self) -> Clearance:
         self.asked.set()
@@ -45,6 +47,9 @@ class Server:
 
     async def moved(self) -> None:
         self.has_moved = True
+
+    async def pushed(self, commit: str, who: Sequence[str]) -> None:
+        self.people_pushed = (commit, list(who))
 
 
 class Silent:
@@ -199,6 +204,7 @@ def test_the_branch_of_a_task_that_people_changed(
         assert [each.decode() for each in origin.commit(TASK).parents] == [access.state.head]
         return
     assert said["eval"] == said["failure_type"] == "branch_changed" and origin.head(TASK) == theirs
+    assert server.people_pushed == (theirs, ["somebody@example.com"])
     assert theirs[:7] in said["summary"] and f"delete {TASK} there, and deliver again" in said["summary"]
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from dulwich.bundle import read_bundle
 
+from pipelines.errors import Forbidden
+from pipelines.lines import branch_pushes
+from pipelines.models import BranchPush, Repository
+from pipelines.work.hosts.hooks import PushHeard
 from tests.factories import World
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, outcome_of
@@ -61,3 +67,69 @@ def test_the_api_tells_and_gives_the_branch(
     subprocess.run([*git, "-C", str(clone), *fetch], check=True)
     subprocess.run([*git, "-C", str(clone), "checkout", "-q", "mine"], check=True)
     assert (clone / "app.py").read_text() == "x = 2\n"
+
+
+THEIRS = {"app.py": b"x = 2\n", "new.txt": b"new\n", "theirs.txt": b"1\n", "doc/a.md": b"a\n"}
+
+
+def push(world: World, origin: RemoteRepository, task: Any, files: Any = None) -> str:
+    """As a person does: the branch of the task as the API gives it, with a commit on top."""
+    branch = api(world, task).json()["branch"]
+    if not origin.head(branch):
+        origin.branch(branch)
+    return origin.add(files or THEIRS, "By hand", branch=branch)
+
+
+def test_a_push_to_the_branch_is_a_visit_of_that_person(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    """Found when the approved task is delivered: nothing lands, and it goes on from the station whose work it is."""
+    EmailAddress.objects.create(user=world.reviewer, email="somebody@example.com", verified=True)
+    task = world.start(line(world), title="Fix the answer")
+    run(bench, task)
+    first, base = world.visit(task), origin.head()
+    world.vote(task, by=world.admin)
+    theirs = push(world, origin, task)
+    run(bench, task)
+    assert outcome_of(task, "merge")["result"] == "cancelled" and origin.head() == base
+    run(bench, task)
+    taken = outcome_of(task, "fix", 2)
+    assert taken["eval"] == "pushed" and "somebody@example.com pushed" in taken["summary"]
+    facts = taken["facts"]["git"]
+    assert (facts["head"], facts["base"], facts["commits"]) == (theirs, base, 1)
+    assert facts["paths"] == ["app.py", "new.txt", "tests/test_app.py", "theirs.txt"]
+    assert outcome_of(task, "check", 2)["facts"]["git"]["head"] == theirs
+    visit = world.visit(task)
+    assert visit.pk != first.pk and visit.producers == [f"person:{world.reviewer.pk}"]
+    page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
+    assert "somebody@example.com" in page and "pushed to the branch" in page
+    with pytest.raises(Forbidden, match="You produced what is reviewed"):
+        world.vote(task, by=world.reviewer)
+    world.vote(task, by=world.admin)
+    run(bench, task)
+    assert world.status(task) == "completed" and origin.files() == THEIRS
+    assert theirs in origin.history()
+    assert BranchPush.objects.get().commit == theirs
+
+
+def test_a_push_closes_an_open_review(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    """Told by the host while people vote. What is told again, or is our own, moves nothing."""
+    task = world.start(line(world))
+    run(bench, task)
+    first = world.visit(task)
+    said = PushHeard("acme/app", api(world, task).json()["branch"], push(world, origin, task), ("rosa",), ())
+    repository = Repository.objects.get()
+    assert "goes on with what was pushed" in branch_pushes.taken(repository, said)[0]
+    first.refresh_from_db()
+    assert first.state == "closed" and world.status(task) == "queued"
+    assert "knows this commit" in branch_pushes.taken(repository, said)[0]
+    run(bench, task)
+    assert world.status(task) == "awaiting_review" and world.visit(task).producers == []
+    assert api(world, task).json()["pushed"] == said.commit
+    assert "knows this commit" in branch_pushes.taken(repository, said)[0]
+    ours = outcome_of(task, "fix")["facts"]["git"]["head"]
+    assert "knows this commit" in branch_pushes.taken(repository, replace(said, commit=ours))[0]
+    assert branch_pushes.taken(repository, replace(said, branch="other")) == (
+        "No task works on this branch.",
+        None,
+    )

@@ -140,8 +140,9 @@ def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: 
 
 
 def _bar(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str | None:
-    """What bars this person. The producer is the person who reported a manual job; other jobs have none."""
-    return bar(policy, f"person:{person.user_id}", f"person:{task.requester_id}", (visit.job.reported_by,))
+    """What bars this person. Producers are the person who reported a manual job, and who pushed to the branch."""
+    producers = (visit.job.reported_by, *visit.producers)
+    return bar(policy, f"person:{person.user_id}", f"person:{task.requester_id}", producers)
 
 
 def counted(policy: Approval, votes: Iterable[Vote]) -> Tally:

@@ -13,7 +13,7 @@ from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.moves.completion import GATE_DUE
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import Artifact, GateVisit, Job, Status, Word
+from pipelines.models import Artifact, BranchPush, GateVisit, Job, Status, Task, Word
 from pipelines.ports import observers
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import shown_at
@@ -68,6 +68,7 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
         token_version=token.version,
         evidence=evidence,
         evidence_digest=payload.digest(evidence),
+        producers=_pushers(task) if turn.judged_by.workspace else [],
         opened_at=batch.now,
         due_at=batch.now + timedelta(seconds=float(after)) if after else None,
     )
@@ -93,6 +94,12 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
             visit.pk, task.pk, task.project_id, key, visit.round, notify, visit.due_at, visit.opened_at
         )
     )
+
+
+def _pushers(task: Task) -> list[str]:
+    """Everybody who pushed to its branch: what is reviewed holds their work (law §15)."""
+    people = BranchPush.objects.filter(task=task, people__isnull=False).order_by("people")
+    return [f"person:{pk}" for pk in people.values_list("people", flat=True).distinct()]
 
 
 def _evidence(turn: DecisionContext, answer: Wait, key: str) -> dict[str, Any]:

@@ -15,7 +15,17 @@ from dulwich.object_format import DEFAULT_OBJECT_FORMAT
 from dulwich.objects import Commit, ObjectID
 from dulwich.pack import write_pack_data
 
-from pipelines.work.git import attempt_repository, base, checkout, commits, facts, joining, merging, trees
+from pipelines.work.git import (
+    attempt_repository,
+    base,
+    checkout,
+    commits,
+    facts,
+    joining,
+    merging,
+    taking_over,
+    trees,
+)
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.damage import in_words
 from pipelines.work.git.joining import Settles
@@ -33,7 +43,8 @@ PACK = "objects.pack"
 @dataclass(frozen=True)
 class Prepared:
     """`state`: where the attempt starts from. `earlier`: the heads that the task's packs lead to; others than that of
-    the state where something was merged. `settles`: of a merge with conflicts, which the station is to settle."""
+    the state where something was merged. `tree`: what stood there before the visit. `settles`: of a merge with
+    conflicts, which the station is to settle."""
 
     access: RepositoryAccess
     state: GitState
@@ -44,7 +55,9 @@ class Prepared:
 
 
 def moves_on(access: RepositoryAccess) -> bool:
-    """Whether the files that the station before left are of no use: something is merged first."""
+    """Whether the files that the station before left are of no use: something is merged first, or pushed by others."""
+    if access.order.pushed_by:
+        return True
     return access.state.joined or (access.state.moved and bool(access.state.head))
 
 
@@ -57,6 +70,10 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told)
         if state.branches:
             state, settles = joining.joined(access, mirror, told)
         state = _begun(access, state, mirror, remote, told)
+        stood = ""
+        if access.order.pushed_by:
+            stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
+            state = taking_over.taken(access, state, mirror, remote, told)
         if state.moved and settles is None:
             state = _taken_in(access, state, mirror, remote, told)
         store = mirror.repository.object_store
@@ -68,7 +85,7 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told)
         there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
         attempt_repository.make(workspace, mirror, state.branch, state.head, there)
     earlier = access.state.heads or (state.base,)
-    return Prepared(access, state, files, earlier, tree.decode(), settles)
+    return Prepared(access, state, files, earlier, stood or tree.decode(), settles)
 
 
 def _is_there(path: Path) -> bool:

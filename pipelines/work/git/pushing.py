@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dulwich.objects import Commit, ObjectID
 
-from pipelines.work.git import checkout, commits
+from pipelines.work.git import checkout, commits, taking_over
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.git.refusals import BASE_MOVED, BRANCH_CHANGED, NOT_APPROVED, NOTHING_DONE, GitRefused
@@ -80,7 +80,9 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
         if tree == checkout.tree_of(store, state.base):
             raise GitRefused("Nothing was changed, so there is nothing to deliver.", NOTHING_DONE)
         may.check()
-        now = remote.references().branch(branch)
+        refs = remote.references()
+        taking_over.look(access, mirror, remote, refs, told)
+        now = refs.branch(branch)
         if now:
             mirror.bring(remote, [now], told)
         cleared = _anew(order, may.cleared(branch, tree), now)
@@ -117,7 +119,7 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     state = access.state
     onto = cleared.onto or (state.base if to_merge or access.order.commit == SQUASH else "")
     parents = [onto] if onto else []
-    if access.order.commit != SQUASH:
+    if access.order.commit != SQUASH and state.head not in parents:
         parents.append(state.head)
     subject = order.title if access.order.commit == SQUASH else f"Merge {state.branch}: {order.title}"
     said = {

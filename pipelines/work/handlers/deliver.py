@@ -8,6 +8,7 @@ import threading
 from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
 from pipelines.work.git.pushing import Permission, deliver
 from pipelines.work.git.refusals import BASE_MOVED, GitRefused
+from pipelines.work.git.taking_over import PeoplePushed
 from pipelines.work.handlers.requesting import open_request
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.spec.base import Outcome, Sink, Spec
@@ -33,6 +34,8 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         raise
     except GitRefused as error:
         await sink.note(f"[gateline] {error}")
+        if isinstance(error, PeoplePushed):
+            await order.port.pushed(error.commit, error.who)
         if error.failure_type == BASE_MOVED and order.to == MERGE:
             await order.port.moved()
         return refused(error.failure_type, str(error))

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.github import issue_heard
-from pipelines.work.hosts.hooks import Headers, IssueHeard, hexed
+from pipelines.work.hosts.github import branch_pushed, issue_heard
+from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, hexed
 from pipelines.work.hosts.host import (
     CONTEXT,
     CommitState,
@@ -102,6 +102,11 @@ class Gitea:
         if action in ("opened", "assigned"):
             found += [issue_heard(said, "assignee", each, exact=False) for each in people]
         return found
+
+    @staticmethod
+    def pushed(headers: Headers, said: Any) -> PushHeard | None:
+        event = headers.get("x-gitea-event") or headers.get("x-forgejo-event")
+        return branch_pushed(said) if event == "push" else None
 
     def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if said.get("state") == "open" else "closed"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.hooks import Headers, IssueHeard, hexed, moment
+from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, hexed, moment, push_heard
 from pipelines.work.hosts.host import (
     CONTEXT,
     CommitState,
@@ -94,6 +94,10 @@ class GitHub:
             return [issue_heard(said, "assignee", text(inner(said, "assignee"), "login"))]
         return []
 
+    @staticmethod
+    def pushed(headers: Headers, said: Any) -> PushHeard | None:
+        return branch_pushed(said) if headers.get("x-github-event") == "push" else None
+
     def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if said.get("state") == "open" else "closed"
         if said.get("merged_at"):
@@ -101,6 +105,13 @@ class GitHub:
         which = number(said, "number")
         url = link(text(said, "html_url"), f"{self._page}/pull/{which}")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+
+
+def branch_pushed(said: Any) -> PushHeard | None:
+    """Of a body as GitHub, Gitea and Forgejo send it."""
+    pusher, sender = inner(said, "pusher"), inner(said, "sender")
+    logins = (text(sender, "login"), text(pusher, "login"))
+    return push_heard(said, text(inner(said, "repository"), "full_name"), logins, (text(pusher, "email"),))
 
 
 def issue_heard(said: Any, on: Literal["label", "assignee"], value: str, exact: bool = True) -> IssueHeard:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.hooks import TOLERANCE, Headers, IssueHeard, moment
+from pipelines.work.hosts.hooks import TOLERANCE, Headers, IssueHeard, PushHeard, moment, push_heard
 from pipelines.work.hosts.host import (
     CONTEXT,
     CommitState,
@@ -139,6 +139,13 @@ class GitLab:
             )
             for on, value in wanted
         ]
+
+    @staticmethod
+    def pushed(headers: Headers, said: Any) -> PushHeard | None:
+        if text(said, "object_kind") != "push":
+            return None
+        path = text(inner(said, "project"), "path_with_namespace")
+        return push_heard(said, path, (text(said, "user_username"),), (text(said, "user_email"),))
 
     def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
         which = number(said, "iid")

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from pipelines.work.hosts.host import text
+from pipelines.work.hosts.host import inner, rows, text
 
 Headers = Mapping[str, str]
 """Their names in small letters."""
 TOLERANCE = 300.0
 """Seconds between a signed time and ours."""
+HEADS = "refs/heads/"
+COMMIT = re.compile(r"[0-9a-f]{40}")
+MOST, ROLES = 100, ("author", "committer")
+"""Commits of a push whose authors are read."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,32 @@ class IssueHeard:
     value: str
     at: datetime | None
     exact: bool = True
+
+
+@dataclass(frozen=True)
+class PushHeard:
+    """A branch was pushed. `logins`: of who pushed, as the host knows them; `addresses`: theirs, and those of the
+    commits."""
+
+    path: str
+    branch: str
+    commit: str
+    logins: tuple[str, ...]
+    addresses: tuple[str, ...]
+
+
+def push_heard(said: Any, path: str, logins: Iterable[str], addresses: Iterable[str]) -> PushHeard | None:
+    """None of a tag, or of a branch that was deleted."""
+    ref, commit = text(said, "ref"), text(said, "after")
+    if not ref.startswith(HEADS) or not COMMIT.fullmatch(commit) or not commit.strip("0"):
+        return None
+    of_commits = (
+        text(inner(each, role), "email") for each in rows(said.get("commits"))[:MOST] for role in ROLES
+    )
+    found = (*addresses, *of_commits)
+    return PushHeard(
+        path, ref.removeprefix(HEADS), commit, tuple(filter(None, logins)), tuple(filter(None, found))
+    )
 
 
 def hexed(body: bytes, secret: str, said: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from pipelines.work.hosts.hooks import Headers, IssueHeard
+    from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard
 
 RequestState = Literal["open", "closed", "merged"]
 CommitState = Literal["pending", "success", "failure"]
@@ -62,6 +62,10 @@ class Host(Protocol):
     @staticmethod
     def heard(headers: Headers, said: Any) -> list[IssueHeard]:
         """What it says of an issue; nothing of all else."""
+
+    @staticmethod
+    def pushed(headers: Headers, said: Any) -> PushHeard | None:
+        """The branch that was pushed; None of all else."""
 
 
 CONTEXT = "gateline"

@@ -14,6 +14,7 @@ from pipelines.routing.basics.durations import seconds
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.kinds.noop import KIND as NOOP_KIND
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import Json
@@ -42,6 +43,12 @@ NOT_FOR_TOOLS = ("GATELINE_RESULT", "RESULT_DOC_PATH")
 def spec_of(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """:raises Unrenderable: before anything starts"""
     return SPECS.get(orders.kind, of_texts)(orders, attempt, config)
+
+
+def pushed_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """Of the visit of somebody who pushed to the branch: nothing runs (law §15)."""
+    by = orders.git.pushed_by if orders.git else ""
+    return replace(plain(orders, attempt, config), kind=NOOP_KIND.key, work={"pushed_by": by})
 
 
 def data_of(orders: Orders) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,6 +36,8 @@ class GitOrder:
     host_app: str = ""
     # Whether it is the station of a join, before which branches are merged.
     joins: bool = False
+    # Of the visit of somebody who pushed to the branch: as they are named. Then there is no other work.
+    pushed_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class GitBranch:
 @dataclass(frozen=True)
 class GitState:
     """Where the branch of a task stands: "" where nothing was committed yet. `packs`: where `fetch` finds the objects
-    that visits added, oldest first. `moved`: a delivery found that the base is not where it was.
+    that visits added, oldest first. `moved`: a delivery found that the base is not where it was. `pushed`: the commit
+    of the branch on the remote, as far as is known.
 
     `joined`: branches met since, which no station has merged yet: `branches`, in the order of the join, on top of the
     head. Without one nothing of what they did goes on."""
@@ -64,6 +67,7 @@ class GitState:
     moved: bool = False
     joined: bool = False
     branches: tuple[GitBranch, ...] = ()
+    pushed: str = ""
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -114,6 +118,9 @@ class DeliveryPort(Protocol):
     async def landed(self, commit: str, request: Mapping[str, Any] | None = None) -> None: ...
 
     async def moved(self) -> None: ...
+
+    async def pushed(self, commit: str, who: Sequence[str]) -> None:
+        """People pushed this to the branch of the task; `who`: e-mail addresses of its new commits."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ digest, a lease is a key. Today the server is in the same process (`transport.lo
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -210,6 +210,10 @@ class Transport(Protocol):
         self, started: Started, commit: str, request: Mapping[str, Any] | None = None
     ) -> None:
         """It landed; "": the branch has moved. `request`: the one that is open for it. :raises LeaseLost"""
+
+    async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
+        """People pushed this commit to the branch of the task; `who`: e-mail addresses. The task goes on with it, and
+        this job may be over. :raises LeaseLost"""
 
     # Report
 

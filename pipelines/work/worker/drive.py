@@ -19,7 +19,7 @@ from pipelines.work.handlers.log import JobLog
 from pipelines.work.handlers.table import HANDLERS
 from pipelines.work.measuring import is_full
 from pipelines.work.orders.order import Orders, Unrenderable
-from pipelines.work.orders.specs import spec_of
+from pipelines.work.orders.specs import pushed_spec, spec_of
 from pipelines.work.results import repositories
 from pipelines.work.results.files import remove_file
 from pipelines.work.results.secrets import SecretFinder
@@ -174,6 +174,8 @@ class Driver:
         kind = started.orders.kind
         if started.orders.question is not None:
             return masked(await self.asking.answer(started, self._config(started)), self._masker(started))
+        if started.orders.git is not None and started.orders.git.pushed_by:
+            return await self._execute(started)
         if executes(kind):
             return await self._execute(started)
         if kind not in HANDLERS:
@@ -219,7 +221,7 @@ class Driver:
         try:
             # Before anything starts, and before a folder is made: an undefined variable is an error (law §8a).
             attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
-            spec = spec_of(orders, attempt, self._config(started))
+            spec = self._spec(started, attempt)
         except Unrenderable as error:
             return failed("template_error", str(error))
         try:
@@ -233,6 +235,13 @@ class Driver:
         except BaseException:
             await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
             raise
+
+    def _spec(self, started: Started, attempt: Attempt) -> Spec:
+        """Of the visit of somebody who pushed there is no work but theirs. :raises Unrenderable"""
+        orders = started.orders
+        if orders.git is not None and orders.git.pushed_by:
+            return pushed_spec(orders, attempt, self._config(started))
+        return spec_of(orders, attempt, self._config(started))
 
     async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -126,6 +126,9 @@ class ServerOfDelivery:
 
     async def moved(self) -> None:
         await self._transport.delivered(self._started, "")
+
+    async def pushed(self, commit: str, who: Sequence[str]) -> None:
+        await self._transport.pushed(self._started, commit, who)
 
 
 async def delivery_of(started: Started, config: WorkerConfig, transport: Transport) -> DeliveryOrder:

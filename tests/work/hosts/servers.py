@@ -232,6 +232,21 @@ class GitHubServer(FakeHost):
             "sender": {"login": "rosa"},
         }
 
+    push_event = "push"
+
+    def push(self, branch: str, commit: str) -> Any:
+        """What it sends when a branch is pushed."""
+        who = {"name": "Rosa", "email": "rosa@example.com", "username": "rosa"}
+        return {
+            "ref": f"refs/heads/{branch}",
+            "before": "0" * 40,
+            "after": commit,
+            "commits": [{"id": commit, "message": "By hand", "author": who, "committer": who}],
+            "repository": {"full_name": PATH},
+            "pusher": {"name": "rosa", "login": "rosa", "email": "rosa@example.com"},
+            "sender": {"login": "rosa"},
+        }
+
     def close(self, number: int, *, merged: bool = False) -> None:
         self.requests[number - 1] |= {
             "state": "closed",
@@ -330,6 +345,20 @@ class GitLabServer(FakeHost):
         made = hmac.new(key, f"{named}.{at}.".encode() + body, "sha256").digest()
         signed = {"webhook-id": named, "webhook-timestamp": at, "x-gitlab-event": event}
         return body, {**signed, "webhook-signature": f"v1,{base64.b64encode(made).decode()}"}
+
+    push_event = "Push Hook"
+
+    def push(self, branch: str, commit: str) -> Any:
+        author = {"name": "Rosa", "email": "rosa@example.com"}
+        return {
+            "object_kind": "push",
+            "ref": f"refs/heads/{branch}",
+            "after": commit,
+            "user_username": "rosa",
+            "user_email": "",
+            "project": {"path_with_namespace": PATH},
+            "commits": [{"id": commit, "message": "By hand", "author": author}],
+        }
 
     def labelled(self, label: str, number: int = 7, **more: Any) -> Any:
         found = issue(number, label, **more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import pytest
@@ -282,3 +283,19 @@ def test_statements_of_the_page_do_not_grow_with_deliveries_and_triggers(world: 
             assert client.get(at).status_code == 200
         counts.append(len(asked))
     assert counts[0] == counts[1]
+
+
+@every
+def test_a_signed_push_is_heard(world: World, wired: Any) -> None:
+    """As each host sends it: whose it is, by the login and the addresses."""
+    commit = "1" * 40
+    body, headers = wired.hook(SECRET, wired.push("gateline/WI-1", commit), event=wired.push_event)
+    heard = CLASSES[wired.key].pushed(
+        {key.lower(): value for key, value in headers.items()}, json.loads(body)
+    )
+    assert heard is not None
+    assert (heard.path, heard.branch, heard.commit) == ("acme/app", "gateline/WI-1", commit)
+    assert "rosa" in heard.logins and "rosa@example.com" in heard.addresses
+    assert send(world, body, headers).json() == {"said": "No task works on this branch.", "task": ""}
+    gone = wired.hook(SECRET, wired.push("gateline/WI-1", "0" * 40), event=wired.push_event)
+    assert send(world, *gone).json()["said"] == "Nothing here waits for this."

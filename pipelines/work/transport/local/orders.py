@@ -93,7 +93,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         handoff=handoff,
         session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
-        git=git_order(task, line, station) if job.purpose == Purpose.STATION else None,
+        git=git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None,
     )
 
 

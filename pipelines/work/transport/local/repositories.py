@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
-from pipelines.models import Job, Repository, Task, VisitCommit
+from pipelines.models import BranchPush, Job, Repository, Task, VisitCommit
+from pipelines.queries.task_branch import pushed_to
 from pipelines.routing.document.line import Line, Station
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
 from pipelines.work.transport.local.standings import standing_before
@@ -22,7 +24,7 @@ def repository_of(task: Task, line: Line) -> Repository | None:
     return connected.filter(address=said).first() or connected.filter(name=said).first()
 
 
-def git_order(task: Task, line: Line, station: Station) -> GitOrder | None:
+def git_order(task: Task, line: Line, station: Station, job: int) -> GitOrder | None:
     """None where the line works in no repository."""
     workspace = line.workspace
     if workspace is None:
@@ -47,6 +49,7 @@ def git_order(task: Task, line: Line, station: Station) -> GitOrder | None:
         page=found.page,
         host_app=found.host_app,
         joins=station.join is not None,
+        pushed_by=BranchPush.objects.filter(job=job).values_list("who", flat=True).first() or "",
     )
 
 
@@ -61,7 +64,9 @@ def _not_connected(task: Task, line: Line) -> str:
 
 def git_state(job_id: int) -> GitState:
     """Before this job."""
-    return standing_before(Job.objects.select_related("task").get(pk=job_id))
+    job = Job.objects.select_related("task").get(pk=job_id)
+    state = standing_before(job)
+    return replace(state, pushed=pushed_to(job.task_id, state.branch, job.pk)) if state.branch else state
 
 
 def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:

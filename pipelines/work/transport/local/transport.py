@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from pipelines.ports.leases import Claim
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.repository import Clearance
-from pipelines.work.transport.local import deliveries, handover, jobs
+from pipelines.work.transport.local import deliveries, handover, jobs, pushes
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.protocol import Before, Leavings, Material, ReportAnswer, ServerAway, Started
@@ -133,6 +133,9 @@ class LocalTransport:
         self, started: Started, commit: str, request: Mapping[str, Any] | None = None
     ) -> None:
         await self.engine.insist(deliveries.delivered, started.orders.job_id, started.lease, commit, request)
+
+    async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
+        await self.engine.insist(pushes.found, started.orders.job_id, started.lease, commit, list(who))
 
     # Report
 

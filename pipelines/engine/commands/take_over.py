@@ -1,0 +1,110 @@
+"""A person pushed to the branch of a task: that is a visit of theirs (law §15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from pipelines.engine.commands.manual_actions import of_living, run_again
+from pipelines.engine.core import version_mapping
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves.completion import close_work
+from pipelines.errors import Conflict, NotFound
+from pipelines.models import BranchPush, Delivery, Job, Purpose, Status, Task, Token, User, VisitCommit
+from pipelines.queries import versions
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.document.line import Line
+
+PUSH = "push"
+"""The trigger of the visit."""
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """`who`: as the host or the commits name them. `people`: members of the project that this is or may be. `job`: of
+    the delivery that found it; 0: the host said so."""
+
+    commit: str
+    who: str
+    people: tuple[int, ...] = ()
+    job: int = 0
+
+
+def take_over(task_id: int, said: Pushed) -> str:
+    """Send the task on as after a visit of whoever pushed: to the station that changed the files last, whose visit a
+    worker makes of the pushed commit. What was open is closed, votes among it. Returns "taken"; or why nothing moved:
+    "known" (it is ours, or was seen already), "ended", "side_by_side" (branches are to meet first), "held",
+    "delivering" (it may be our own push), "nowhere" (no station of the version works on the branch)."""
+    return run(partial(_take_over, task_id, said))
+
+
+def _take_over(task_id: int, said: Pushed) -> str:
+    try:
+        batch, task = of_living(task_id)
+    except (Conflict, NotFound):
+        return "ended"
+    if _known(task, said):
+        return "known"
+    positions = [each for each in batch.living(task) if not each.forked]
+    if len(positions) != 1:
+        return "side_by_side"
+    [token] = positions
+    job = batch.open_job(token)
+    if token.status == Status.HELD and (job is not None or token.wait.get("escalation")):
+        return "held"
+    if job is not None and job.kind == DELIVER.key and job.pk != said.job and _cleared(job):
+        return "delivering"
+    station = _station(versions.by_id(task.pinned_id), task)
+    if not station:
+        return "nowhere"
+    people = list(User.objects.filter(pk__in=said.people).order_by("pk"))
+    actor = Actor.person(people[0]) if len(people) == 1 else ENGINE
+    close_work(batch, task, token, actor, why=PUSH)
+    visit = _sent_on(batch, task, token, actor, station, said)
+    batch.flush()
+    made = BranchPush.objects.create(
+        job=visit, task=task, commit=said.commit, who=said.who[:200], at=batch.now
+    )
+    made.people.set(people)
+    return "taken"
+
+
+def _known(task: Task, said: Pushed) -> bool:
+    """What was pushed already makes no second visit; whoever is named only now is barred, too."""
+    seen = BranchPush.objects.filter(task=task, commit=said.commit).first()
+    if seen is not None:
+        seen.people.add(*said.people)
+        return True
+    ours = VisitCommit.objects.filter(task=task, head=said.commit, job__state=Job.State.DONE)
+    return ours.exists() or Delivery.objects.filter(task=task, commit=said.commit).exists()
+
+
+def _cleared(job: Job) -> bool:
+    return Delivery.objects.filter(job=job, landed_at=None).exists()
+
+
+def _station(line: Line, task: Task) -> str:
+    """The one that changed the files last, under its name in the version of now; else the first that worked there."""
+    rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
+    jobs = [each.job for each in rows.select_related("job").order_by("job__ended_at", "job_id")]
+    changed = [each for each in jobs if _changed(each)]
+    for job in (*reversed(changed), *jobs):
+        if found := version_mapping.station(line, job, job.station):
+            return found
+    return ""
+
+
+def _changed(job: Job) -> bool:
+    source = (((job.outcome or {}).get("facts") or {}).get("git") or {}).get("source") or {}
+    return bool(source.get("before")) and source.get("before") != source.get("tree")
+
+
+def _sent_on(batch: Batch, task: Task, token: Token, actor: Actor, station: str, said: Pushed) -> Job:
+    run_again(
+        batch, task, token, actor, PUSH, feedback="", reason=f"{said.who}: {said.commit[:7]}", at=station
+    )
+    visit = batch.open_job(token)
+    assert visit is not None
+    return visit

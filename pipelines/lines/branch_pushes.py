@@ -1,0 +1,34 @@
+"""A push to the branch of a task, as a host tells of it: a visit of the person who pushed (law §15)."""
+
+from __future__ import annotations
+
+from pipelines import engine
+from pipelines.engine import Pushed
+from pipelines.models import ENDED, Repository, Task
+from pipelines.work.hosts.hooks import PushHeard
+from pipelines.work.results.text import escaped
+from pipelines.work.transport.local.pushes import called, members_named
+
+ANSWERS = {
+    "taken": "{task} goes on with what was pushed to {branch}.",
+    "known": "{task} knows this commit already.",
+    "ended": "{task} has ended.",
+    "side_by_side": "{task} works in branches side by side: what was pushed is looked at when it is delivered.",
+    "held": "{task} is on hold: what was pushed is looked at when it is delivered.",
+    "delivering": "{task} is being delivered.",
+    "nowhere": "{task} has no station that works on {branch}.",
+}
+
+
+def taken(repository: Repository, heard: PushHeard) -> tuple[str, Task | None]:
+    """What became of it, and of which task."""
+    tasks = Task.objects.filter(
+        visit_commits__repository=repository, visit_commits__branch=heard.branch[:200]
+    ).exclude(status__in=ENDED)
+    task = tasks.distinct().order_by("-pk").first()
+    if task is None:
+        return "No task works on this branch.", None
+    people = members_named(task, heard.logins, heard.addresses)
+    who = escaped(called(heard.logins or heard.addresses))
+    answer = engine.take_over(task.pk, Pushed(heard.commit, who, people))
+    return ANSWERS[answer].format(task=task.name, branch=heard.branch), task

@@ -1,0 +1,82 @@
+"""What people pushed to the branch of a task: found on its remote, and taken in by a visit of theirs (law §15)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dulwich.graph import find_merge_base
+from dulwich.objects import ObjectID
+
+from pipelines.work.git import checkout, commits
+from pipelines.work.git.mirror import Mirror
+from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
+from pipelines.work.git.remote import References, Remote, Told
+from pipelines.work.results.text import escaped
+from pipelines.work.spec.repository import GitState, RepositoryAccess
+
+LOOKED_AT = 200
+"""New commits whose authors are read."""
+
+
+class PeoplePushed(GitRefused):
+    """The branch of the task stands at a commit that it did not push. `who`: addresses of the new commits."""
+
+    def __init__(self, message: str, commit: str, who: tuple[str, ...]) -> None:
+        super().__init__(message, BRANCH_CHANGED)
+        self.commit, self.who = commit, who
+
+
+def look(access: RepositoryAccess, mirror: Mirror, remote: Remote, refs: References, told: Told) -> None:
+    """:raises PeoplePushed: before anything is delivered"""
+    state = access.state
+    now = refs.branch(state.branch)
+    if not now or now == state.pushed:
+        return
+    mirror.bring(remote, [now], told)
+    known = (each for each in (state.head, state.base, state.pushed) if each and mirror.has(each))
+    walker = mirror.repository.get_walker(
+        include=[ObjectID(now.encode())],
+        exclude=[ObjectID(each.encode()) for each in known],
+        max_entries=LOOKED_AT,
+    )
+    new = [entry.commit for entry in walker]
+    if not new and not state.pushed:
+        return  # people keep there what the task committed
+    if new and all(each.committer == commits.COMMITTER for each in new):
+        return  # ours, whose answer got lost
+    names = (name for each in new for name in (each.author, each.committer) if name != commits.COMMITTER)
+    who = dict.fromkeys(_address(name) for name in names)
+    left = f"this task left it at {state.pushed[:7]}" if state.pushed else "this task has not pushed it yet"
+    raise PeoplePushed(
+        f"{state.branch} is at {now[:7]} on the remote, which this task did not push: {left}. Nothing was pushed. "
+        "The task goes on with it where it can. Otherwise keep what was added under another name, "
+        f"delete {state.branch} there, and deliver again.",
+        now,
+        tuple(filter(None, who)),
+    )
+
+
+def _address(name: bytes) -> str:
+    """Of `Ann <ann@example.com>`."""
+    found = name.decode("utf-8", "replace").rpartition("<")[2].partition(">")[0]
+    return escaped(found.strip())[:200]
+
+
+def taken(access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told) -> GitState:
+    """The branch as it stands on the remote, on top of where it left its base. :raises GitRefused"""
+    refs = remote.references()
+    now, main = refs.branch(state.branch), refs.branch(state.base_branch)
+    if not now:
+        raise GitRefused(f"{state.branch} is not on the remote any more.", BRANCH_CHANGED)
+    if not main:
+        raise GitRefused(f"The repository has no branch {state.base_branch} any more.")
+    mirror.bring(remote, [now, main], told)
+    shared = find_merge_base(mirror.repository, [ObjectID(each.encode()) for each in (now, main)])
+    if not shared:
+        raise GitRefused(
+            f"{state.branch} and {state.base_branch} have no commit in common. Push a branch that begins there.",
+            BRANCH_CHANGED,
+        )
+    told(f"{state.branch} is at {now[:7]}, pushed by {access.order.pushed_by}")
+    tree = checkout.tree_of(mirror.repository.object_store, now)
+    return replace(state, base=shared[0].decode(), head=now, tree=tree.decode(), joined=False, branches=())

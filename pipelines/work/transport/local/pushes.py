@@ -1,0 +1,47 @@
+"""What people pushed to the branch of a task: whose it is, and that the task goes on with it (law §15)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from allauth.account.models import EmailAddress
+from django.db.models.functions import Lower
+
+from pipelines import engine
+from pipelines.engine import Pushed
+from pipelines.models import Job, Membership, Task
+from pipelines.work.transport.local.handover import still_held
+
+SOMEBODY = "Somebody"
+MOST = 50
+"""Names that are looked at."""
+
+
+def found(job_id: int, lease: uuid.UUID, commit: str, who: list[str]) -> str:
+    """A delivery found it. :raises LeaseLost"""
+    job = Job.objects.select_related("task").get(pk=job_id)
+    if job.lease_key != lease:
+        still_held(job_id, lease)
+    people = members_named(job.task, (), who)
+    return engine.take_over(job.task_id, Pushed(commit, called(who), people, job_id))
+
+
+def members_named(task: Task, logins: Iterable[str], addresses: Iterable[str]) -> tuple[int, ...]:
+    """Members of its project with one of these user names, or with one of these as a verified address. Names of
+    commits are what their author wrote: so everybody who may be meant counts, and that only ever bars."""
+    members = Membership.objects.filter(project=task.project_id).values_list("user_id", flat=True)
+    named = [each.lower() for each in logins][:MOST]
+    said = [each.lower() for each in addresses][:MOST]
+    by_name = Membership.objects.annotate(login=Lower("user__username")).filter(
+        project=task.project_id, login__in=named
+    )
+    by_address = EmailAddress.objects.annotate(said=Lower("email")).filter(
+        verified=True, said__in=said, user__in=members
+    )
+    found = {*by_name.values_list("user_id", flat=True), *by_address.values_list("user_id", flat=True)}
+    return tuple(sorted(found))
+
+
+def called(names: Iterable[str]) -> str:
+    return ", ".join(list(dict.fromkeys(filter(None, names)))[:3]) or SOMEBODY
