@@ -77,10 +77,8 @@ def grant(job_id: int, claim: Claim) -> uuid.UUID:
     return key
 
 
-def drop(job_ids: Iterable[int]) -> None:
-    """Remove the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM pipelines_lease WHERE job_id = ANY(%s)", [list(job_ids)])
+DROP = "DELETE FROM pipelines_lease WHERE job_id = ANY(%s::bigint[])"
+"""Removes the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
 
 
 def able(owner: str) -> frozenset[str]:

@@ -144,7 +144,9 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
     )
     _tell_faulty_signals(batch, task, token, job, member, cause)
     if job.purpose == Purpose.STATION:
-        turn = DecisionContext(batch, task, token, job, each.by, cause, cause, claim=each.claim_next)
+        # Facts got their source since.
+        told = None if member.outcome.facts else member.outcome
+        turn = DecisionContext(batch, task, token, job, each.by, cause, cause, each.claim_next, told=told)
         facts = situation(turn)
     else:
         turn, facts = evaluations.answered(batch, job, each.by, cause, each.claim_next)

@@ -6,18 +6,20 @@ one task as for fifty."""
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db import transaction
 
-from pipelines.engine.core import due_times, rows
+from pipelines.engine.core import due_times, loading, rows
 from pipelines.engine.core.agent_capacity import Agents
+from pipelines.engine.core.loading import Loaded
 from pipelines.engine.core.state import token_state
+from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.ports import leases, observers
@@ -72,6 +74,11 @@ JOB = (
     "ended_at",
 )
 
+HAND_ON = """
+    UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,
+      expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)
+    FROM json_array_elements(%s::json) AS v(row) WHERE lease.job_id = (v.row ->> 0)::bigint"""
+
 
 @dataclass(frozen=True)
 class HandOn:
@@ -86,21 +93,20 @@ class HandOn:
 class Batch:
     """See the module. Made by `of_tasks` or `of_jobs`; nothing is written before `flush`."""
 
-    def __init__(self, tasks: QuerySet[Task], jobs: Iterable[int] = ()) -> None:
-        wanted = list(jobs)
-        locked = (
-            tasks.select_related("project__owner").order_by("pk").select_for_update(no_key=True, of=("self",))
-        )
-        self.tasks = {task.pk: task for task in locked}
-        clock, self._job_ids, self.dues, self.unmet = due_times.clock(len(wanted) + 1, self.tasks)
+    def __init__(self, loaded: Loaded) -> None:
+        self.tasks = {task.pk: task for task in loaded.tasks}
+        self._job_ids, self.unmet = loaded.job_ids, loaded.unmet
+        self.dues = {due.pk: due for due in loaded.dues}
         # A clock that was set back must not turn a task's history around.
-        self.now = max([clock, *(task.changed_at + TICK for task in self.tasks.values())])
+        self.now = max([loaded.clock, *(task.changed_at + TICK for task in loaded.tasks)])
         self.tokens: dict[int, Token] = {}
         self.jobs: dict[int, Job] = {}
         self._tokens_of: dict[int, list[Token]] = {}
         self._jobs_of: dict[int, list[Job]] = {}
-        if self.tasks:
-            self._load(wanted)
+        for token in loaded.tokens:
+            self._know_token(token)
+        for job in loaded.jobs:
+            self._know_job(job)
         self._changed_tasks: dict[int, Task] = {}
         self._changed_tokens: dict[int, Token] = {}
         self._changed_jobs: dict[int, Job] = {}
@@ -120,21 +126,11 @@ class Batch:
 
     @classmethod
     def of_tasks(cls, *ids: int) -> Batch:
-        return cls(Task.objects.filter(pk__in=ids))
+        return cls(loading.of_tasks(ids))
 
     @classmethod
     def of_jobs(cls, ids: Iterable[int]) -> Batch:
-        """A job never changes its task, so finding the tasks needs no lock."""
-        wanted = list(ids)
-        return cls(Task.objects.filter(pk__in=Job.objects.filter(pk__in=wanted).values("task_id")), wanted)
-
-    def _load(self, wanted: list[int]) -> None:
-        alive = Token.objects.filter(task__in=self.tasks).exclude(status__in=ENDED)
-        for token in alive:
-            self._know_token(token)
-        open_or_wanted = ~Q(state=Job.State.DONE) | Q(pk__in=wanted)
-        for job in Job.objects.filter(open_or_wanted, task__in=self.tasks):
-            self._know_job(job)
+        return cls(loading.of_jobs(list(ids)))
 
     def _know_token(self, token: Token) -> None:
         self.tokens[token.pk] = token
@@ -163,7 +159,7 @@ class Batch:
     def next_job_id(self) -> int:
         for job_id in self._job_ids:
             return job_id
-        _, self._job_ids, *_ = due_times.clock(8, ())
+        self._job_ids = loading.more_job_ids()
         return next(self._job_ids)
 
     def add_job(self, job: Job) -> None:
@@ -272,7 +268,8 @@ class Batch:
         task.seq += 1
         task.changed_at = self.now
         self.task_changed(task)
-        event = Event(
+        event = rows.new(
+            Event,
             task=task,
             seq=task.seq,
             kind=kind,
@@ -314,16 +311,7 @@ class Batch:
 
     def flush(self) -> None:
         """Write everything, tell the observers, enqueue the tickets, and promise the hints."""
-        Decision.objects.bulk_create(self._decisions)
-        # Before the new ones are written: a token has one open job.
-        rows.update(list(self._changed_jobs.values()), JOB)
-        Job.objects.bulk_create(self._new_jobs.values())
-        self._write_leases()
-        rows.update(list(self._changed_tokens.values()), TOKEN)
-        rows.update(list(self._changed_tasks.values()), (*TASK, *sorted(self._extra)))
-        GateVisit.objects.bulk_create(self._visits)
-        Event.objects.bulk_create(self._events)
-        Handoff.objects.bulk_create(self._handoffs)
+        send([*self._writes()])
         self.agents.flush(self._new_jobs.keys())
         due_times.write(self, self._new_dues, self._over)
         if self.consequences:
@@ -339,25 +327,31 @@ class Batch:
             hints = self._hints()
             transaction.on_commit(lambda: observers.publish_hints(hints), robust=True)
 
-    def _write_leases(self) -> None:
+    def _writes(self) -> Iterator[Statement]:
+        """One for each table, in one round trip; what is not written is left out."""
+        changed: tuple[tuple[dict[int, Any], tuple[str, ...]], ...] = (
+            (self._changed_jobs, JOB),
+            (self._changed_tokens, TOKEN),
+            (self._changed_tasks, (*TASK, *sorted(self._extra))),
+        )
+        # Before the new ones are written: a token has one open job.
+        yield from (rows.updating([*which.values()], names) for which, names in changed if which)
+        new: tuple[Collection[Any], ...] = (
+            self._decisions,
+            self._new_jobs.values(),
+            self._visits,
+            self._events,
+            self._handoffs,
+        )
+        yield from (rows.insert([*which]) for which in new if which)
         if self._handed_on:
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "UPDATE pipelines_lease AS l SET job_id = v.new, key = v.key,"
-                    " expires_at = clock_timestamp() + make_interval(secs => v.seconds)"
-                    " FROM unnest(%s::bigint[], %s::bigint[], %s::uuid[], %s::float8[]) AS v(old, new, key, seconds)"
-                    " WHERE l.job_id = v.old",
-                    [list(column) for column in zip(*map(_row, self._handed_on), strict=True)],
-                )
-                if cursor.rowcount != len(self._handed_on):
-                    raise rows.LostRow("a lease that was to be handed on is gone")
+            handed = json.dumps(
+                [[each.old, each.new, str(each.key), each.seconds] for each in self._handed_on]
+            )
+            yield Statement(HAND_ON, [handed], len(self._handed_on), "leases that were to be handed on")
         if self._dropped:
-            leases.drop(self._dropped)
+            yield Statement(leases.DROP, [list(self._dropped)])
 
     def _hints(self) -> list[observers.Hint]:
         moved = {event.task_id: event.task for event in self._events}
         return [observers.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved.values()]
-
-
-def _row(hand_on: HandOn) -> tuple[int, int, uuid.UUID, float]:
-    return hand_on.old, hand_on.new, hand_on.key, hand_on.seconds

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
 from pipelines.engine.core.sampling import samples
@@ -23,7 +24,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import DecisionSubject
 from pipelines.routing.decide.judging import judged
-from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.decide.situation import of_engine
 from pipelines.routing.document.line import REVISION, Line
 from pipelines.routing.document.preconditions import HANDOFF
 
@@ -49,6 +50,8 @@ class DecisionContext:
     under: int | None = None
     # Whose lease goes on to the next job, where it is not `job`: a question about it was answered just now.
     holder: Job | None = None
+    # What was recorded just now, as it was read then.
+    told: Outcome | None = None
     # As the facts judged it (law §13), once it was decided about.
     outcome: Outcome | None = None
 
@@ -234,13 +237,14 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     `effects`. The trace is kept apart from it."""
     facts = fresh(turn, facts)
     began = time.perf_counter_ns()
-    read = read_situation(facts)
+    read = of_engine(facts, turn.told)
     answer = decide(turn.judged_by, read, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
     station = turn.judged_by.station(read.station)
     turn.outcome = judged(turn.judged_by, station, read.outcome, read.facts.spent).outcome
     said = answer.to_dict()
-    turn.decision = Decision(
+    turn.decision = rows.new(
+        Decision,
         id=uuid.uuid4(),
         task=turn.task,
         token_id=turn.token.pk,

@@ -1,57 +1,147 @@
-"""Set-based writes: one UPDATE for any number of rows, the same text for one as for fifty (house §2)."""
+"""Set-based writes, the same text for one row as for fifty (house §2), and rows as they come and go in JSON.
+
+A model's `__init__` costs more than a move decides with; rows that this module makes have the same fields set."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection, models
+from django.db.models.base import ModelState
+
+from pipelines.engine.core.statements import LostRow, Statement, send
+
+__all__ = ["LostRow", "insert", "new", "read", "update", "updating"]
+Row = Mapping[str, Any]
+Model = TypeVar("Model", bound=models.Model)
+READ: dict[type[models.Field[Any, Any]], Callable[[Any], Any]] = {
+    models.DateTimeField: datetime.fromisoformat,
+    models.UUIDField: uuid.UUID,
+    models.DecimalField: lambda value: Decimal(str(value)),
+}
+"""What JSON has no type for."""
 
 
-class LostRow(RuntimeError):
-    """A row that this transaction locked was not there to be written."""
+def read(model: type[Model], row: dict[str, Any]) -> Model:
+    """A row that PostgreSQL wrote as JSON."""
+    for name, convert in _converters(model):
+        if row[name] is not None:
+            row[name] = convert(row[name])
+    found = model.__new__(model)
+    found.__dict__.update(row)
+    found._state = ModelState()
+    found._state.adding, found._state.db = False, connection.alias
+    return found
+
+
+def new(model: type[Model], **values: Any) -> Model:
+    """One that is not written yet, with the model's defaults: `model(**values)`. A foreign key is given as the row
+    that it names, or by its own name."""
+    fixed, made, links = _defaults(model)
+    found = model.__new__(model)
+    found._state = state = ModelState()
+    said = found.__dict__
+    said.update(fixed)
+    for name, make in made:
+        said[name] = make()
+    for name, attname in links:
+        if name in values:
+            row = values.pop(name)
+            state.fields_cache[name] = row
+            said[attname] = None if row is None else row.pk
+    said.update(values)
+    return found
+
+
+@lru_cache
+def _defaults(
+    model: type[models.Model],
+) -> tuple[dict[str, Any], tuple[tuple[str, Callable[[], Any]], ...], tuple[tuple[str, str], ...]]:
+    """Of its fields: the default values, what makes one anew for each row, and the foreign keys."""
+    fields = model._meta.concrete_fields
+    anew = {
+        field.attname: field.default for field in fields if field.has_default() and callable(field.default)
+    }
+    fixed = {field.attname: field.get_default() for field in fields if field.attname not in anew}
+    links = tuple((field.name, field.attname) for field in fields if field.is_relation)
+    return fixed, tuple(anew.items()), links
+
+
+@lru_cache
+def _converters(model: type[models.Model]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    found = []
+    for field in model._meta.concrete_fields:
+        assert field.column == field.attname, f"{field} has a column of another name"
+        # A foreign key has the type of what it names.
+        kind = type(field.target_field) if isinstance(field, models.ForeignKey) else type(field)
+        if kind in READ:
+            found.append((field.attname, READ[kind]))
+    return tuple(found)
 
 
 def update(rows: Sequence[models.Model], names: Iterable[str]) -> None:
     """Write the named fields of all rows (of one model), by one statement; every row must be there."""
-    if not rows:
-        return
-    model, names = type(rows[0]), tuple(names)
-    with connection.cursor() as cursor:
-        cursor.execute(_statement(model, names), [_column(model, name, rows) for name in ("pk", *names)])
-        if cursor.rowcount != len(rows):
-            raise LostRow(f"{cursor.rowcount} of {len(rows)} rows of {model.__name__} were written")
+    if rows:
+        send([updating(rows, tuple(names))])
 
 
-def _field(model: type[models.Model], name: str) -> models.Field[Any, Any]:
-    found = model._meta.pk if name == "pk" else model._meta.get_field(name)
-    assert isinstance(found, models.Field)
-    return found
+def updating(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
+    model = type(rows[0])
+    text, columns = _update(model, names)
+    return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
+
+
+def insert(rows: Sequence[models.Model]) -> Statement:
+    """All fields of new rows that have their keys."""
+    model = type(rows[0])
+    text, columns = _insert(model)
+    for row in rows:
+        row._state.adding, row._state.db = False, connection.alias
+    return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
+
+
+Columns = tuple[str, ...]
 
 
 @lru_cache(maxsize=256)
-def _statement(model: type[models.Model], names: tuple[str, ...]) -> str:
-    quote = connection.ops.quote_name
-    pairs = ", ".join(f"{quote(_field(model, name).column)} = v.c{i}" for i, name in enumerate(names, 1))
-    casts = ", ".join(_cast(_field(model, name)) for name in ("pk", *names))
-    columns = ", ".join(f"c{i}" for i in range(len(names) + 1))
-    table, key = quote(model._meta.db_table), quote(_field(model, "pk").column)
-    return f"UPDATE {table} AS t SET {pairs} FROM unnest({casts}) AS v({columns}) WHERE t.{key} = v.c0"
+def _update(model: type[models.Model], names: Columns) -> tuple[str, Columns]:
+    fields = [model._meta.pk, *(model._meta.get_field(name) for name in names)]
+    columns = tuple(str(field.attname) for field in fields if isinstance(field, models.Field))
+    key, *others = map(connection.ops.quote_name, columns)
+    pairs = ", ".join(f"{column} = v.{column}" for column in others)
+    return f"UPDATE {_table(model)} AS t SET {pairs} FROM {_values(model)} WHERE t.{key} = v.{key}", columns
 
 
-def _cast(field: models.Field[Any, Any]) -> str:
-    kind = str(field.db_type(connection))
-    if kind == "jsonb":
-        return "%s::text[]::jsonb[]"
-    # A cast to varchar(n) would cut silently; the assignment refuses instead.
-    return "%s::text[]" if kind.startswith("varchar") else f"%s::{kind}[]"
+@lru_cache(maxsize=64)
+def _insert(model: type[models.Model]) -> tuple[str, Columns]:
+    fields = [field for field in model._meta.concrete_fields if not field.generated]
+    columns = tuple(field.attname for field in fields)
+    named = ", ".join(map(connection.ops.quote_name, columns))
+    return f"INSERT INTO {_table(model)} ({named}) SELECT {named} FROM {_values(model)}", columns
 
 
-def _column(model: type[models.Model], name: str, rows: Sequence[models.Model]) -> list[Any]:
-    field = _field(model, name)
-    values = [getattr(row, field.attname) for row in rows]
-    if isinstance(field, models.JSONField):
-        return [None if value is None else json.dumps(value) for value in values]
-    return [str(value) if isinstance(value, models.Choices) else value for value in values]
+def _table(model: type[models.Model]) -> str:
+    return connection.ops.quote_name(model._meta.db_table)
+
+
+def _values(model: type[models.Model]) -> str:
+    """The rows of the parameter, each value read as its column reads it: too long a text is refused, not cut."""
+    return f"json_populate_recordset(NULL::{_table(model)}, %s::json) v"
+
+
+def _json(rows: Sequence[models.Model], columns: Columns) -> str:
+    return json.dumps([{name: row.__dict__[name] for name in columns} for row in rows], default=_written)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no place in a row")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from pipelines.engine.core import payload
+from pipelines.engine.core import payload, rows
 from pipelines.engine.core.batch import Batch, HandOn
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
@@ -36,7 +36,8 @@ def open_job(
     Nothing starts while the task's work is held.
     """
     station = versions.by_id(task.pinned_id).station(token.station)
-    job = Job(
+    job = rows.new(
+        Job,
         id=batch.next_job_id(),
         task=task,
         token=token,

@@ -65,8 +65,13 @@ class Reach:
 
 def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:
     """The names of the secrets that these stations ask for, of a task with these inputs."""
-    named = (resolve(name, inputs) for station in stations for name in secrets(station.work))
-    return [name for name in dict.fromkeys(named) if name]
+    return named_by((name for station in stations for name in secrets(station.work)), inputs)
+
+
+def named_by(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
+    """What these references are in a task with these inputs."""
+    found = (resolve(name, inputs) for name in references)
+    return [name for name in dict.fromkeys(found) if name]
 
 
 @sensitive_variables("found")

@@ -159,6 +159,23 @@ def read_situation(data: Any) -> Situation:
     )
 
 
+SOUND = (
+    *("visits", "edges", "rules", "rounds", "failures", "signal_reworks", "open_escalations", "origin"),
+    *("context", "variables", "inputs", "task", "unreadable"),
+)
+"""Facts that an engine reads from rows of its own: each value was checked when it came in."""
+
+
+def of_engine(data: Mapping[str, Any], outcome: Outcome | None = None) -> Situation:
+    """`read_situation` of what an engine put together itself. `outcome`: as it was read already."""
+    facts = {
+        key: value if key in SOUND else _FACTS[key](value, join("facts", key))
+        for key, value in data["facts"].items()
+        if value is not None
+    }
+    return Situation(data["station"], outcome or read_outcome(data["outcome"], "outcome"), Facts(**facts))
+
+
 def check_situation(line: Line, situation: Situation) -> None:
     """Check the situation against the line: its station exists, and a reviewer who has to choose a route did. Raises
     SituationError."""

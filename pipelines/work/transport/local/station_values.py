@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
@@ -9,7 +11,7 @@ from pipelines.models import Job, Purpose, Task
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
-from pipelines.routing.document.kinds import variables
+from pipelines.routing.document.kinds import secrets, variables
 from pipelines.routing.document.line import Line
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.repositories import repository_of
@@ -21,14 +23,14 @@ def values_of(job: Job) -> StationValues:
     """What the station of this job names, with what has to be masked. `job` with its task, project and owner loaded.
     A question about an outcome gets nothing, but what it prints is masked."""
     task, line = job.task, versions.by_id(job.pinned_id)
-    every = finding.secrets_of(line.stations, task.inputs)
+    every = finding.named_by(_asked_for(job.pinned_id), task.inputs)
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
-    wanted = set(finding.secrets_of(own, task.inputs))
     settings = {name for station in own for name in variables(station.work)}
     credential, of_host = _credentials(task, line)
     named = {name for name in (credential, of_host) if name}
     if not every and not settings and not named:
         return NO_VALUES
+    wanted = set(finding.secrets_of(own, task.inputs))
     reach = finding.Reach.of(task)
     stored, plain = (
         reach.nearest(SECRET, [*every, *named]),
@@ -45,6 +47,14 @@ def values_of(job: Job) -> StationValues:
         masked=tuple(known.values()),
         credential=known.get(credential, ""),
         host_credential=known.get(of_host, ""),
+    )
+
+
+@lru_cache(maxsize=512)
+def _asked_for(version: int) -> tuple[str, ...]:
+    """References to secrets, of all stations of a version."""
+    return tuple(
+        dict.fromkeys(name for station in versions.by_id(version).stations for name in secrets(station.work))
     )
 
 

@@ -1,0 +1,62 @@
+"""Statements that go to the server together and come back together: one round trip for all of them (house §2).
+
+They are texts that never change, so psycopg prepares them after a few times, where no pooler stands between
+(docs/database.md). Rows pass as JSON: one parameter for any number of rows, and one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`rows`: how many it has to write; None: any number. `of`: what is written, for the error."""
+
+    text: str
+    parameters: Sequence[Any] = ()
+    rows: int | None = None
+    of: str = ""
+
+
+class LostRow(RuntimeError):
+    """A row that this transaction locked was not there to be written."""
+
+
+def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+    """Execute them in this order, in the transaction that is open; the rows that each answers.
+
+    :raises LostRow: one wrote another number of rows"""
+    watched = connection.execute_wrappers or connection.queries_logged
+    return _one_by_one(statements) if watched else _together(statements)
+
+
+def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+    connection.ensure_connection()
+    server: Any = connection.connection
+    with connection.wrap_database_errors:
+        cursors = [psycopg.Cursor(server) for _ in statements]
+        with server.pipeline():
+            for cursor, each in zip(cursors, statements, strict=True):
+                cursor.execute(each.text, each.parameters)
+        return [_answer(cursor, each) for cursor, each in zip(cursors, statements, strict=True)]
+
+
+def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+    """The same where somebody watches what Django executes."""
+    found = []
+    for each in statements:
+        with connection.cursor() as cursor:
+            cursor.execute(each.text, each.parameters)
+            found.append(_answer(cursor, each))
+    return found
+
+
+def _answer(cursor: Any, statement: Statement) -> list[tuple[Any, ...]]:
+    if statement.rows is not None and cursor.rowcount != statement.rows:
+        raise LostRow(f"{cursor.rowcount} of {statement.rows} {statement.of} were written")
+    return list(cursor.fetchall()) if cursor.description else []

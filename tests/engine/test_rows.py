@@ -1,0 +1,169 @@
+"""What a batch writes in one round trip is, row by row, what Django writes: any values, each table that a move writes.
+
+The tables stand in for the real ones under their names, without constraints, so that anything can be drawn."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, models, transaction
+
+from pipelines.engine.core import rows
+from pipelines.engine.core.batch import JOB, TASK, TOKEN
+from pipelines.engine.core.statements import Statement, send
+from pipelines.models import Decision, Event, GateVisit, Handoff, Job, Task, Token
+
+pytestmark = pytest.mark.django_db
+NEW: tuple[type[models.Model], ...] = (Decision, Job, GateVisit, Event, Handoff)
+CHANGED: dict[type[models.Model], tuple[str, ...]] = {
+    Job: JOB,
+    Token: TOKEN,
+    Task: (*TASK, "context", "variables", "pinned"),
+}
+LETTERS = "ab Z09_-.,:'\"\\/{}[]%$&\n\t\u00e9\u4e16\U0001f600\u202e\ufeff\x7f"
+_keys = itertools.count(1)
+
+
+def text(draw: random.Random, longest: int = 40) -> str:
+    return "".join(draw.choices(LETTERS, k=draw.randint(0, min(longest, 40))))
+
+
+def value(draw: random.Random, depth: int = 3) -> Any:
+    plain: list[Callable[[], Any]] = [
+        lambda: None,
+        lambda: draw.random() < 0.5,
+        lambda: draw.randint(-(2**70), 2**70),
+        lambda: draw.uniform(-1e6, 1e300),
+        lambda: text(draw),
+    ]
+    if depth and draw.random() < 0.6:
+        count = draw.randint(0, 4)
+        if draw.random() < 0.3:
+            return [value(draw, depth - 1) for _ in range(count)]
+        return {text(draw): value(draw, depth - 1) for _ in range(count)}
+    return draw.choice(plain)()
+
+
+def drawn(field: Any, draw: random.Random) -> Any:
+    if field.primary_key:
+        return uuid.UUID(int=draw.getrandbits(128)) if isinstance(field, models.UUIDField) else next(_keys)
+    if field.null and draw.random() < 0.3:
+        return None
+    kind = field.target_field if field.is_relation else field
+    made: dict[type, Callable[[], Any]] = {
+        models.UUIDField: lambda: uuid.UUID(int=draw.getrandbits(128)),
+        models.DateTimeField: lambda: (
+            datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=draw.randint(-(10**15), 10**15))
+        ),
+        models.JSONField: lambda: value(draw) or {},
+        models.BooleanField: lambda: draw.random() < 0.5,
+        models.PositiveSmallIntegerField: lambda: draw.randint(0, 2**15 - 1),
+        models.IntegerField: lambda: draw.randint(0, 2**31 - 1),
+        models.PositiveIntegerField: lambda: draw.randint(0, 2**31 - 1),
+        models.PositiveBigIntegerField: lambda: draw.randint(0, 2**63 - 1),
+        models.BigIntegerField: lambda: draw.randint(0, 2**63 - 1),
+        models.BigAutoField: lambda: draw.randint(1, 2**63 - 1),
+        models.AutoField: lambda: draw.randint(1, 2**31 - 1),
+        models.CharField: lambda: text(draw, kind.max_length),
+        models.TextField: lambda: text(draw),
+        ArrayField: lambda: [text(draw) for _ in range(draw.randint(0, 3))],
+    }
+    return made[type(kind)]()
+
+
+def row(model: type[models.Model], draw: random.Random) -> dict[str, Any]:
+    return {field.attname: drawn(field, draw) for field in model._meta.concrete_fields}
+
+
+def stored(model: type[models.Model]) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id::text, to_json(t)::text FROM {model._meta.db_table} t")
+        return dict(cursor.fetchall())
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def tables() -> Iterator[None]:
+    """Temporary ones come first where a name is looked up; what the server has prepared knows the others."""
+    connection.cursor().execute("DEALLOCATE ALL")
+    with connection.cursor() as cursor:
+        for model in {*NEW, *CHANGED}:
+            cursor.execute(f"CREATE TEMP TABLE {model._meta.db_table} (LIKE public.{model._meta.db_table})")
+    yield
+    with connection.cursor() as cursor:
+        for model in {*NEW, *CHANGED}:
+            cursor.execute(f"DROP TABLE pg_temp.{model._meta.db_table}")
+        cursor.execute("DEALLOCATE ALL")
+
+
+def compare(seed: int, size: int) -> None:
+    draw = random.Random(seed)
+    for model in NEW:
+        values = [row(model, draw) for _ in range(size)]
+        with undone():
+            send([rows.insert([rows.new(model, **each) for each in values])])
+            ours = stored(model)
+            for pk, text in ours.items():
+                read = rows.read(model, _parsed(text))
+                kept = model._default_manager.get(pk=pk)
+                assert {f.attname: getattr(read, f.attname) for f in model._meta.concrete_fields} == {
+                    f.attname: getattr(kept, f.attname) for f in model._meta.concrete_fields
+                }
+        with undone():
+            model._default_manager.bulk_create([model(**each) for each in values])
+            assert stored(model) == ours
+    for model, names in CHANGED.items():
+        values = [row(model, draw) for _ in range(size)]
+        model._default_manager.bulk_create([model(**each) for each in values])
+        after = [{**row(model, draw), "id": each["id"]} for each in values]
+        with undone():
+            rows.update([model(**each) for each in after], names)
+            ours = stored(model)
+        with undone():
+            for each in after:
+                model(**each).save(update_fields=names)
+            assert stored(model) == ours
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    return dict(rows.json.loads(text))
+
+
+def test_a_batch_writes_what_django_writes(tables: None) -> None:
+    for seed in range(3):
+        compare(seed, 8)
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_rows(tables: None) -> None:
+    for seed in range(250):
+        compare(seed, 50)
+
+
+def test_a_lost_row_is_noticed_in_both_ways() -> None:
+    lost = Statement("UPDATE pipelines_task SET title = title WHERE id = %s", [2**60], 1, "rows of Task")
+    with pytest.raises(rows.LostRow, match="0 of 1 rows of Task"):
+        send([lost])
+    watched = connection.execute_wrapper(lambda execute, *given: execute(*given))
+    with watched, pytest.raises(rows.LostRow, match="0 of 1 rows of Task"):
+        send([lost])
+
+
+def test_too_long_a_text_is_refused_and_not_cut(tables: None) -> None:
+    given = row(Event, random.Random(1)) | {"kind": "x" * 41}
+    with pytest.raises(Exception, match="too long"), transaction.atomic():
+        send([rows.insert([rows.new(Event, **given)])])
