@@ -176,6 +176,22 @@ class Notification(Posted):
         return f"{self.kind} · {self.user}"
 
 
+class MailLink(models.Model):
+    """A link by which one person approves one gate visit from a mail (law §15). Only the SHA-256 of its token is kept;
+    `used_at` is set in the transaction of the vote."""
+
+    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="mail_links")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=64, unique=True)
+    token_version = models.PositiveIntegerField()
+    evidence_digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.visit} · {self.user}"
+
+
 class Remark(models.Model):
     """A reviewer's remark on one line of the changes. It is a draft until its author decides on the visit; then its
     text is part of that decision. `content`: digest of the file; `quoted`: its line."""

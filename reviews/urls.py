@@ -1,11 +1,14 @@
 from django.urls import path
 
+from reviews.decision import link_views
 from reviews.inbox import views as needs
 from reviews.notifications import views as notifications
 from reviews.review import override, views
 
 urlpatterns = [
     path("inbox/", views.reviews, name="inbox"),
+    path("decide/", link_views.confirm, name="mail-link"),
+    path("decide/<str:token>/", link_views.arrive, name="mail-link-arrive"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.decide, name="gate-decide"),
     path("inbox/<uuid:visit>/override/", override.page, name="gate-override"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from django.core.mail import EmailMultiAlternatives
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
+from reviews.decision import mail_link
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
 from reviews.mail.message import host, message
@@ -28,6 +30,7 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
         "rule": visit.evidence.get("rule"),
         "outcome": visit.evidence.get("outcome", {}),
         "options": _options(mail),
+        "confirm": _confirm(mail),
         "link": absolute("gate-visit", visit.pk),
     }
     return message(
@@ -70,6 +73,12 @@ def headers(mail: Mail, line_key: str) -> dict[str, str]:
 
 def message_id(mail: Mail) -> str:
     return f"{mail.token}@{host()}"
+
+
+def _confirm(mail: Mail) -> str:
+    """The address of the page where this person approves without a session, where the gate allows that."""
+    token = mail_link.issue(mail.visit, mail.address, timezone.now()) if mail.kind != Mail.Kind.CLOSED else ""
+    return absolute("mail-link-arrive", token) if token else ""
 
 
 def _options(mail: Mail) -> list[VoteOption]:

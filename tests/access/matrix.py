@@ -83,6 +83,9 @@ GET  help-picture            >          y         y       y         y         y 
 GET  inbox                   >          y         y       y         y         y         y      >
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >
+GET  mail-link               0          0         0       0         0         0         0      0
+POST mail-link               0          0         0       0         0         0         0      0
+GET  mail-link-arrive        a          a         a       a         a         a         a      a
 GET  gate-override           >          0         -       -         -         -         y      >
 POST gate-override           >          0         -       -         -         -         y      >
 POST gate-remark             >          0         -       -         -         y         y      >

@@ -1,0 +1,87 @@
+"""The confirm page of a link in a mail (law §15). No GET, HEAD or OPTIONS decides anything, and no script does: mail
+scanners open links, some of them in a browser. The token leaves the address at once, into a short cookie."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipelines.models import GateVisit
+from pipelines.queries import versions
+from reviews.decision import mail_link
+from reviews.decision.consequences import options
+from reviews.decision.gates import gate_of
+from reviews.decision.mail_link import LinkRefused
+from reviews.models import MailLink
+
+COOKIE, SECONDS = "gateline-mail-link", 600
+STATUS = {"invalid": 404, "used": 410, "decided": 409, "superseded": 410, "reassigned": 403, "changed": 403}
+
+
+@sensitive_variables("token")
+@never_cache
+@require_safe
+def arrive(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the token out of the address."""
+    answer = redirect("mail-link")
+    answer.set_cookie(
+        COOKIE,
+        token,
+        max_age=SECONDS,
+        path=reverse("mail-link"),
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+@sensitive_variables("token")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest) -> HttpResponse:
+    token = request.COOKIES.get(COOKIE, "")
+    try:
+        if request.method == "POST":
+            link = mail_link.approve(token, timezone.now())
+            link.visit.refresh_from_db()
+            answer = _page(request, {"done": True, **_about(link.visit)})
+            answer.delete_cookie(COOKIE, path=reverse("mail-link"))
+            return answer
+        return _page(request, _asked(mail_link.look(token)))
+    except LinkRefused as refused:
+        visit = refused.visit
+        context = {"refused": refused.state, "detail": refused.detail, **(_about(visit) if visit else {})}
+        return _page(request, context, STATUS[refused.state])
+
+
+def _asked(link: MailLink) -> dict[str, object]:
+    visit = link.visit
+    approve = next(each for each in options(visit) if each.word == "approve")
+    said = visit.evidence.get("outcome", {})
+    return {"person": link.user, "option": approve, "summary": said.get("summary", ""), **_about(visit)}
+
+
+def _about(visit: GateVisit) -> dict[str, object]:
+    line = versions.by_id(visit.asked_by.pinned_id)
+    return {
+        "visit": visit,
+        "task": visit.task,
+        "line_name": line.name,
+        "gate": gate_of(line, visit.gate),
+        "station": line.station(visit.asked_by.station).name,
+    }
+
+
+def _page(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+    response = render(request, "reviews/mail_link.html", context, status=status)
+    # The address has no token any more. With “no-referrer” the browser would send “Origin: null” with the form.
+    response["Referrer-Policy"] = "same-origin"
+    response["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,126 @@
+"""Approving by a link in a mail, without a session (law §15): 256 bits of which only the SHA-256 is stored, for one
+person, one gate visit and one evidence, used once in the transaction of the vote."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines import engine
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.models import GateVisit, User, Word
+from pipelines.queries import versions
+from pipelines.routing.document.line import Gate
+from reviews.decision.gates import gate_of
+from reviews.decision.standing import Standings
+from reviews.models import MailLink
+
+
+@dataclass
+class LinkRefused(Exception):
+    """Why a link decides nothing: invalid, used, decided, superseded, reassigned or changed."""
+
+    state: str
+    detail: str = ""
+    visit: GateVisit | None = None
+
+
+def offered(visit: GateVisit, gate: Gate) -> bool:
+    """Whether this gate can be approved by a link: it says so, asks for nothing but the word, and its project asks for
+    no second factor."""
+    plain = not gate.fields and not gate.approval.reason_required and Word.APPROVE in gate.offers
+    allowed = gate.channels is not None and gate.channels.mail_link
+    return allowed and plain and not visit.task.project.second_factor
+
+
+def issue(visit: GateVisit, address: str, now: datetime) -> str:
+    """A new token for the only member at this address who may decide now, or ""."""
+    gate = _gate(visit)
+    if visit.state != GateVisit.State.OPEN or not offered(visit, gate):
+        return ""
+    people = User.objects.filter(
+        memberships__project=visit.task.project_id, email__iexact=address, is_active=True
+    )
+    found = list(people.distinct()[:2])
+    if len(found) != 1 or not Standings(found[0]).at(visit).may:
+        return ""
+    token = secrets.token_urlsafe(32)
+    MailLink.objects.create(
+        visit=visit,
+        user=found[0],
+        digest=_digest(token),
+        token_version=visit.token_version,
+        evidence_digest=visit.evidence_digest,
+        created_at=now,
+    )
+    return token
+
+
+@sensitive_variables("token")
+def look(token: str) -> MailLink:
+    """The link, while it can decide. Raises LinkRefused."""
+    return _checked(_found(token).first())
+
+
+@sensitive_variables("token")
+def approve(token: str, now: datetime) -> MailLink:
+    """Use the link up and vote, in one transaction. Raises LinkRefused."""
+    with transaction.atomic():
+        link = _checked(_found(token).select_for_update(of=("self",)).first())
+        MailLink.objects.filter(pk=link.pk).update(used_at=now)
+        try:
+            engine.vote(
+                link.visit_id,
+                user=link.user,
+                word=Word.APPROVE,
+                token_version=link.token_version,
+                evidence_digest=link.evidence_digest,
+                via="mail",
+            )
+        except Conflict as problem:
+            raise LinkRefused("decided", problem.detail, link.visit) from problem
+        except (Forbidden, NotFound, Invalid) as problem:
+            raise LinkRefused("reassigned", str(problem), link.visit) from problem
+    return link
+
+
+def _found(token: str) -> QuerySet[MailLink]:
+    links = MailLink.objects.select_related(
+        "user", "visit__task__project__owner", "visit__task__line", "visit__job", "visit__asked_by"
+    )
+    return links.filter(digest=_digest(token))
+
+
+def _checked(link: MailLink | None) -> MailLink:
+    if link is None:
+        raise LinkRefused("invalid")
+    visit = link.visit
+    if link.used_at is not None:
+        raise LinkRefused("used", visit=visit)
+    if visit.state == GateVisit.State.DECIDED:
+        raise LinkRefused("decided", visit=visit)
+    if visit.state == GateVisit.State.CLOSED:
+        raise LinkRefused("superseded", visit=visit)
+    if (visit.token_version, visit.evidence_digest) != (link.token_version, link.evidence_digest):
+        raise LinkRefused("superseded", visit=visit)
+    if not offered(visit, _gate(visit)):
+        raise LinkRefused("changed", visit=visit)
+    standing = Standings(link.user).at(visit)
+    if not link.user.is_active or not standing.may:
+        raise LinkRefused("reassigned", standing.why or _("This gate does not ask you to review."), visit)
+    return link
+
+
+def _gate(visit: GateVisit) -> Gate:
+    return gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
