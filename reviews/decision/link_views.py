@@ -16,7 +16,7 @@ from pipelines.queries import versions
 from reviews.decision import mail_link
 from reviews.decision.consequences import options
 from reviews.decision.gates import gate_of
-from reviews.decision.mail_link import LinkRefused
+from reviews.decision.mail_link import MailLinkRefused
 from reviews.models import MailLink
 
 COOKIE, SECONDS = "gateline-mail-link", 600
@@ -55,7 +55,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
             answer.delete_cookie(COOKIE, path=reverse("mail-link"))
             return answer
         return _page(request, _asked(mail_link.look(token)))
-    except LinkRefused as refused:
+    except MailLinkRefused as refused:
         visit = refused.visit
         context = {"refused": refused.state, "detail": refused.detail, **(_about(visit) if visit else {})}
         return _page(request, context, STATUS[refused.state])

@@ -24,7 +24,7 @@ from reviews.models import MailLink
 
 
 @dataclass
-class LinkRefused(Exception):
+class MailLinkRefused(Exception):
     """Why a link decides nothing: invalid, used, decided, superseded, reassigned or changed."""
 
     state: str
@@ -65,13 +65,13 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
 
 @sensitive_variables("token")
 def look(token: str) -> MailLink:
-    """The link, while it can decide. Raises LinkRefused."""
+    """The link, while it can decide. Raises MailLinkRefused."""
     return _checked(_found(token).first())
 
 
 @sensitive_variables("token")
 def approve(token: str, now: datetime) -> MailLink:
-    """Use the link up and vote, in one transaction. Raises LinkRefused."""
+    """Use the link up and vote, in one transaction. Raises MailLinkRefused."""
     with transaction.atomic():
         link = _checked(_found(token).select_for_update(of=("self",)).first())
         MailLink.objects.filter(pk=link.pk).update(used_at=now)
@@ -85,9 +85,9 @@ def approve(token: str, now: datetime) -> MailLink:
                 via="mail",
             )
         except Conflict as problem:
-            raise LinkRefused("decided", problem.detail, link.visit) from problem
+            raise MailLinkRefused("decided", problem.detail, link.visit) from problem
         except (Forbidden, NotFound, Invalid) as problem:
-            raise LinkRefused("reassigned", str(problem), link.visit) from problem
+            raise MailLinkRefused("reassigned", str(problem), link.visit) from problem
     return link
 
 
@@ -100,21 +100,21 @@ def _found(token: str) -> QuerySet[MailLink]:
 
 def _checked(link: MailLink | None) -> MailLink:
     if link is None:
-        raise LinkRefused("invalid")
+        raise MailLinkRefused("invalid")
     visit = link.visit
     if link.used_at is not None:
-        raise LinkRefused("used", visit=visit)
+        raise MailLinkRefused("used", visit=visit)
     if visit.state == GateVisit.State.DECIDED:
-        raise LinkRefused("decided", visit=visit)
+        raise MailLinkRefused("decided", visit=visit)
     if visit.state == GateVisit.State.CLOSED:
-        raise LinkRefused("superseded", visit=visit)
+        raise MailLinkRefused("superseded", visit=visit)
     if (visit.token_version, visit.evidence_digest) != (link.token_version, link.evidence_digest):
-        raise LinkRefused("superseded", visit=visit)
+        raise MailLinkRefused("superseded", visit=visit)
     if not offered(visit, _gate(visit)):
-        raise LinkRefused("changed", visit=visit)
+        raise MailLinkRefused("changed", visit=visit)
     standing = Standings(link.user).at(visit)
     if not link.user.is_active or not standing.may:
-        raise LinkRefused("reassigned", standing.why or _("This gate does not ask you to review."), visit)
+        raise MailLinkRefused("reassigned", standing.why or _("This gate does not ask you to review."), visit)
     return link
 
 
