@@ -1,14 +1,21 @@
-"""I12: one mail per (gate visit, address, kind), and none forgotten. Run by `manage.py check_invariants`."""
+"""I12: one mail per (gate visit, address, kind), and none forgotten. I20: lists of reviews know who may decide. Run by
+`manage.py check_invariants`."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from pipelines.models import GateVisit
+from pipelines.models import GateVisit, User
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed
-from reviews.models import Mail
+from reviews.asked import asked_among, places_of
+from reviews.decision.standing import Standings
+from reviews.models import AskedPlace, Mail
+
+SAMPLE = 500
+"""So many open visits are asked about for every member; the rows of all of them are compared."""
 
 
 def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Iterable[Violation]:
@@ -41,4 +48,51 @@ def _notify(visit: GateVisit) -> Iterable[str]:
     return next((gate.notify for gate in gates if gate.key == visit.gate), ())
 
 
-INVARIANTS: tuple[Invariant, ...] = (one_mail_per_visit_address_and_kind,)
+def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """The rows that lists ask (`reviews.asked`) are those of the open visits, each as its policy says."""
+    visits = GateVisit.objects.filter(state=GateVisit.State.OPEN)
+    rows = AskedPlace.objects.all()
+    if task_ids is not None:
+        visits, rows = visits.filter(task_id__in=task_ids), rows.filter(visit__task_id__in=task_ids)
+    kept = defaultdict(set)
+    for row in rows.iterator(chunk_size=2000):
+        kept[row.visit_id].add(_facts(row))
+    for visit in visits.select_related("task", "job", "asked_by").iterator(chunk_size=500):
+        wanted, found = {_facts(row) for row in places_of(visit)}, kept.pop(visit.pk, set())
+        if wanted != found:
+            yield Violation(
+                "I20", f"gate visit {visit.pk}", f"asks {sorted(wanted)}, lists have {sorted(found)}"
+            )
+    for visit_id in kept:
+        yield Violation("I20", f"gate visit {visit_id}", "is listed though it is not open")
+
+
+def _facts(row: AskedPlace) -> tuple[Any, ...]:
+    who = (row.project_id, row.line_id, row.gate, row.kind, row.name, row.first, row.requester_id or 0)
+    return (*who, tuple(row.barred), row.opened_at, row.order_at)
+
+
+def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """For every member of a project, SQL finds the open visits where the engine lets them decide, and no others."""
+    visits = GateVisit.objects.filter(state=GateVisit.State.OPEN).select_related("task", "job", "asked_by")
+    if task_ids is not None:
+        visits = visits.filter(task_id__in=task_ids)
+    sample = list(visits.prefetch_related("votes").order_by("opened_at", "pk")[:SAMPLE])
+    projects = sorted({visit.task.project_id for visit in sample})
+    if not sample:
+        return
+    ids = {visit.pk for visit in sample}
+    for user in User.objects.filter(memberships__project__in=projects, is_active=True).distinct():
+        standings = Standings(user)
+        may = {visit.pk for visit in sample if standings.at(visit).may}
+        found = asked_among(user, projects, ids)
+        if may != found:
+            told = f"{len(may - found)} missing, {len(found - may)} too many"
+            yield Violation("I20", f"person {user.pk}", f"the inbox differs from who may decide: {told}")
+
+
+INVARIANTS: tuple[Invariant, ...] = (
+    one_mail_per_visit_address_and_kind,
+    asked_places_match,
+    asked_people_match,
+)

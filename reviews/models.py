@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from pipelines.models import GateVisit, Project, Task
+from pipelines.models import GateVisit, Line, Project, Task
 
 
 class Posted(models.Model):
@@ -190,6 +191,56 @@ class MailLink(models.Model):
 
     def __str__(self) -> str:
         return f"{self.visit} · {self.user}"
+
+
+class AskedPlace(models.Model):
+    """Whom an open gate visit asks: one row for each (kind, name) that its policy names, and none once it is decided or
+    closed. Narrow, so that lists, counts and the badge ask SQL who may decide (`reviews.asked`). What changes
+    with people (roles, groups, votes, who can sign in) is not kept here but looked up. `order_at`: its place when due
+    first, then the oldest. `first` holds for one row of each visit."""
+
+    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="asked_places", db_index=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    line = models.ForeignKey(Line, models.CASCADE, related_name="+", db_index=False)
+    gate = models.CharField(max_length=64)
+    kind = models.CharField(max_length=5, help_text=_("role, group or user"))
+    name = models.CharField(max_length=150)
+    first = models.BooleanField()
+    requester = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+", db_index=False
+    )
+    barred = ArrayField(
+        models.IntegerField(),
+        default=list,
+        help_text=_("Requester and producers, where they may not decide."),
+    )
+    opened_at = models.DateTimeField()
+    order_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["visit", "kind", "name"], name="one_place_of_a_visit"),
+            models.UniqueConstraint(
+                fields=["visit"], condition=Q(first=True), name="one_first_place_of_a_visit"
+            ),
+            models.CheckConstraint(condition=Q(kind__in=["role", "group", "user"]), name="asked_kind_known"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["project", "kind", "name", "order_at", "visit"],
+                include=["barred", "line", "gate", "opened_at"],
+                name="asked_in_order",
+            ),
+            models.Index(
+                fields=["project", "order_at", "visit"], condition=Q(first=True), name="asked_of_team"
+            ),
+            models.Index(
+                fields=["requester", "order_at", "visit"], condition=Q(first=True), name="asked_by_requester"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.gate} · {self.kind} {self.name}"
 
 
 class Remark(models.Model):

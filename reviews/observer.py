@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pipelines.ports.observers import Consequence, Invariant, JobOpened, TaskMoved
+from reviews import asked
 from reviews.invariants import INVARIANTS
 from reviews.mail import posting
 from reviews.notifications import writing
@@ -15,11 +16,13 @@ UNHEARD = (JobOpened, TaskMoved)
 
 
 class ReviewObserver:
-    """Puts mails and notifications into the outbox. Reads no clock, talks to no network, changes no task (house §1)."""
+    """Keeps whom open gates ask, and puts mails and notifications into the outbox. Reads no clock, talks to no network,
+    changes no task (house §1)."""
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
         heard = Heard([each for each in batch if not isinstance(each, UNHEARD)])
         if heard.batch:
+            asked.keep(heard.batch)
             told = writing.write(heard)
             writing.settle(heard.batch)
             posting.post_notices(heard)

@@ -69,6 +69,7 @@ class GateVisit(models.Model):
         null=True,
         blank=True,
         related_name="+",
+        db_index=False,
     )
     opened_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True, blank=True)
@@ -92,7 +93,10 @@ class GateVisit(models.Model):
                 name="a_gate_visit_is_decided_once",
             ),
         ]
-        indexes = [models.Index(fields=["task"], condition=Q(state="open"), name="gate_visit_open")]
+        indexes = [
+            models.Index(fields=["task"], condition=Q(state="open"), name="gate_visit_open"),
+            models.Index(fields=["decided_by", "-decided_at", "-id"], name="gate_visit_decided"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.gate} · {self.state}"
@@ -113,7 +117,7 @@ class Vote(models.Model):
     """One person's word on one gate visit, bound to the evidence that was shown."""
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="votes")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="votes")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="votes", db_index=False)
     word = models.CharField(max_length=10, choices=Word.choices)
     reason = models.TextField(blank=True)
     route = models.CharField(max_length=64, blank=True)
@@ -129,6 +133,7 @@ class Vote(models.Model):
     at = models.DateTimeField()
 
     class Meta:
+        indexes = [models.Index(fields=["user", "-at", "-visit"], name="vote_latest_of_person")]
         constraints = [
             models.UniqueConstraint(fields=["visit", "user"], name="one_vote_per_person"),
             models.CheckConstraint(condition=Q(word__in=Word.values), name="vote_word_known"),

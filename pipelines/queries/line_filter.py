@@ -48,12 +48,13 @@ def named(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Pro
 
 
 def of_line(value: str, path: str = "line") -> Q:
-    """What narrows rows to a line; `path`: from the row to it."""
+    """What narrows rows to a line; `path`: from the row to it, "" for lines themselves."""
     if not value:
         return Q()
+    path = f"{path}__" if path else ""
     project, _slash, key = value.rpartition("/")
-    found = Q(**{f"{path}__key": key})
+    found = Q(**{f"{path}key": key})
     if project:
         owner, _slash, project = project.partition("/")
-        found &= Q(**{f"{path}__project__key": project, f"{path}__project__owner__key": owner})
+        found &= Q(**{f"{path}project__key": project, f"{path}project__owner__key": owner})
     return found

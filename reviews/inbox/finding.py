@@ -13,7 +13,6 @@ from django.utils.translation import ngettext
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import (
     ASKS,
-    ENDED,
     WAITING_FOR_INPUT,
     Deadlock,
     Escalation,
@@ -30,8 +29,8 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
+from reviews.asked import Narrowed, asked
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Standings
 from reviews.inbox.item import InboxItem, Mine
 
 # A page has to be readable: the rest of a kind shows up as these are done.
@@ -41,19 +40,39 @@ TASK = ("task__project__owner", "task__line", "task__pinned")
 NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__line__draft_text",
             "task__line__draft_hands", "task__pinned__document")  # fmt: skip
 
+EVALUATION = Q(status=Status.BLOCKED, wait__has_key="evaluation")
+BLOCKED = Q(status=Status.BLOCKED) & ~Q(wait__has_any_keys=["question", "evaluation"])
+STUCK = Q(status=Status.STUCK)
+MISSING = Q(status=Status.HELD, wait__has_key="missing")
+IN_VAIN = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
+HELD = Q(status=Status.HELD) & (
+    ~Q(wait__has_any_keys=["missing", "escalation", "paused_by", "depends_on"]) | IN_VAIN
+)
+WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | HELD
+"""Positions that a person has to move on; each kind has some of them."""
 
-def gates(mine: Mine) -> Iterator[InboxItem]:
+
+def gates(mine: Mine) -> list[InboxItem]:
     """Open gate visits where this person may decide now."""
-    standings = Standings(mine.user)
+    places = asked(mine.user, Narrowed([project.pk for project in mine.seen]), LIMIT)
     visits = (
-        GateVisit.objects.filter(task__project__in=mine.seen, state=GateVisit.State.OPEN)
-        .select_related(*TASK, "job", "asked_by")
-        .defer(*NOT_READ, "asked_by__situation", "asked_by__trace", "job__outcome", "job__report_answer")
+        GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
+        .select_related(*TASK, "asked_by")
+        .defer(*NOT_READ, "asked_by__situation", "asked_by__trace")
         .prefetch_related("votes")
-        .order_by("opened_at", "position")
     )
-    asked = (visit for visit in visits.iterator(chunk_size=LIMIT) if standings.at(visit).may)
-    return map(_gate, islice(asked, LIMIT))
+    found = {visit.pk: visit for visit in visits}
+    # One that was decided meanwhile is not there any more.
+    return [_gate(found[visit_id]) for _at, visit_id in places if visit_id in found]
+
+
+def how_many(mine: Mine, most: int) -> int:
+    """How much needs this person, counted up to `most` of each source; nothing of it is read."""
+    gates = len(asked(mine.user, Narrowed([project.pk for project in mine.seen]), most))
+    tokens = _alive(mine).filter(WAITING)[:most].count()
+    jobs = _by_hand(mine)[:most].count()
+    rows = (*_escalations(mine)[:most], *_deadlocks(mine)[:most])
+    return gates + tokens + jobs + sum(_answers_for(mine, row.task, row.role) for row in rows)
 
 
 def _gate(visit: GateVisit) -> InboxItem:
@@ -104,7 +123,7 @@ def _round(number: int) -> str:
 
 def evaluations(mine: Mine) -> Iterable[InboxItem]:
     """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
-    return _tokens(mine, "evaluation", Q(status=Status.BLOCKED, wait__has_key="evaluation"))
+    return _tokens(mine, "evaluation", EVALUATION)
 
 
 def questions(mine: Mine) -> Iterable[InboxItem]:
@@ -119,37 +138,27 @@ def approvals(mine: Mine) -> Iterable[InboxItem]:
 
 def blocked(mine: Mine) -> Iterable[InboxItem]:
     """Blocked by an outcome or a rule, without a question."""
-    return _tokens(
-        mine, "blocked", Q(status=Status.BLOCKED) & ~Q(wait__has_any_keys=["question", "evaluation"])
-    )
+    return _tokens(mine, "blocked", BLOCKED)
 
 
 def stuck(mine: Mine) -> Iterable[InboxItem]:
-    return _tokens(mine, "stuck", Q(status=Status.STUCK))
+    return _tokens(mine, "stuck", STUCK)
 
 
 def missing(mine: Mine) -> Iterable[InboxItem]:
     """Held until the preconditions of a forward move are there (law §8)."""
-    return _tokens(mine, "missing", Q(status=Status.HELD, wait__has_key="missing"))
+    return _tokens(mine, "missing", MISSING)
 
 
 def held(mine: Mine) -> Iterable[InboxItem]:
     """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
-    others = ["missing", "escalation", "paused_by", "depends_on"]
-    in_vain = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
-    return _tokens(mine, "held", Q(status=Status.HELD) & (~Q(wait__has_any_keys=others) | in_vain))
+    return _tokens(mine, "held", HELD)
 
 
 def escalations(mine: Mine) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
-    rows = (
-        Escalation.objects.filter(task__project__in=mine.seen, state=Escalation.State.OPEN)
-        .select_related(*TASK, "token")
-        .defer(*NOT_READ)
-        .order_by("opened_at", "pk")
-    )
-    asked = (row for row in rows.iterator(chunk_size=LIMIT) if _answers_for(mine, row.task, row.role))
-    for row in islice(asked, LIMIT):
+    rows = _escalations(mine).select_related(*TASK, "token").defer(*NOT_READ).iterator(chunk_size=LIMIT)
+    for row in islice((row for row in rows if _answers_for(mine, row.task, row.role)), LIMIT):
         each = shown(row, row.task, may=True)
         yield InboxItem(
             "escalation", str(row.pk), row.task, each.station or row.task.line.name, each.sentence,
@@ -159,14 +168,8 @@ def escalations(mine: Mine) -> Iterator[InboxItem]:
 
 def deadlocks(mine: Mine) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
-    rows = (
-        Deadlock.objects.filter(task__project__in=mine.seen, state=Deadlock.State.OPEN)
-        .select_related(*TASK)
-        .defer(*NOT_READ)
-        .order_by("found_at", "pk")
-    )
-    asked = (row for row in rows.iterator(chunk_size=LIMIT) if _answers_for(mine, row.task, row.role))
-    for row in islice(asked, LIMIT):
+    rows = _deadlocks(mine).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
+    for row in islice((row for row in rows if _answers_for(mine, row.task, row.role)), LIMIT):
         each = locked(row, may=True)
         place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
         yield InboxItem(
@@ -175,18 +178,32 @@ def deadlocks(mine: Mine) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
+def _escalations(mine: Mine) -> QuerySet[Escalation]:
+    rows = Escalation.objects.filter(task__project__in=mine.seen, state=Escalation.State.OPEN)
+    return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("opened_at", "pk")
+
+
+def _deadlocks(mine: Mine) -> QuerySet[Deadlock]:
+    rows = Deadlock.objects.filter(task__project__in=mine.seen, state=Deadlock.State.OPEN)
+    return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("found_at", "pk")
+
+
+def _by_hand(mine: Mine) -> QuerySet[Job]:
+    return Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=mine.operated)
+
+
+def _alive(mine: Mine) -> QuerySet[Token]:
+    """Positions that have not ended."""
+    return Token.objects.filter(ended_at__isnull=True, task__project__in=mine.operated, forked=False)
+
+
 def _answers_for(mine: Mine, task: Task, role: str) -> bool:
     return mine.roles[task.project_id].may_answer(role, mine.user)
 
 
 def manual(mine: Mine) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
-    jobs = (
-        Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=mine.operated)
-        .select_related(*TASK, "token")
-        .defer(*NOT_READ)
-        .order_by("created_at")
-    )
+    jobs = _by_hand(mine).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
         says = instructions(job).strip() or _("Manual station.")
@@ -198,10 +215,8 @@ def manual(mine: Mine) -> Iterator[InboxItem]:
 
 def _tokens(mine: Mine, kind: str, which: Q) -> list[InboxItem]:
     """Living positions, with what each waits for as the task page says it."""
-    found: QuerySet[Token] = Token.objects.filter(which, task__project__in=mine.operated, forked=False)
-    rows = list(
-        found.exclude(status__in=ENDED).select_related(*TASK).defer(*NOT_READ).order_by("changed_at")[:LIMIT]
-    )
+    found = _alive(mine).filter(which).select_related(*TASK).defer(*NOT_READ)
+    rows = list(found.order_by("changed_at")[:LIMIT])
     said = _said(rows) if kind == "blocked" else {}
     return [_token(kind, token, *said.get(token.pk, ("", ()))) for token in rows]
 

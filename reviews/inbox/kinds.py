@@ -19,6 +19,7 @@ from pipelines.web.shell.forms import (
     Supplied,
     Unlocked,
 )
+from reviews.asked import MOST
 from reviews.inbox import acts, finding
 from reviews.inbox.item import Act, InboxItem, InboxKind, Link, Mine, Verb
 
@@ -126,8 +127,14 @@ def _offered(verb: Verb, need: InboxItem) -> Offered:
     return Offered(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
 
 
-def count(mine: Mine) -> int:
-    return sum(1 for kind in KINDS for _need in kind.query(mine))
+def count(mine: Mine) -> str:
+    """How much needs this person: “” for nothing, “200+” beyond what is counted."""
+    return capped(finding.how_many(mine, MOST + 1)) if mine.seen else ""
+
+
+def capped(number: int) -> str:
+    """A count as pages show it."""
+    return f"{MOST}+" if number > MOST else str(number or "")
 
 
 def narrowed(found: Sequence[OfferedItem], kind: str, project: str) -> list[OfferedItem]:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
-from django.db.models import Q, QuerySet
+from django.db.models.fields.json import KeyTransform
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.models import GateVisit, User
+from pipelines.models import GateVisit, Line, User
+from pipelines.queries import versions
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import choices, named, of_line
-from pipelines.queries.versions import parsed
 from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.scope import Scope, scope_of
+from reviews.asked import MOST, Narrowed, Place, asked, decided, of_team, requested
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Standings
 
-# A list is read, not scrolled for ever: the rest comes up as these are done.
-LIMIT = 200
+PAGE = 50
+NOT_READ = ("task__context", "task__variables", "task__inputs", "task__visits", "task__edges", "task__rules",
+            "task__rounds", "task__line__draft", "task__line__draft_text", "task__line__draft_hands", "evidence",
+            "asked_by__situation", "asked_by__trace")  # fmt: skip
 ASKED = "needs-me"
 TABS = (
     (ASKED, gettext_lazy("Needs you")),
@@ -79,6 +80,15 @@ class ReviewList:
         return urlencode({key: value for key, value in chosen.items() if value})
 
     @property
+    def narrowed(self) -> Narrowed:
+        """The same for SQL."""
+        projects = [project.pk for project in self.scope.projects]
+        chosen = Line.objects.filter(of_line(self.line, ""), project__in=projects) if self.line else None
+        lines = None if chosen is None else list(chosen.values_list("pk", flat=True))
+        since, until = self.dates.bounds
+        return Narrowed(projects, lines, since=since, until=until)
+
+    @property
     def suffix(self) -> str:
         return f"?{self.query}" if self.query else ""
 
@@ -100,26 +110,41 @@ def review_list(request: HttpRequest) -> ReviewList:
     return ReviewList(tab, scope, line, dates_of(request))
 
 
-def items(user: User, shown: ReviewList) -> list[ReviewItem]:
-    tab = shown.tab
-    if tab == "done":
-        return [_item(visit, shown) for visit in _decided(shown, user)[:50]]
-    if tab == "mine":
-        found: Iterable[GateVisit] = _open(shown).filter(task__requester=user)[:LIMIT]
-    else:
-        found = islice(_gates(user, shown, mine=tab == ASKED), LIMIT)
-    return sorted((_item(visit, shown) for visit in found), key=lambda item: item.order)
+def items(user: User, shown: ReviewList, most: int = PAGE, after: Place | None = None) -> list[ReviewItem]:
+    """The next rows of the list, in its order."""
+    return [_item(visit, shown) for visit in _read(_places(user, shown, most, after))]
 
 
-def _gates(user: User, shown: ReviewList, *, mine: bool) -> Iterator[GateVisit]:
-    """Every open gate that asks this person, or that does not: gates of others must never crowd out one's own."""
-    standings = Standings(user)
-    return (visit for visit in _open(shown).iterator(chunk_size=LIMIT) if standings.at(visit).may == mine)
+def how_many(user: User, shown: ReviewList) -> int:
+    """How many rows the list has, counted up to one more than `MOST`."""
+    return len(_places(user, shown, MOST + 1, None))
+
+
+def _places(user: User, shown: ReviewList, most: int, after: Place | None) -> list[Place]:
+    """Where the rows of the list stand; what is asked of SQL does not grow with it."""
+    if shown.tab == "done":
+        return decided(user, shown.narrowed, most, after)
+    if shown.tab == "mine":
+        return requested(user, shown.narrowed, most, after)
+    return (asked if shown.tab == ASKED else of_team)(user, shown.narrowed, most, after)
+
+
+def _read(places: Sequence[Place]) -> list[GateVisit]:
+    """The visits at these places; one that was purged meanwhile is left out."""
+    visits = (
+        GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
+        .select_related("task__project__owner", "task__line", "task__requester", "asked_by")
+        .defer(*NOT_READ)
+        .annotate(rule=KeyTransform("rule", "evidence"))
+        .prefetch_related("votes")
+    )
+    found = {visit.pk: visit for visit in visits}
+    return [found[visit_id] for _at, visit_id in places if visit_id in found]
 
 
 def _item(visit: GateVisit, shown: ReviewList) -> ReviewItem:
-    line = parsed(visit.asked_by.pinned)
-    rule = visit.evidence.get("rule") or {}
+    line = versions.by_id(visit.asked_by.pinned_id)
+    rule = getattr(visit, "rule", None) or {}
     is_open = visit.state == GateVisit.State.OPEN
     return ReviewItem(
         key=str(visit.pk),
@@ -141,26 +166,7 @@ def _item(visit: GateVisit, shown: ReviewList) -> ReviewItem:
 
 
 def _votes(visit: GateVisit) -> str:
-    need = sum(
-        requirement.count for requirement in gate_of(parsed(visit.asked_by.pinned), visit.gate).approval.who
-    )
+    policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
+    need = sum(requirement.count for requirement in policy.who)
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return _("%(n)s of %(m)s approvals") % {"n": have, "m": need} if need > 1 else ""
-
-
-def _visits(shown: ReviewList) -> QuerySet[GateVisit]:
-    return (
-        GateVisit.objects.filter(of_line(shown.line, "task__line"), task__project__in=shown.scope.projects)
-        .select_related("task__project__owner", "task__line", "task__requester", "job", "asked_by__pinned")
-        .prefetch_related("votes__user")
-    )
-
-
-def _open(shown: ReviewList) -> QuerySet[GateVisit]:
-    visits = _visits(shown).filter(shown.dates.of("opened_at"), state=GateVisit.State.OPEN)
-    return visits.order_by("opened_at", "position")
-
-
-def _decided(shown: ReviewList, user: User) -> QuerySet[GateVisit]:
-    mine = (Q(decided_by=user) | Q(votes__user=user)) & shown.dates.of("decided_at")
-    return _visits(shown).filter(mine).exclude(state=GateVisit.State.OPEN).distinct().order_by("-decided_at")

@@ -153,7 +153,7 @@ def _running(mine: Mine) -> int:
 def number(request: SignedIn) -> HttpResponse:
     """The number beside “Inbox”."""
     mine = Mine(request.user, of=scope_of(request, "needs-me").projects)
-    return HttpResponse(str(count(mine) or ""))
+    return HttpResponse(count(mine))
 
 
 @require_POST

@@ -131,18 +131,33 @@ BARRED = {
 
 def barred(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
     """Why this person may not decide here whoever they are, or ""."""
-    return "" if person.alone else BARRED[_bar(person, task, visit, policy)]
+    return "" if person.alone else BARRED[_bar(person.user_id, task, visit, policy)]
 
 
 def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> bool:
     """Whether they may decide only because the project has nobody else; their approval is then self-approved."""
-    return person.alone and _bar(person, task, visit, policy) is not None
+    return person.alone and _bar(person.user_id, task, visit, policy) is not None
 
 
-def _bar(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str | None:
-    """What bars this person. Producers are the person who reported a manual job, and who pushed to the branch."""
-    producers = (visit.job.reported_by, *visit.producers)
-    return bar(policy, f"person:{person.user_id}", f"person:{task.requester_id}", producers)
+def barred_people(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
+    """The ids of those whom `barred` keeps out, in order. Of an open visit they do not change."""
+    involved = {task.requester_id, *map(_person_id, _producers(visit))} - {None}
+    return sorted(pk for pk in involved if pk and _bar(pk, task, visit, policy) is not None)
+
+
+def _person_id(actor: str) -> int | None:
+    kind, _colon, number = actor.partition(":")
+    return int(number) if kind == "person" and number.isdigit() else None
+
+
+def _producers(visit: GateVisit) -> tuple[str, ...]:
+    """The person who reported a manual job, and those who pushed to the branch."""
+    return (visit.job.reported_by, *visit.producers)
+
+
+def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
+    """What bars this person."""
+    return bar(policy, f"person:{user_id}", f"person:{task.requester_id}", _producers(visit))
 
 
 def counted(policy: Approval, votes: Iterable[Vote]) -> Tally:

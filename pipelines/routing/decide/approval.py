@@ -77,6 +77,12 @@ def fills(voter: Voter, requirement: Requirement) -> bool:
     return requirement.name in (voter.roles if requirement.kind == "role" else voter.groups)
 
 
+def fillable(voter: Voter) -> frozenset[tuple[str, str]]:
+    """(kind, name) of every requirement that this voter `fills`, so that SQL can ask the same."""
+    roles = {("role", name) for name in voter.roles}
+    return frozenset({("user", voter.person), *roles, *(("group", name) for name in voter.groups)})
+
+
 def tally(
     requirements: Sequence[Requirement], votes: Iterable[CountedVote], eligible: Iterable[Voter]
 ) -> Tally:

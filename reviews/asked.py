@@ -1,0 +1,270 @@
+"""Whom open gate visits ask, kept in a narrow table and asked of SQL (law §6, house §1).
+
+The observer writes the rows of a visit when it opens and deletes them when it is decided or closed. A visit's policy,
+requester and producer do not change while it is open. Roles, groups, votes and membership do: the queries look them
+up. `reviews.invariants` compares the answers with the engine's own rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from pipelines.engine.moves.entitlement import barred_people, everywhere
+from pipelines.models import GateVisit, User
+from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened
+from pipelines.queries import versions
+from pipelines.routing.decide.approval import fillable
+from reviews.decision.gates import gate_of
+from reviews.models import AskedPlace
+
+AFTER_ALL_DUE = timedelta(days=365_000)
+"""What has no due time comes after what has one, the oldest first."""
+MOST = 200
+"""A count says “200+” beyond it."""
+LONGEST_NAME = 150
+
+Place = tuple[datetime, UUID]
+"""The place of a visit in a list: `order_at`, then its id."""
+
+
+# Writing
+
+
+def keep(batch: Sequence[Consequence]) -> None:
+    """Follow the gate visits that opened, were decided or closed in this batch."""
+    opened = [each.visit_id for each in batch if isinstance(each, GateOpened)]
+    over = [each.visit_id for each in batch if isinstance(each, GateDecided | GateClosed)]
+    if opened:
+        AskedPlace.objects.bulk_create(row for visit in _open(opened) for row in places_of(visit))
+    if over:
+        AskedPlace.objects.filter(visit__in=over).delete()
+
+
+def _open(ids: Collection[UUID]) -> Iterable[GateVisit]:
+    visits = GateVisit.objects.filter(pk__in=ids, state=GateVisit.State.OPEN)
+    return visits.select_related("task", "job", "asked_by").only(
+        "task__project_id",
+        "task__line_id",
+        "task__requester_id",
+        "job__reported_by",
+        "asked_by__pinned_id",
+        "gate",
+        "producers",
+        "opened_at",
+        "due_at",
+    )
+
+
+def places_of(visit: GateVisit) -> list[AskedPlace]:
+    """The rows of an open visit."""
+    policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
+    wanted = dict.fromkeys((each.kind, each.name[:LONGEST_NAME]) for each in policy.who)
+    barred = barred_people(visit.task, visit, policy)
+    return [
+        AskedPlace(
+            visit=visit,
+            project_id=visit.task.project_id,
+            line_id=visit.task.line_id,
+            gate=visit.gate,
+            kind=kind,
+            name=name,
+            first=number == 0,
+            requester_id=visit.task.requester_id,
+            barred=barred,
+            opened_at=visit.opened_at,
+            order_at=order_at(visit.due_at, visit.opened_at),
+        )
+        for number, (kind, name) in enumerate(wanted)
+    ]
+
+
+def order_at(due_at: datetime | None, since: datetime) -> datetime:
+    """Due first, then the oldest."""
+    return due_at or since + AFTER_ALL_DUE
+
+
+# Asking
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """What narrows a list. `lines` None: any. `since`, `until`: when the gate opened."""
+
+    projects: Sequence[int]
+    lines: Sequence[int] | None = None
+    gate: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    oldest: bool = False
+    visits: Sequence[UUID] | None = None
+
+    @property
+    def column(self) -> str:
+        """What the list is sorted by."""
+        return "opened_at" if self.oldest else "order_at"
+
+    def where(self, after: Place | None) -> tuple[str, list[Any]]:
+        """Conditions on a row `a`, each with its values."""
+        told: list[tuple[str, list[Any]]] = []
+        if self.lines is not None:
+            told.append(("a.line_id = ANY(%s)", [list(self.lines)]))
+        if self.gate:
+            told.append(("a.gate = %s", [self.gate]))
+        if self.since:
+            told.append(("a.opened_at >= %s", [self.since]))
+        if self.until:
+            told.append(("a.opened_at < %s", [self.until]))
+        if self.visits is not None:
+            told.append(("a.visit_id = ANY(%s)", [list(self.visits)]))
+        if after:
+            told.append((f"(a.{self.column}, a.visit_id) > (%s, %s)", [*after]))
+        return "".join(f" AND {text}" for text, _values in told), [
+            v for _text, values in told for v in values
+        ]
+
+    def over(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
+        """The same for what is over: a visit `g` of a task `t`. `at`, `visit`: what its list is sorted by."""
+        told: list[tuple[str, list[Any]]] = [("t.project_id = ANY(%s)", [list(self.projects)])]
+        if self.lines is not None:
+            told.append(("t.line_id = ANY(%s)", [list(self.lines)]))
+        if self.gate:
+            told.append(("g.gate = %s", [self.gate]))
+        if self.since:
+            told.append((f"{at} >= %s", [self.since]))
+        if self.until:
+            told.append((f"{at} < %s", [self.until]))
+        if after:
+            told.append((f"({at}, {visit}) < (%s, %s)", [*after]))
+        return _joined(told)
+
+
+def _joined(told: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+    return "".join(f" AND {text}" for text, _values in told), [v for _text, values in told for v in values]
+
+
+# For each place that the person fills the first rows in order, from an index; then the first of all of them. A person
+# who is barred, or has voted, is not asked.
+ASKED = """
+    SELECT DISTINCT found.at, found.visit_id
+    FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::boolean[]) AS place(project_id, kind, name, alone)
+    CROSS JOIN LATERAL (
+        SELECT a.{column} AS at, a.visit_id
+        FROM reviews_askedplace a
+        WHERE a.project_id = place.project_id AND a.kind = place.kind AND a.name = place.name
+          AND (place.alone OR NOT a.barred @> ARRAY[%s])
+          AND NOT EXISTS (SELECT FROM pipelines_vote v WHERE v.visit_id = a.visit_id AND v.user_id = %s)
+          {where}
+        ORDER BY a.{column}, a.visit_id
+        LIMIT %s
+    ) AS found
+    ORDER BY found.at, found.visit_id
+    LIMIT %s
+"""
+TEAM = """
+    SELECT found.at, found.visit_id
+    FROM unnest(%s::bigint[]) AS place(project_id)
+    CROSS JOIN LATERAL (
+        SELECT a.{column} AS at, a.visit_id
+        FROM reviews_askedplace a
+        WHERE a.project_id = place.project_id AND a.first
+          {where}
+        ORDER BY a.{column}, a.visit_id
+        LIMIT %s
+    ) AS found
+    ORDER BY found.at, found.visit_id
+    LIMIT %s
+"""
+REQUESTED = """
+    SELECT a.{column} AS at, a.visit_id
+    FROM reviews_askedplace a
+    WHERE a.requester_id = %s AND a.first AND a.project_id = ANY(%s)
+      {where}
+    ORDER BY a.{column}, a.visit_id
+    LIMIT %s
+"""
+
+DECIDED = """
+    SELECT DISTINCT found.at, found.visit_id
+    FROM (
+        (SELECT g.decided_at AS at, g.id AS visit_id
+         FROM pipelines_gatevisit g
+         JOIN pipelines_task t ON t.id = g.task_id
+         WHERE g.decided_by_id = %s AND g.decided_at IS NOT NULL {decided}
+         ORDER BY g.decided_at DESC, g.id DESC
+         LIMIT %s)
+        UNION ALL
+        (SELECT v.at, v.visit_id
+         FROM pipelines_vote v
+         JOIN pipelines_gatevisit g ON g.id = v.visit_id
+         JOIN pipelines_task t ON t.id = g.task_id
+         WHERE v.user_id = %s AND g.decided_at IS NOT NULL {voted}
+         ORDER BY v.at DESC, v.visit_id DESC
+         LIMIT %s)
+    ) AS found
+    ORDER BY found.at DESC, found.visit_id DESC
+    LIMIT %s
+"""
+"""A decision has the time of its last vote, so that whoever decided is found once."""
+
+
+def asked(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
+    """Open visits where this person may decide now, in order."""
+    projects, kinds, names, alone = _places(user, within.projects)
+    if not projects:
+        return []
+    where, values = within.where(after)
+    given = [projects, kinds, names, alone, user.pk, user.pk, *values, most, most]
+    return _rows(ASKED.format(column=within.column, where=where), given)
+
+
+def asked_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -> set[UUID]:
+    """Those of these visits where this person may decide now."""
+    within = Narrowed(projects, visits=list(visits))
+    return {visit_id for _at, visit_id in asked(user, within, len(visits))}
+
+
+def of_team(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
+    """Every open visit of the projects, whoever is asked, in order."""
+    where, values = within.where(after)
+    given = [list(within.projects), *values, most, most]
+    return _rows(TEAM.format(column=within.column, where=where), given)
+
+
+def requested(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
+    """Open visits of tasks that this person requested, in order."""
+    where, values = within.where(after)
+    given = [user.pk, list(within.projects), *values, most]
+    return _rows(REQUESTED.format(column=within.column, where=where), given)
+
+
+def decided(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
+    """Visits that are over, of which this person decided or voted, the latest first."""
+    decided, values = within.over(after, "g.decided_at", "g.id")
+    voted, others = within.over(after, "v.at", "v.visit_id")
+    given = [user.pk, *values, most, user.pk, *others, most, most]
+    return _rows(DECIDED.format(decided=decided, voted=voted), given)
+
+
+def _places(user: User, projects: Collection[int]) -> tuple[list[int], list[str], list[str], list[bool]]:
+    """What this person fills in each project, as columns; two statements."""
+    wanted = set(projects)
+    found = [
+        (project_id, kind, name, person.alone)
+        for project_id, person in everywhere(user).items()
+        if project_id in wanted
+        for kind, name in sorted(fillable(person.voter))
+    ]
+    columns: Any = tuple(map(list, zip(*found, strict=True))) if found else ([], [], [], [])
+    return columns
+
+
+def _rows(sql: str, values: Sequence[Any]) -> list[Place]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return list(cursor.fetchall())
