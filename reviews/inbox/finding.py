@@ -71,8 +71,9 @@ def how_many(mine: Mine, most: int) -> int:
     gates = len(asked(mine.user, Narrowed([project.pk for project in mine.seen]), most))
     tokens = _alive(mine).filter(WAITING)[:most].count()
     jobs = _by_hand(mine)[:most].count()
-    rows = (*_escalations(mine)[:most], *_deadlocks(mine)[:most])
-    return gates + tokens + jobs + sum(_answers_for(mine, row.task, row.role) for row in rows)
+    alarms = [(row.task, row.role) for row in _escalations(mine)[:most]]
+    alarms += [(row.task, row.role) for row in _deadlocks(mine)[:most]]
+    return gates + tokens + jobs + sum(_answers_for(mine, task, role) for task, role in alarms)
 
 
 def _gate(visit: GateVisit) -> InboxItem:
