@@ -53,7 +53,7 @@ def fill(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0082_cost_index"),
+        ("pipelines", "0100_branch_pushes"),
         ("reviews", "0006_remarks"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
