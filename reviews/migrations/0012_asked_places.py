@@ -54,7 +54,7 @@ def fill(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [
         ("pipelines", "0100_branch_pushes"),
-        ("reviews", "0006_remarks"),
+        ("reviews", "0007_mail_links"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
