@@ -67,6 +67,8 @@ def roles_in(who: Who, project: Project) -> frozenset[str]:
     if isinstance(who, ApiToken):
         if who.kind == ApiToken.Kind.MACHINE:
             return expand([who.role]) if who.project_id == project.pk else frozenset()
+        if who.kind == ApiToken.Kind.RUNNER:
+            return frozenset()
         return (
             roles_in(who.user, project) if who.user and who.project_id in (None, project.pk) else frozenset()
         )

@@ -151,6 +151,17 @@ class World:
             role=role,
         )
 
+    def runner(self, *labels: str, project: Project | None = None) -> tuple[ApiToken, str]:
+        return accounts.mint_token(
+            kind="runner",
+            name="runner",
+            scopes=(),
+            labels=labels,
+            now=timezone.now(),
+            created_by=self.admin,
+            project=project or self.project,
+        )
+
     def token_of(self, user: User, *scopes: str) -> tuple[ApiToken, str]:
         return accounts.mint_token(
             kind="person",

@@ -28,15 +28,25 @@ class Request(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """`Authorization: Bearer gl_…`; `request.auth` is the ApiToken."""
+    """`Authorization: Bearer gl_…`; `request.auth` is the ApiToken. A runner's opens nothing here."""
+
+    of_runners = False
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         """Unknown, expired and revoked tokens are answered alike. Raises TooMuch: many wrong ones from one address."""
         found = accounts.bearer(token, timezone.now())
+        if found is not None and (found.kind == ApiToken.Kind.RUNNER) != self.of_runners:
+            found = None
         seconds = 0 if found else wrong_tokens.wait(request)
         if seconds:
             raise TooMuch(_("Too many wrong tokens came from this address. Wait a minute."), seconds)
         return found
+
+
+class RunnerBearer(Bearer):
+    """A runner's token and no other: `request.auth` has its project and labels (law §15)."""
+
+    of_runners = True
 
 
 class Session(APIKeyCookie):

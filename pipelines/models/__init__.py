@@ -34,6 +34,7 @@ from pipelines.models.people import (
 )
 from pipelines.models.repeats import RecordedAnswer
 from pipelines.models.repositories import BranchPush, Delivery, Repository, VisitCommit
+from pipelines.models.runners import RunnerResult, RunnerUpload
 from pipelines.models.scenarios import Scenario
 from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
@@ -108,6 +109,8 @@ __all__ = [
     "RecordedAnswer",
     "Repository",
     "Role",
+    "RunnerResult",
+    "RunnerUpload",
     "SampledDraw",
     "Scenario",
     "SeenTree",

@@ -169,11 +169,13 @@ class Membership(models.Model):
 
 class ApiToken(models.Model):
     """A bearer token, shown once and stored as SHA-256. A person's token acts as that person within its scopes; a
-    machine's acts for a project with a role and can never decide a gate."""
+    machine's acts for a project with a role and can never decide a gate; a runner's does the work of a project's
+    stations and opens nothing else (law §15)."""
 
     class Kind(models.TextChoices):
         PERSON = "person", _("Person")
         MACHINE = "machine", _("Machine")
+        RUNNER = "runner", _("Runner")
 
     class Scope(models.TextChoices):
         READ = "read", _("Read")
@@ -198,6 +200,9 @@ class ApiToken(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="api_tokens")
     role = models.CharField(max_length=10, choices=Role.choices, blank=True)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices), default=list)
+    # Of a runner: the labels that it may have, and since when it gets no new work.
+    labels = ArrayField(models.CharField(max_length=64), default=list)
+    drained_at = models.DateTimeField(null=True, blank=True)
     prefix = models.CharField(max_length=12)
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField()
@@ -215,7 +220,8 @@ class ApiToken(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(kind="person", user__isnull=False)
-                | (Q(kind="machine", user__isnull=True, project__isnull=False) & ~Q(role="")),
+                | (Q(kind="machine", user__isnull=True, project__isnull=False) & ~Q(role=""))
+                | Q(kind="runner", user__isnull=True, project__isnull=False, role="", scopes=[]),
                 name="api_token_has_its_bearer",
             ),
             models.CheckConstraint(

@@ -11,12 +11,12 @@ from django.db.models.lookups import IsNull
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import LineVersion
-from pipelines.models.people import Project
+from pipelines.models.people import ApiToken, Project
 from pipelines.models.tasks import Task, Token
 
 
 class Worker(models.Model):
-    """A driver process. `seen_at` is renewed with its leases; /healthz reads it."""
+    """A driver process, or a runner on another machine. `seen_at` is renewed with its leases; /healthz reads it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     name = models.CharField(max_length=200)
@@ -39,6 +39,13 @@ class Worker(models.Model):
     )
     limits_hosts = models.BooleanField(
         default=False, help_text=_("Whether a station with a list of hosts is kept to it here.")
+    )
+    # Of a runner: the token by which it came, and the only project that it serves.
+    token = models.ForeignKey(ApiToken, models.CASCADE, null=True, blank=True, related_name="runners")
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="runners")
+    concurrency = models.PositiveIntegerField(default=0)
+    machine = models.JSONField(
+        default=dict, help_text=_("{os, arch, python, git, version} as it says itself.")
     )
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()

@@ -71,11 +71,12 @@ def mint_token(
     user: User | None = None,
     project: Project | None = None,
     role: str = "",
+    labels: Sequence[str] = (),
     lasts: timedelta = TOKEN_LASTS,
 ) -> tuple[ApiToken, str]:
     """A new token and its secret, which is never shown again. A person's token names its `user`, a machine's its
-    `project` and `role`; a person's token may be bound to one `project`, too. `created_by`: None from the shell. Raises
-    TokenRefused."""
+    `project` and `role`, a runner's its `project` and `labels`; a person's token may be bound to one `project`, too.
+    `created_by`: None from the shell. Raises TokenRefused."""
     _check(kind, name, scopes, user, project, role, lasts)
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
@@ -86,13 +87,19 @@ def mint_token(
             project=project,
             role=role,
             scopes=sorted(set(scopes)),
+            labels=sorted(set(labels)),
             prefix=secret[:8],
             digest=_digest(secret),
             created_at=now,
             created_by=created_by,
             expires_at=now + lasts,
         )
-        _record("token.created", token, created_by, now, scopes=token.scopes, role=role)
+        said = (
+            {"labels": token.labels}
+            if kind == ApiToken.Kind.RUNNER
+            else {"scopes": token.scopes, "role": role}
+        )
+        _record("token.created", token, created_by, now, **said)
     return token, secret
 
 
@@ -131,11 +138,15 @@ def _check(
     role: str,
     lasts: timedelta,
 ) -> None:
-    machine = kind == ApiToken.Kind.MACHINE
+    machine, runner = kind == ApiToken.Kind.MACHINE, kind == ApiToken.Kind.RUNNER
     faults = (
-        (kind not in ApiToken.Kind.values, "A token belongs to a person or to a machine."),
+        (kind not in ApiToken.Kind.values, "A token belongs to a person, a machine or a runner."),
         (not 0 < len(name.strip()) <= 100, "Give the token a name of at most 100 characters."),
-        (not scopes, "Choose at least one scope."),
+        (not scopes and not runner, "Choose at least one scope."),
+        (
+            runner and (user is not None or project is None or bool(role) or bool(scopes)),
+            "A runner's token has a project and labels, and opens nothing else.",
+        ),
         (bool(set(scopes) - set(ApiToken.Scope.values)), "There is no such scope."),
         (machine and "decide" in scopes, "A machine can never decide a gate."),
         (machine and "settings" in scopes, "A machine can never change projects, secrets and variables."),
@@ -144,7 +155,7 @@ def _check(
             "A machine's token has a project and a role.",
         ),
         (
-            not machine and (user is None or bool(role)),
+            not (machine or runner) and (user is None or bool(role)),
             "A personal token has a person, and that person's roles.",
         ),
         (not timedelta(0) < lasts <= LONGEST_TOKEN, "A token lasts at most a year."),

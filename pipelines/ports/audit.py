@@ -29,6 +29,8 @@ KINDS: dict[str, str | Promise] = {
     "group.deleted": _("Deleted the group"),
     "token.created": _("Created the token"),
     "token.revoked": _("Revoked the token"),
+    "runner.drained": _("Drained the runner"),
+    "runner.resumed": _("Let the runner work again"),
     "password.set": _("Set a password"),
     "password.reset": _("Reset the password"),
     "password.link": _("Created a link to reset the password"),

@@ -33,6 +33,11 @@ class Claim:
     answers: frozenset[str] = frozenset()
     # Of `routing.kinds.needs`; None: everything.
     offers: frozenset[str] | None = None
+    # Of a runner: the only project that it serves.
+    project: int | None = None
+
+    def works_in(self, project: int) -> bool:
+        return self.project in (None, project)
 
     def has(self, need: str) -> bool:
         return self.offers is None or need in self.offers
@@ -97,15 +102,21 @@ def claims() -> list[Claim]:
     """What the workers that are alive offer."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT id, labels::text, owners::text, offers::text FROM pipelines_worker
+            """SELECT id, labels::text, owners::text, offers::text, project_id FROM pipelines_worker
                WHERE NOT stopping AND stopped_at IS NULL
                  AND seen_at > clock_timestamp() - make_interval(secs => %s)""",
             [ALIVE_SECONDS],
         )
         rows = cursor.fetchall()
     return [
-        Claim(worker, labels=_words(labels) or frozenset(), owners=_words(owners), offers=_words(offers))
-        for worker, labels, owners, offers in rows
+        Claim(
+            worker,
+            labels=_words(labels) or frozenset(),
+            owners=_words(owners),
+            offers=_words(offers),
+            project=project,
+        )
+        for worker, labels, owners, offers, project in rows
     ]
 
 
@@ -156,3 +167,22 @@ def held_by(worker: uuid.UUID) -> list[Held]:
     with connection.cursor() as cursor:
         cursor.execute(HELD + "WHERE lease.worker_id = %s ORDER BY lease.job_id", [worker])
         return [Held(*row) for row in cursor.fetchall()]
+
+
+def cut_short(worker: uuid.UUID) -> None:
+    """What a worker held whose process is known to be gone: the next sweep takes it, and counts the attempt."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pipelines_lease SET expires_at = clock_timestamp() - interval '1 second' WHERE worker_id = %s",
+            [worker],
+        )
+
+
+def is_held(job_id: int, key: uuid.UUID, worker: uuid.UUID) -> bool:
+    """Whether this worker has this lease of the job."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM pipelines_lease WHERE job_id = %s AND key = %s AND worker_id = %s",
+            [job_id, key, worker],
+        )
+        return cursor.fetchone() is not None

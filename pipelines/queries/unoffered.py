@@ -36,8 +36,8 @@ def count() -> int:
     offered, lost = claims(), 0
     for pinned, key, owner, *ids, number in groups:
         station = versions.by_id(pinned).station(key)
-        brought = Reach(*ids).brings(station)
-        if not any(claim.can(owner, station, brought) for claim in offered):
+        brought, here = Reach(*ids).brings(station), _in_project(offered, ids[1])
+        if not any(claim.can(owner, station, brought) for claim in here):
             lost += number
     return lost
 
@@ -47,7 +47,7 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:
         return {}
-    offered, owner = claims(), task.project.owner.key
+    offered, owner = _in_project(claims(), task.project_id), task.project.owner.key
     found = {}
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
@@ -55,6 +55,10 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
         if not any(claim.can(owner, station, brought) for claim in offered):
             found[token] = why(owner, station, offered, brought)
     return found
+
+
+def _in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
+    return [claim for claim in offered if claim.works_in(project)]
 
 
 def why(owner: str, station: Station, offered: Sequence[Claim], brought: Collection[str] = ()) -> Sentence:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from pipelines.models import Worker
 from pipelines.ports.terms import ALIVE_SECONDS
 
@@ -12,8 +14,10 @@ ALIVE = timedelta(seconds=ALIVE_SECONDS)
 NONE = "none"
 
 
-def alive(now: datetime) -> list[Worker]:
-    return list(Worker.objects.filter(stopped_at=None, seen_at__gt=now - ALIVE).order_by("name"))
+def alive(now: datetime, project: int) -> list[Worker]:
+    """Those that do work of this project: of runners its own."""
+    serving = Q(project=None) | Q(project=project)
+    return list(Worker.objects.filter(serving, stopped_at=None, seen_at__gt=now - ALIVE).order_by("name"))
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,8 @@ class Unenforced:
 ENFORCED = Unenforced([], [])
 
 
-def unenforced(now: datetime) -> Unenforced:
-    return unenforced_of(alive(now))
+def unenforced(now: datetime, project: int) -> Unenforced:
+    return unenforced_of(alive(now, project))
 
 
 def unenforced_of(living: list[Worker]) -> Unenforced:
@@ -50,8 +54,8 @@ class Unprotected:
     hosts: list[str]
 
 
-def unprotected(now: datetime) -> Unprotected:
-    living = alive(now)
+def unprotected(now: datetime, project: int) -> Unprotected:
+    living = alive(now, project)
     return Unprotected(
         [worker.name for worker in living if worker.isolation == NONE],
         [worker.name for worker in living if worker.isolation != NONE and not worker.cuts_network],

@@ -9,7 +9,7 @@ from functools import partial
 from django.conf import settings
 from django.db import connection, transaction
 
-from pipelines.models import Artifact, Blob, Snapshot, Upload, VisitCommit
+from pipelines.models import Artifact, Blob, RunnerUpload, Snapshot, Upload, VisitCommit
 from pipelines.work.storage import artifacts
 
 AT_ONCE = 100
@@ -58,6 +58,7 @@ def _used(digests: Collection[str]) -> set[str]:
     """The digests that something other than an expired upload still uses."""
     used = set(Upload.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
     used |= set(Artifact.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
+    used |= set(RunnerUpload.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
     used |= set(VisitCommit.objects.filter(pack__in=digests).values_list("pack_id", flat=True))
     left = set(digests) - used
     return used | {

@@ -183,7 +183,7 @@ def _dossier(
         "form": form,
         "gate_fields": form.gate_fields(shown.gate) if shown.deciding else [],
         "conflict": conflict,
-        "unprotected": unprotected(timezone.now()),
+        "unprotected": unprotected(timezone.now(), visit.task.project_id),
         "selected": str(visit.pk),
         "opened": opened,
         "live_project": str(visit.task.project),

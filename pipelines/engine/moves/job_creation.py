@@ -104,6 +104,8 @@ def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: J
 def takes(claim: Claim, task: Task, job: Job) -> bool:
     """Whether a worker with this claim may do this job. A question for a machine needs nothing that its station
     needs: any worker that can answer takes it. A hook runs where the station's work runs."""
+    if not claim.works_in(task.project_id):
+        return False
     owner = task.project.owner.key
     if job.purpose != Purpose.STATION and job.kind in MACHINES:
         return claim.serves(owner) and job.kind in claim.answers

@@ -127,10 +127,11 @@ def _group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any]:
 
 
 def witnessed(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Each group with who observed it, and on which tree: of git what it says itself, else what the observer saw."""
+    """Each group with who observed it, unless it says that itself, and on which tree: of git what it says, else what
+    the observer saw."""
     tree = facts.get("git", {}).get("tree")
     return {
-        group: {**members, SOURCE: {**members.get(SOURCE, {}), **source, **({"tree": tree} if tree else {})}}
+        group: {**members, SOURCE: {**source, **members.get(SOURCE, {}), **({"tree": tree} if tree else {})}}
         for group, members in facts.items()
     }
 

@@ -173,7 +173,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         parsed=parsed,
         problems=problems,
         drawing=drawing_of(parsed) if parsed else None,
-        stations=overview_of(parsed, unenforced(timezone.now())) if parsed else [],
+        stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
         draft_differs=draft_differs(found),
     )

@@ -65,7 +65,7 @@ def members_page(
         active=sum(each.membership.user.is_active for each in listed),
         unprotected_people=sum(each.unprotected for each in listed),
         **leaving_context(project, request.user),
-        unprotected=workers.unprotected(timezone.now()),
+        unprotected=workers.unprotected(timezone.now(), project.pk),
         **(invitation_list.context(project, invite) if access.can(request.user, "admin", project) else {}),
     )
 

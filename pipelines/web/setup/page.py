@@ -76,7 +76,7 @@ class Setup:
 
     @cached_property
     def agents(self) -> list[AgentChoice]:
-        return agents.choices(self.project, workers.alive(timezone.now()))
+        return agents.choices(self.project, workers.alive(timezone.now(), self.project.pk))
 
     @cached_property
     def agent(self) -> AgentChoice:

@@ -48,7 +48,7 @@ def _stored() -> tuple[bool, bool, bool, int]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         lately = Now() - timedelta(seconds=ALIVE_SECONDS)
-        alive = Worker.objects.filter(seen_at__gte=lately, stopped_at=None)
+        alive = Worker.objects.filter(seen_at__gte=lately, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))
         return True, bool(full), not any(full), unoffered.count()
     except Error:

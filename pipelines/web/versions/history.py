@@ -70,7 +70,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
         version=shown,
         text=native.dumps(as_published(shown.document)),
         drawing=drawing_of(parsed),
-        stations=overview_of(parsed, unenforced(timezone.now())),
+        stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)),
         gates=gates_of(parsed),
         parsed=parsed,
     )

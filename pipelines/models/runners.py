@@ -1,0 +1,33 @@
+"""What runners on other machines hand in before they report (law §15)."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.work import Blob, Job
+
+
+class RunnerUpload(models.Model):
+    """Bytes that a runner sent for a job under this lease: it may name no others as what its work left."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="runner_uploads")
+    lease = models.UUIDField()
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["job", "lease", "blob"], name="one_runner_upload_of_a_blob")
+        ]
+
+
+class RunnerResult(models.Model):
+    """What the server found in the files that a runner stored for a job: the facts of its report (law §13)."""
+
+    job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="runner_result")
+    lease = models.UUIDField()
+    facts = models.JSONField(default=dict, help_text=_("{git: …}, as computed from what was uploaded."))
+    before = models.CharField(max_length=64, help_text=_("The files before the work: a digest or tree."))
+    tree = models.CharField(max_length=64, help_text=_("The files after it."))
+    at = models.DateTimeField()
