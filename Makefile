@@ -3,13 +3,14 @@
 # make check             format, lint, types, import layers, unit tests, design tokens
 # make soak · make bench   kills, races and floods · the figures of docs/proof.md
 # make agents            real coding agents from npm, without network, against a scripted model: what is derived
+# make runner ARGS="--server https://…"   do the work of a server elsewhere on this machine (docs/runners.md)
 # make clean             removes what set-up, build and tests made; the state in .gateline stays
 PYTHON ?= python3
 export PORT HOST
 ARGS ?=
 
-.PHONY: run test soak check bench agents clean
-run test soak check bench agents:
+.PHONY: run test soak check bench agents runner clean
+run test soak check bench agents runner:
 	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON): install Python 3.11 to 3.13 (with venv), or name one: make $@ PYTHON=/path/to/python3.13"; exit 1; }
 	@exec "$(PYTHON)" config/bootstrap.py $@ $(ARGS)
 

@@ -352,6 +352,8 @@ WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
 # What a worker with the label `evaluator` runs to answer a question of a rule, question and outcome on standard input.
 EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
 WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
+# How long a runner on another machine may be cut off, and the server be away, before its work goes to another.
+RUNNER_LEASE_SECONDS = env.number("GATELINE_RUNNER_LEASE", 60, least=3)
 WORKER_DRAIN_SECONDS = env.number("GATELINE_WORKER_DRAIN", 4)
 
 # A model behind the protocol of OpenAI, for stations that chat and for questions of rules; without an address: none.

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from gateline import __version__, output
-from gateline.commands import lines, login
+from gateline.commands import lines, login, runner
 from gateline.failures import Exit, Failure
 
 
@@ -32,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server",
 )
-for room in (login, lines):
+for room in (login, lines, runner):
     room.install(app)
 
 

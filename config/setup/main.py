@@ -70,6 +70,15 @@ def bench(rest: list[str]) -> int:
     return 0
 
 
+def runner(rest: list[str]) -> int:
+    """A runner of a server elsewhere: it has no pages, and needs no front end."""
+    machine.check_platform()
+    with one_at_a_time():
+        packages.ensure(RUNTIME)
+    _become("-m", "pipelines.runner", *rest)
+    return 0
+
+
 def agents(rest: list[str]) -> int:
     machine.check_platform()
     _prepare(DEVELOPMENT)
@@ -100,4 +109,5 @@ TARGETS: dict[str, Callable[[list[str]], int]] = {
     "check": check,
     "bench": bench,
     "agents": agents,
+    "runner": runner,
 }

@@ -31,6 +31,7 @@ from pipelines.api import (
     problems,
     projects,
     repositories,
+    runners,
     scenarios,
     start_form,
     stored_values,
@@ -73,3 +74,5 @@ ROOMS = (
 """In the order of the reference."""
 for room in ROOMS:
     api.add_router("", room.router)
+# For runners alone, with tokens of their own (docs/runners.md).
+api.add_router("", runners.router)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0095_lists_of_hosts"),
+        ("pipelines", "0100_branch_pushes"),
     ]
 
     operations = [

@@ -122,6 +122,11 @@ GET  project-agent           >          0         y       y         y         y 
 POST project-agent           >          0         -       -         -         -         y      >
 POST agent-suspend           >          0         -       -         -         -         y      >
 POST agent-restore           >          0         -       -         -         -         y      >
+GET  project-runners         >          0         y       y         y         y         y      >
+POST project-runners         >          0         -       -         -         -         y      >
+POST runner-drain            >          0         -       -         -         -         y      >
+POST runner-resume           >          0         -       -         -         -         y      >
+POST runner-revoke           >          0         -       -         -         -         y      >
 GET  project-groups          >          0         -       -         -         -         y      >
 POST project-groups          >          0         -       -         -         -         y      >
 POST group-change            >          0         -       -         -         -         y      >
@@ -214,6 +219,8 @@ POST task-unlock             >          0         y       y         y         y 
 PROJECT = "/api/owners/{owner}/projects/{project}"
 LINE = "/api/owners/{owner}/projects/{project}/stages/{line}/tasks"
 DRAFTS = "/api/owners/{owner}/projects/{project}/lines"
+
+RUNNER = "/api/runner/{runner}"
 
 # Operations by method and path, without their version: they are asked under /api/v1/, and /api/ is the same. A person
 # comes with a token of all scopes, and again with the session of a page.
@@ -311,6 +318,21 @@ POST {DRAFTS}/{{line}}/migrations      >          0         -       -         y 
 GET  {DRAFTS}/{{line}}/migrations/{{migration}}    >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/migrations/{{migration}}/undo    >     0         -       -         y         -         y      -
 POST {DRAFTS}/{{line}}/migrations/{{migration}}/continue    >     0     -       -         y         -         y      -
+POST {RUNNER}                          >          >         >       >         >         >         >      >
+POST {RUNNER}/tell                     >          >         >       >         >         >         >      >
+POST {RUNNER}/sign-off                 >          >         >       >         >         >         >      >
+POST {RUNNER}/leases                   >          >         >       >         >         >         >      >
+POST {RUNNER}/waiting                  >          >         >       >         >         >         >      >
+GET  {RUNNER}/files/{{name}}           >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/claim       >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/give-back   >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/material    >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/before      >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/wanted      >          >         >       >         >         >         >      >
+PUT  {RUNNER}/jobs/{{job}}/files/{{digest}}  >    >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/store       >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/log         >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/report      >          >         >       >         >         >         >      >
 """
 
 # Sockets: y is accepted, > is refused before accept.

@@ -127,6 +127,7 @@ class Place:
             now=timezone.now(),
         )
         self.machine, self.machine_secret = world.machine("read", "submit", "report", "design")
+        self.runner, self.runner_secret = world.runner()
         self.visit = world.visit(waits)
         self.member = Membership.objects.get(user=world.viewer)
         self.scenario = Scenario.objects.create(
@@ -221,8 +222,15 @@ class Place:
             "comment": self.comment.pk,
             "escalation": self.escalation.pk,
             "deadlock": self.deadlock.pk,
-            "token": self.machine.pk if "token" in name else self.visit.token_id,
+            "token": self._token_of(name),
+            "runner": "00000000-0000-4000-8000-000000000000",
         }
+
+    def _token_of(self, name: str) -> int:
+        """A bearer's, or of the task."""
+        if name.startswith("runner-"):
+            return self.runner.pk
+        return self.machine.pk if "token" in name else self.visit.token_id
 
     def address(self, name: str) -> str:
         given, pattern = self.arguments(name), ROUTES[name]

@@ -129,6 +129,8 @@ PLAIN = """
     resolved revision route rows rules save scope second_factor since starter station stations status steps text
     title to traces transitions trigger typed until
     value values version versions within word Idempotency-Key
+    abandoned again agents attempt concurrency cuts_network isolation limits_hosts machine no_space offers path pid
+    protocol room seconds stopping
 """
 
 

@@ -128,7 +128,7 @@ def test_the_page_of_a_line_names_the_hosts_and_who_does_not_enforce_them(world:
         ({"cuts_network": True, "limits_hosts": True}, "example.com"),
     ):
         Worker.objects.update(**facts)
-        assert overview_of(line, unenforced(timezone.now()))[0].network == words
+        assert overview_of(line, unenforced(timezone.now(), world.project.pk))[0].network == words
 
 
 def test_an_open_network_needs_the_permission_execute(world: World) -> None:

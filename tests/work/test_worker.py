@@ -12,8 +12,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from pipelines.management.commands.worker import is_installation
 from pipelines.models import Due, GateVisit, Job, Lease, Worker
+from pipelines.work.processes.installation import is_installation
 from tests.factories import World, station
 from tests.fixtures.site import environment, manage, stop
 from tests.waiting import LONG, until

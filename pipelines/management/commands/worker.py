@@ -7,7 +7,6 @@ import asyncio
 import os
 import platform
 import signal
-import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from pipelines.ports.vault import keys
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.isolation import CannotIsolate, Places, places, way_to
+from pipelines.work.processes.installation import of_installation
+from pipelines.work.processes.isolation import CannotIsolate, Places
 from pipelines.work.processes.isolation_choice import InForce, choose
 from pipelines.work.processes.resources import Resources, of_words
 from pipelines.work.scheduler.scheduler import Scheduler
@@ -28,18 +28,6 @@ from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.worker.service import Service
 
 SHORTEST_SECRET = 12
-# State folders that a checkout of this project may hold, besides the one in use.
-STATE_FOLDERS = (".gateline", ".test-state")
-# Of this installation: the demo's programs, the client by which they go out, and what reads a workspace's repositories
-# behind the isolation of its station.
-PROGRAMS = (
-    "pipelines/__init__.py",
-    "pipelines/work/__init__.py",
-    "pipelines/demo",
-    "pipelines/work/outgoing",
-    "pipelines/work/agents/codemod.py",
-    "pipelines/work/results/git_changes.py",
-)
 
 
 class Command(printing.Command):
@@ -150,37 +138,13 @@ def outgoing() -> Outgoing:
 
 
 def station_places() -> Places:
-    """What every station may read: programs and listed folders, of this installation no more than they need; and what
-    none may. Repositories are for the stations that name one."""
-    base = Path(settings.BASE_DIR)
-    programs = [Path(folder) for folder in settings.STATION_PATH]
-    readable = [
-        Path(sys.prefix),
-        Path(sys.base_prefix),
-        *way_to(Path(sys.executable)),
-        *(base / path for path in PROGRAMS),
-        *programs,
-        *(folder.parent for folder in programs if is_installation(folder)),
-        *map(Path, settings.STATION_READABLE),
-    ]
-    hidden = [
-        Path(settings.DATA_DIR),
-        Path(settings.WORKSPACES_DIR),
-        *(base / name for name in STATE_FOLDERS),
-    ]
-    roots = [Path(root) for root in settings.REPOSITORY_ROOTS]
-    # Of a root that holds this installation its commits are a repository like any other; its files are not shown.
-    history = [base / ".git"] if any(base.is_relative_to(root) for root in roots) else []
-    return places(readable, hidden, Path.home(), repositories=[*roots, *history], covered=[base])
-
-
-def is_installation(folder: Path) -> bool:
-    """Whether a folder of programs brings its libraries along in the folder beside it, as ~/.nvm/versions/node/v20/bin
-    does; ~/.local and a home itself hold other things too."""
-    parent, home = folder.parent, Path.home()
-    if folder.name != "bin" or home.is_relative_to(parent):
-        return False
-    return not parent.is_relative_to(home) or len(parent.relative_to(home).parts) > 1
+    return of_installation(
+        Path(settings.BASE_DIR),
+        settings.STATION_PATH,
+        settings.STATION_READABLE,
+        hidden=(settings.DATA_DIR, settings.WORKSPACES_DIR),
+        repositories=settings.REPOSITORY_ROOTS,
+    )
 
 
 def database_socket() -> Path | None:

@@ -37,7 +37,7 @@ SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
         "versions",
     ),
     _("Run tasks and decide"): ("watching", "changes", "notifications", "escalations", "command-line"),
-    _("Run Gateline for others"): ("operating", "workers", "api"),
+    _("Run Gateline for others"): ("operating", "workers", "runners", "api"),
 }
 """The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""
 FOR_USERS = tuple(slug for slugs in SHELVES.values() for slug in slugs)

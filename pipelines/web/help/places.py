@@ -73,6 +73,8 @@ PLACES: Mapping[str, str] = {
     "project-groups": "gates#who-is-asked",
     "group-change": "gates#who-is-asked",
     "project-tokens": "api#tokens",
+    "project-runners": "runners",
+    "project-runners labels": "runners#labels",
     "project-general": "projects#rename-archive-restore-transfer",
     "project-archive": "projects#rename-archive-restore-transfer",
     "project-transfer": "projects#rename-archive-restore-transfer",

@@ -65,6 +65,7 @@ WORDS: Mapping[str, str] = {
     "operating#settings": "mail smtp email configuration setting",
     "operating#agents": "agent",
     "workers": "worker runner command program execute sandbox",
+    "runners": "runner remote machine worker token drain elsewhere",
     "workers#network": "network internet egress proxy",
     "workers#isolation": "isolation sandbox security bubblewrap",
     "api": "api rest curl integration automate",

@@ -66,16 +66,7 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told)
     In a thread. :raises GitRefused"""
     what = "The files of the repository cannot be laid out here"
     with in_words(what), mirror_of(access, told) as (mirror, remote):
-        state, settles = access.state, None
-        if state.branches:
-            state, settles = joining.joined(access, mirror, told)
-        state = _begun(access, state, mirror, remote, told)
-        stood = ""
-        if access.order.pushed_by:
-            stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
-            state = taking_over.taken(access, state, mirror, remote, told)
-        if state.moved and settles is None:
-            state = _taken_in(access, state, mirror, remote, told)
+        state, settles, stood = stands(access, mirror, remote, told)
         store = mirror.repository.object_store
         tree = settles.tree if settles else checkout.tree_of(store, state.head)
         files = trees.leaves(store, tree)
@@ -86,6 +77,23 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told)
         attempt_repository.make(workspace, mirror, state.branch, state.head, there)
     earlier = access.state.heads or (state.base,)
     return Prepared(access, state, files, earlier, stood or tree.decode(), settles)
+
+
+def stands(
+    access: RepositoryAccess, mirror: Mirror, remote: Remote, told: Told
+) -> tuple[GitState, Settles | None, str]:
+    """Where the attempt starts from: branches that met are merged, what a person pushed and a base that moved are taken
+    in. The tree that stood there before what a person pushed; "" where nobody did. :raises GitRefused"""
+    state, settles, stood = access.state, None, ""
+    if state.branches:
+        state, settles = joining.joined(access, mirror, told)
+    state = _begun(access, state, mirror, remote, told)
+    if access.order.pushed_by:
+        stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
+        state = taking_over.taken(access, state, mirror, remote, told)
+    if state.moved and settles is None:
+        state = _taken_in(access, state, mirror, remote, told)
+    return state, settles, stood
 
 
 def _is_there(path: Path) -> bool:
@@ -200,7 +208,7 @@ def _finished(
             "base": state.base,
             "head": head,
             "tree": tree.decode(),
-            "commits": _ahead(mirror, state.base, head),
+            "commits": ahead(mirror, state.base, head),
             **counted,
         }
         known = {*prepared.earlier, state.base}
@@ -256,7 +264,7 @@ def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, t
     return {digest: (file.name, file.stat().st_size)}
 
 
-def _ahead(mirror: Mirror, base: str, head: str) -> int:
+def ahead(mirror: Mirror, base: str, head: str) -> int:
     """Commits of the task: those that the base does not have."""
     if base == head:
         return 0

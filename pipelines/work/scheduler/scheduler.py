@@ -17,7 +17,7 @@ from pipelines.work.scheduler import timers
 from pipelines.work.scheduler.queues import Queue, open_app
 from pipelines.work.scheduler.tickets import DRIVER
 from pipelines.work.transport.local.database import Database
-from pipelines.work.worker.service import TakesTickets
+from pipelines.work.worker.service import TakesWork
 
 log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
@@ -37,7 +37,7 @@ class Scheduler:
         self._queue: Queue | None = None
         self._ended = asyncio.Event()
 
-    async def run(self, driver: TakesTickets, connected_for: Callable[[], float]) -> None:
+    async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Until `end`. `connected_for`: seconds since the worker could not renew its leases."""
         async with open_app() as app:
             queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver})

@@ -8,7 +8,7 @@ from procrastinate import JobContext
 from procrastinate.contrib.django import app
 
 from pipelines.ports.terms import DRIVE
-from pipelines.work.worker.service import TakesTickets
+from pipelines.work.worker.service import TakesWork
 
 DRIVER = "driver"
 
@@ -19,7 +19,7 @@ async def drive(context: JobContext, token_id: int) -> None:
 
     Never fails: what happened to the token stands in the database. When the queue is shut down the ticket is spent, and
     the drive goes on by its lease."""
-    driver: TakesTickets = context.additional_context[DRIVER]
+    driver: TakesWork = context.additional_context[DRIVER]
     try:
         await driver.ticket(token_id, context.job.queue)
     except asyncio.CancelledError:

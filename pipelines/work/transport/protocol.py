@@ -28,6 +28,10 @@ class ServerAway(Exception):
     """The server does not answer now. Nothing is known of what was asked."""
 
 
+class NotStored(Exception):
+    """The server does not take what the attempt left; the message says why."""
+
+
 class ReportFailed(Exception):
     """The engine met something unexpected; nothing moved."""
 
@@ -193,7 +197,7 @@ class Transport(Protocol):
         """Bytes into a new file; in a thread."""
 
     async def store(self, started: Started, left: Leavings) -> None:
-        """:raises LeaseLost: nothing is kept; OSError: there is no room for it"""
+        """:raises LeaseLost: nothing is kept; OSError: there is no room for it; NotStored: it is refused"""
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         """What appends whole, time-stamped lines to the log of this attempt."""

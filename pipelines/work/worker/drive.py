@@ -31,6 +31,7 @@ from pipelines.work.transport.protocol import (
     Before,
     LeaseLost,
     Material,
+    NotStored,
     Started,
     Transport,
 )
@@ -163,6 +164,8 @@ class Driver:
         here would only meet it again, and what was half written is removed."""
         try:
             return await self._done(started)
+        except NotStored as error:
+            return failed("not_stored", f"What this run left was not stored: {error}")
         except OSError as error:
             if not is_full(error):
                 raise
@@ -316,7 +319,9 @@ class Driver:
         return outcome, packed
 
     def _reached(self, started: Started, material: Material) -> RepositoryAccess:
-        return repository.reached(started, material.git or GitState(), self._config(started), self.transport)
+        return repository.reached(
+            started, material.git or GitState(), self._config(started), self.transport.fetch
+        )
 
     def _sink(self, started: Started) -> JobLog:
         return JobLog(self.transport.log_of(started), self._config(started).secrets)

@@ -6,8 +6,9 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pipelines.routing.document.kinds.deliver import REQUEST
@@ -34,7 +35,7 @@ __all__ = ["Prepared", "committed", "delivery_of", "moves_on", "prepared", "reac
 
 
 def reached(
-    started: Started, state: GitState, config: WorkerConfig, transport: Transport
+    started: Started, state: GitState, config: WorkerConfig, fetch: Callable[[str, Path], None]
 ) -> RepositoryAccess:
     """:raises Unrenderable: a template of the line; GitRefused: there is no repository to work in"""
     orders = started.orders
@@ -50,8 +51,8 @@ def reached(
         roots=config.repository_roots,
         guard=config.outgoing.guard,
         credential=started.values.credential,
-        fetch=transport.fetch,
-        host=_host(started, order),
+        fetch=fetch,
+        host=host_of_order(started, order),
         base=rendered(orders, "workspace.git.base", order.base),
         head=rendered(orders, "workspace.git.head", order.head),
         branch=rendered(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
@@ -136,7 +137,7 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
     orders = started.orders
     to = str(orders.station.work.get("to") or "merge")
     material = await transport.material(started)
-    access = await signed_in(reached(started, material.git or GitState(), config, transport))
+    access = await signed_in(reached(started, material.git or GitState(), config, transport.fetch))
     if to == REQUEST and access.host is None:
         raise GitRefused(
             f"It is not known which host keeps {access.order.name}. Choose it under Settings, Repositories."
@@ -152,7 +153,7 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
     )
 
 
-def _host(started: Started, order: GitOrder) -> HostAccess | None:
+def host_of_order(started: Started, order: GitOrder) -> HostAccess | None:
     """None where no host keeps it, or nobody can tell where."""
     try:
         known = host_of(order.host, order.address, order.page)

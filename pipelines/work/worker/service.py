@@ -7,7 +7,7 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -31,14 +31,18 @@ AGENTS_SECONDS = 15.0
 UNATTENDED_SECONDS = 3.0
 
 
-class TakesTickets(Protocol):
+class TakesWork(Protocol):
     async def ticket(self, token_id: int, queue: str) -> None: ...
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
+
+    async def drive_job(self, job_id: int, queue: str) -> None: ...
 
 
 class Beside(Protocol):
-    """What goes on in the same process: where tickets come from, and what the server does by itself."""
+    """What goes on in the same process: where work comes from, and what the server does by itself."""
 
-    async def run(self, driver: TakesTickets, connected_for: Callable[[], float]) -> None:
+    async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Until `end`."""
 
     def stop(self) -> None:
@@ -225,4 +229,5 @@ class Service:
             "isolation": self.config.isolation.name,
             "cuts_network": self.config.isolation.cuts_network,
             "limits_hosts": self.config.isolation.limits_hosts,
+            "concurrency": self.config.concurrency,
         }

@@ -1,0 +1,343 @@
+"""What a runner on another machine asks of the server: claim, renew, fetch, store, log, report (docs/runners.md).
+
+Each call names the runner; one about a job carries its lease in `Gateline-Lease`. 409: the lease is not in force, and
+nothing was changed. 422: what was stored is refused."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, TypeVar
+
+from django.http import FileResponse, HttpRequest
+from django.utils.translation import gettext as _
+from ninja import Header, Router
+from ninja.errors import HttpError
+from pydantic import BaseModel, Field, StrictBool, StrictInt
+
+from pipelines.api.auth import RunnerBearer
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import ApiToken, Job, Worker
+from pipelines.ports import leases
+from pipelines.work.measuring import PIECE
+from pipelines.work.runners import claiming, files, logs, presence, reports, storing
+from pipelines.work.runners.presence import claim_of
+from pipelines.work.transport.http import wire
+from pipelines.work.transport.local import handover
+from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportFailed
+
+router = Router(tags=["runners"], auth=RunnerBearer())
+RUNNER = "/runner/{runner}"
+JOB = RUNNER + "/jobs/{job}"
+REFUSALS = dict.fromkeys((400, 401, 404, 409, 422, 503), ProblemOut)
+LEASE = Header(..., alias=wire.LEASE)
+MOST_JOB = 2**63
+F = TypeVar("F", bound=Callable[..., Any])
+Word = Annotated[str, Field(max_length=200)]
+Words = Annotated[list[Word], Field(max_length=500)]
+
+
+class RunnerRequest(HttpRequest):
+    """A request with the token of a runner."""
+
+    auth: ApiToken
+
+
+class RegisterIn(BaseModel):
+    """What it is, and what it offers. `labels`: of those of its token the ones that it wants; none: all."""
+
+    protocol: StrictInt
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    host: Word
+    pid: Annotated[StrictInt, Field(ge=0, lt=2**31)]
+    labels: Words = []
+    offers: Words = []
+    isolation: Annotated[str, Field(min_length=1, max_length=40)]
+    cuts_network: StrictBool = False
+    limits_hosts: StrictBool = False
+    concurrency: Annotated[StrictInt, Field(ge=1, le=1000)] = 1
+    machine: Annotated[dict[str, Word], Field(max_length=20)] = {}
+
+
+class RegisteredOut(BaseModel):
+    """`seconds`: how long a lease lasts that is not renewed."""
+
+    project: str
+    labels: list[str]
+    seconds: float
+    draining: bool
+
+
+class AgentIn(BaseModel):
+    path: Annotated[str, Field(max_length=1000)] = ""
+    version: Word = ""
+    seconds: Annotated[float, Field(ge=0, lt=1e6)] = 0.0
+
+
+class TellIn(BaseModel):
+    stopping: StrictBool | None = None
+    no_space: StrictBool | None = None
+    agents: Annotated[dict[Word, AgentIn], Field(max_length=100)] | None = None
+
+
+class WaitingIn(BaseModel):
+    """`room`: of each queue how many jobs it could take now."""
+
+    room: Annotated[dict[Word, Annotated[StrictInt, Field(ge=0, le=1000)]], Field(max_length=10)]
+
+
+class WaitingJob(BaseModel):
+    job: int
+    queue: str
+
+
+class WaitingOut(BaseModel):
+    jobs: list[WaitingJob]
+
+
+class StartedOut(BaseModel):
+    """The orders of the job, its lease, and the secrets and variables that its station names; null: somebody else has
+    it."""
+
+    started: dict[str, Any] | None
+
+
+class LeasesIn(BaseModel):
+    abandoned: Annotated[list[Annotated[StrictInt, Field(gt=0, lt=MOST_JOB)]], Field(max_length=10_000)] = []
+
+
+class LeasesOut(BaseModel):
+    """`held` {job: lease}: what is not in it is lost."""
+
+    held: dict[str, str]
+    draining: bool
+
+
+class GiveBackIn(BaseModel):
+    attempt: Annotated[StrictInt, Field(gt=0, lt=2**31)] | None = None
+
+
+class LogIn(BaseModel):
+    """Whole lines, each of seconds, a tab and text. `again`: its answer may have got lost."""
+
+    text: str
+    again: StrictBool = False
+
+
+class WantedOut(BaseModel):
+    wanted: list[str]
+
+
+def answered(view: F) -> F:
+    """What the rooms of work raise, as problems."""
+
+    @wraps(view)
+    def call(*arguments: Any, **more: Any) -> Any:
+        try:
+            return view(*arguments, **more)
+        except LeaseLost as error:
+            raise Conflict(_("This runner does not have this job. Nothing was changed.")) from error
+        except NotStored as error:
+            raise HttpError(422, str(error)) from error
+        except ReportFailed as error:
+            raise HttpError(503, str(error)) from error
+
+    return call  # type: ignore[return-value]
+
+
+def _runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
+    return presence.of_token(request.auth, runner)
+
+
+def _held(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
+    return claiming.held(_runner(request, runner), _in_range(job), lease)
+
+
+def _in_range(job: int) -> int:
+    if not 0 < job < MOST_JOB:
+        raise Invalid.at("job", _("not the number of a job"))
+    return job
+
+
+def document(request: HttpRequest) -> dict[str, Any]:
+    """A JSON object that may be larger than the body of a form."""
+    room, pieces = wire.MOST_DOCUMENT, []
+    while piece := request.read(PIECE):
+        room -= len(piece)
+        if room < 0:
+            raise Invalid.at("", _("is larger than %d MB") % (wire.MOST_DOCUMENT // 1024**2))
+        pieces.append(piece)
+    try:
+        found = json.loads(b"".join(pieces), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise Invalid.at("", _("is not JSON")) from error
+    if not isinstance(found, dict):
+        raise Invalid.at("", _("is no object"))
+    return found
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(word)
+
+
+# The runner itself
+
+
+@router.post(RUNNER, response={200: RegisteredOut, **REFUSALS}, url_name="runner-register")
+def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> RegisteredOut:
+    """It is here. What an earlier process of it held is taken back."""
+    found = presence.register(request.auth, runner, payload.model_dump())
+    project = request.auth.project
+    assert project is not None
+    return RegisteredOut(
+        project=f"{project.owner.key}/{project.key}",
+        labels=found.labels,
+        seconds=claim_of(found).seconds,
+        draining=found.stopping,
+    )
+
+
+@router.post(RUNNER + "/tell", response={204: None, **REFUSALS}, url_name="runner-tell")
+def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> tuple[int, None]:
+    """That it stops, that its disk is full, which agents it has."""
+    said = payload.model_dump(exclude_none=True)
+    if said:
+        presence.tell(_runner(request, runner), said, request.auth)
+    return 204, None
+
+
+@router.post(RUNNER + "/sign-off", response={204: None, **REFUSALS}, url_name="runner-sign-off")
+def sign_off(request: RunnerRequest, runner: uuid.UUID) -> tuple[int, None]:
+    """It stops as planned: what it still holds goes back."""
+    presence.sign_off(_runner(request, runner))
+    return 204, None
+
+
+@router.post(RUNNER + "/leases", response={200: LeasesOut, **REFUSALS}, url_name="runner-leases")
+def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
+    """Renew all that it holds, and say what that is."""
+    found = _runner(request, runner)
+    held = leases.renew(found.pk, claim_of(found).seconds, payload.abandoned)
+    return LeasesOut(held={str(job): str(key) for job, key in held.items()}, draining=found.stopping)
+
+
+# Claim
+
+
+@router.post(RUNNER + "/waiting", response={200: WaitingOut, **REFUSALS}, url_name="runner-waiting")
+def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
+    """What waits and it may have: by priority, then by age. Nothing where it is drained."""
+    found = _runner(request, runner)
+    jobs = {} if found.stopping else claiming.waiting(claim_of(found), payload.room)
+    return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
+
+
+@router.post(JOB + "/claim", response={200: StartedOut, **REFUSALS}, url_name="runner-claim")
+def claim(request: RunnerRequest, runner: uuid.UUID, job: int) -> StartedOut:
+    found = _runner(request, runner)
+    started = None if found.stopping else claiming.start(_in_range(job), claim_of(found))
+    return StartedOut(started=wire.started_json(started) if started else None)
+
+
+@router.post(JOB + "/give-back", response={204: None, **REFUSALS}, url_name="runner-give-back")
+@answered
+def give_back(
+    request: RunnerRequest, runner: uuid.UUID, job: int, payload: GiveBackIn, lease: uuid.UUID = LEASE
+) -> tuple[int, None]:
+    """Queue it again; no attempt is counted."""
+    _held(request, runner, job, lease)
+    presence.give_back(job, lease, payload.attempt)
+    return 204, None
+
+
+# Fetch and store
+
+
+@router.post(JOB + "/material", response={200: dict[str, Any], **REFUSALS}, url_name="runner-material")
+@answered
+def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
+    """What the attempt starts with; each file under a name that holds as long as the lease."""
+    found = _held(request, runner, job, lease)
+    inputs = found.task.inputs
+    what = handover.material(found.pk, found.task_id, found.task.project_id, inputs)
+    return wire.material_json(what, files.namer(job, lease))
+
+
+@router.post(JOB + "/before", response={200: dict[str, Any], **REFUSALS}, url_name="runner-before")
+@answered
+def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
+    """Of the material the workspace alone."""
+    _held(request, runner, job, lease)
+    return {"before": wire.before_json(handover.last_snapshot(job), files.namer(job, lease))}
+
+
+@router.get(RUNNER + "/files/{name}", response={200: None, **REFUSALS}, url_name="runner-file")
+@answered
+def fetch(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
+    """The bytes of a file that the material names."""
+    return FileResponse(
+        files.opened(name, _runner(request, runner).pk), content_type="application/octet-stream"
+    )
+
+
+@router.post(JOB + "/wanted", response={200: WantedOut, **REFUSALS}, url_name="runner-wanted")
+@answered
+def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> WantedOut:
+    """`{"files": {digest: size}}`: which of these it has to send."""
+    found = _held(request, runner, job, lease)
+    sizes = document(request).get("files")
+    if not isinstance(sizes, dict) or not all(type(each) is int and each >= 0 for each in sizes.values()):
+        raise Invalid.at("files", _("is no object of digests and sizes"))
+    return WantedOut(wanted=files.wanted(found, lease, sizes))
+
+
+@router.put(JOB + "/files/{digest}", response={204: None, **REFUSALS}, url_name="runner-upload")
+@answered
+def upload(
+    request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
+) -> tuple[int, None]:
+    """The bytes of one file, as they are."""
+    files.receive(_held(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
+    return 204, None
+
+
+@router.post(JOB + "/store", response={204: None, **REFUSALS}, url_name="runner-store")
+@answered
+def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> tuple[int, None]:
+    """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
+    found = _held(request, runner, job, lease)
+    storing.store(found, lease, document(request))
+    return 204, None
+
+
+@router.post(JOB + "/log", response={204: None, **REFUSALS}, url_name="runner-log")
+@answered
+def log(
+    request: RunnerRequest, runner: uuid.UUID, job: int, payload: LogIn, lease: uuid.UUID = LEASE
+) -> tuple[int, None]:
+    logs.append(_held(request, runner, job, lease), payload.text, again=payload.again)
+    return 204, None
+
+
+# Report
+
+
+@router.post(JOB + "/report", response={200: dict[str, Any], **REFUSALS}, url_name="runner-report")
+@answered
+def report(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
+    """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
+    task may come along. A late one moves nothing and is kept as evidence (law §5 step 1)."""
+    found = _runner(request, runner)
+    its = claiming.reported_by(found, _in_range(job))
+    said = document(request)
+    attempt, outcome = said.get("attempt"), said.get("outcome")
+    if type(attempt) is not int or not 0 < attempt < 2**31:
+        raise Invalid.at("attempt", _("not the number of an attempt"))
+    if not isinstance(outcome, dict):
+        raise Invalid.at("outcome", _("is no object"))
+    more = said.get("go_on") is True and not found.stopping
+    answer = reports.report(found, its, attempt, lease, outcome, claim_of(found) if more else None)
+    return wire.answer_json(answer)

@@ -1,0 +1,63 @@
+"""Runners of a project: a token for each, draining, and taking its work away with its token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from pipelines import access
+from pipelines.models import ApiToken, Project, User, Worker
+from pipelines.people import accounts
+from pipelines.ports import audit
+from pipelines.work.runners import presence
+
+
+def may_manage(user: User, project: Project) -> bool:
+    """Whoever may put programs on workers, or administers the project: a runner gets the secrets of what it does."""
+    return access.can(user, "admin", project) or access.can(user, "execute", project)
+
+
+def add(
+    project: Project, name: str, labels: Sequence[str], lasts: timedelta, by: User, now: datetime
+) -> tuple[ApiToken, str]:
+    """Its token and the secret, which is never shown again."""
+    return accounts.mint_token(
+        kind=ApiToken.Kind.RUNNER,
+        name=name,
+        scopes=(),
+        labels=labels,
+        now=now,
+        created_by=by,
+        project=project,
+        lasts=lasts,
+    )
+
+
+@transaction.atomic
+def drain(token: ApiToken, by: User, now: datetime) -> None:
+    """From now on it gets no new work; what it has it ends."""
+    if ApiToken.objects.filter(pk=token.pk, drained_at=None, revoked_at=None).update(drained_at=now):
+        Worker.objects.filter(token=token).update(stopping=True)
+        _record("runner.drained", token, by, now)
+
+
+@transaction.atomic
+def resume(token: ApiToken, by: User, now: datetime) -> None:
+    if ApiToken.objects.filter(pk=token.pk, drained_at__isnull=False, revoked_at=None).update(
+        drained_at=None
+    ):
+        Worker.objects.filter(token=token).update(stopping=False)
+        _record("runner.resumed", token, by, now)
+
+
+def revoke(token: ApiToken, by: User, now: datetime) -> None:
+    """Its token opens nothing any more, and what it does goes to another, at once."""
+    accounts.revoke(token, now, by)
+    for runner in Worker.objects.filter(token=token).values_list("pk", flat=True):
+        presence.give_all_back(runner)
+
+
+def _record(kind: str, token: ApiToken, by: User, now: datetime) -> None:
+    audit.record(kind, by=by, at=now, project=token.project, about=f"token:{token.pk}", name=str(token))

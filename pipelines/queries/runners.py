@@ -1,0 +1,147 @@
+"""The machines that do the work of a project: what they offer, when they were seen, what they do now. Three statements,
+however many there are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from pipelines.models import ApiToken, Job, Lease, Project, Worker
+from pipelines.queries import versions
+from pipelines.queries.workers import ALIVE, NONE
+from pipelines.routing.document.agents import PRESETS
+from pipelines.routing.document.agents.preset import Preset
+
+SHOWN_FOR: Final = timedelta(days=30)
+"""A machine that was not seen for longer is no longer shown beside others of its token."""
+MOST: Final = 500
+
+
+@dataclass(frozen=True)
+class DoingNow:
+    """One job that it holds."""
+
+    task: str
+    station: str
+
+
+@dataclass(frozen=True)
+class RunnerRow:
+    """One machine. `token`: None for what runs beside the server. `worker`: None where it never called."""
+
+    token: ApiToken | None
+    worker: Worker | None
+    now: datetime
+    doing: Sequence[DoingNow] = ()
+
+    @property
+    def name(self) -> str:
+        return self.worker.name if self.worker else str(self.token.name if self.token else "")
+
+    @property
+    def online(self) -> bool:
+        return bool(self.worker and not self.worker.stopped_at and self.worker.seen_at > self.now - ALIVE)
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """Tone and word."""
+        if self.token and self.token.expires_at <= self.now:
+            return "danger", _("Token expired")
+        if self.worker is None:
+            return "neutral", _("Never started")
+        if not self.online:
+            return ("neutral", _("Stopped")) if self.worker.stopped_at else ("danger", _("Offline"))
+        if self.worker.no_space:
+            return "danger", _("Disk full")
+        return ("attention", _("Draining")) if self.worker.stopping else ("ok", _("Online"))
+
+    @property
+    def drained(self) -> bool:
+        return bool(self.token and self.token.drained_at)
+
+    @property
+    def agents(self) -> list[str]:
+        """“Claude Code 2.1.330”, by name."""
+        found = self.worker.agents if self.worker else {}
+        return sorted(" ".join(filter(None, (_named(key), _number(each)))) for key, each in found.items())
+
+    @property
+    def isolated(self) -> bool:
+        return bool(self.worker and self.worker.isolation != NONE)
+
+    @property
+    def isolation(self) -> str:
+        words = {
+            "bubblewrap": "bubblewrap",
+            "landlock": "Landlock",
+            "prefix": _("your own command"),
+            NONE: _("none"),
+        }
+        return words.get(self.worker.isolation, self.worker.isolation) if self.worker else ""
+
+    @property
+    def system(self) -> str:
+        machine = self.worker.machine if self.worker else {}
+        return " · ".join(filter(None, (machine.get("os"), machine.get("arch"))))
+
+    @property
+    def git(self) -> str:
+        return str(self.worker.machine.get("git") or "") if self.worker else ""
+
+
+def runners(project: Project, now: datetime) -> list[RunnerRow]:
+    """By name; those of the project before what runs beside the server."""
+    tokens = list(
+        ApiToken.objects.filter(project=project, kind=ApiToken.Kind.RUNNER, revoked_at=None).order_by(
+            "name", "pk"
+        )
+    )
+    theirs = Q(token__in=tokens, seen_at__gt=now - SHOWN_FOR)
+    beside = Q(token=None, project=None, stopped_at=None, seen_at__gt=now - ALIVE)
+    found = list(Worker.objects.filter(theirs | beside).order_by("name", "-seen_at")[:MOST])
+    by_token = defaultdict[int | None, list[Worker]](list)
+    for worker in found:
+        if worker.token_id or worker.owners is None or project.owner.key in worker.owners:
+            by_token[worker.token_id].append(worker)
+    doing = _doing(project, found)
+    rows = [
+        RunnerRow(token, worker, now, doing.get(worker.pk, ()) if worker else ())
+        for token in tokens
+        for worker in _or_nobody(by_token.get(token.pk, []))
+    ]
+    return [*rows, *(RunnerRow(None, each, now, doing.get(each.pk, ())) for each in by_token.get(None, ()))]
+
+
+def _or_nobody(workers: list[Worker]) -> Sequence[Worker | None]:
+    return workers or [None]
+
+
+def _doing(project: Project, workers: Iterable[Worker]) -> dict[object, list[DoingNow]]:
+    """Of this project only: what a worker does for others is nobody's matter here."""
+    leases = Lease.objects.filter(
+        worker__in=list(workers), job__task__project=project, job__state=Job.State.RUNNING
+    )
+    rows = leases.select_related("job__task__project").order_by("job_id")[:MOST]
+    found = defaultdict[object, list[DoingNow]](list)
+    for lease in rows:
+        job = lease.job
+        station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+        found[lease.worker_id].append(DoingNow(job.task.name, station.name if station else job.station))
+    return found
+
+
+def _named(key: str) -> str:
+    preset: Preset | None = PRESETS.get(key)
+    return preset.name if preset else key
+
+
+def _number(agent: dict[str, object]) -> str:
+    """The version alone, of “2.1.330 (Claude Code)” or “codex-cli 0.169.0”."""
+    said = str(agent.get("version") or "")
+    return next((word for word in said.split() if word[:1].isdigit()), "")

@@ -1,0 +1,140 @@
+"""Runners: which machines do the work of this project, and adding, draining and revoking one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines.models import ApiToken, Project, User
+from pipelines.people import runners as people_runners
+from pipelines.queries.runners import runners as listed
+from pipelines.web.shell.forms import DAYS
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, tab_trail
+
+LABEL = re.compile(r"[\w.:-]{1,64}")
+MOST_LABELS = 20
+
+
+class NewRunner(forms.Form):
+    """A token for one machine."""
+
+    name = forms.RegexField(
+        r"^[\w][\w .-]*$",
+        max_length=60,
+        label=gettext_lazy("Name"),
+        error_messages={"invalid": gettext_lazy("Use letters, digits, spaces, “.”, “-” and “_”.")},
+    )
+    labels = forms.CharField(max_length=500, required=False, label=gettext_lazy("Labels"))
+    days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=365, label=gettext_lazy("Valid for"))
+
+    def clean_labels(self) -> list[str]:
+        words = [word for word in self.cleaned_data["labels"].replace(",", " ").split() if word]
+        wrong = next((word for word in words if not LABEL.fullmatch(word)), "")
+        if wrong:
+            raise forms.ValidationError(
+                _("“%(word)s” is no label. Use letters, digits, “.”, “:”, “-” and “_”.") % {"word": wrong}
+            )
+        if len(words) > MOST_LABELS:
+            raise forms.ValidationError(_("A runner has at most %(most)d labels.") % {"most": MOST_LABELS})
+        return words
+
+
+@in_project("view")
+@require_http_methods(["GET", "HEAD", "POST"])
+def runners(request: SignedIn, project: Project) -> HttpResponse:
+    """Members see where their work is done; changing it is for whoever may run programs there."""
+    form, now = NewRunner(request.POST or None), timezone.now()
+    manages = people_runners.may_manage(request.user, project)
+    if request.method == "POST":
+        _check(request.user, project)
+        if form.is_valid():
+            said: dict[str, Any] = form.cleaned_data
+            lasts = timedelta(days=said["days"])
+            token, secret = people_runners.add(
+                project, said["name"], said["labels"], lasts, request.user, now
+            )
+            return _added(request, project, token, secret)
+    rows = listed(project, now)
+    return show(
+        request,
+        "project/runners.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Runners")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        manages=manages,
+        own=[row for row in rows if row.token],
+        beside=[row for row in rows if not row.token],
+    )
+
+
+def _added(request: SignedIn, project: Project, token: ApiToken, secret: str) -> HttpResponse:
+    return show(
+        request,
+        "project/runner_added.html",
+        project=project,
+        section="settings",
+        trail=crumbs(_("New runner")),
+        token=token,
+        command=command(token.name, secret),
+    )
+
+
+def command(name: str, secret: str) -> str:
+    """What starts it, in a copy of the repository on its machine."""
+    words = f"--server {settings.BASE_URL} --name {shlex.quote(name)}"
+    return f'GATELINE_TOKEN={secret} make runner ARGS="{words}"'
+
+
+@in_project("view")
+@require_POST
+def drain(request: SignedIn, project: Project, token: int) -> HttpResponse:
+    return _act(request, project, token, people_runners.drain, _("“%(name)s” gets no new work."))
+
+
+@in_project("view")
+@require_POST
+def resume(request: SignedIn, project: Project, token: int) -> HttpResponse:
+    return _act(request, project, token, people_runners.resume, _("“%(name)s” gets work again."))
+
+
+@in_project("view")
+@require_POST
+def revoke(request: SignedIn, project: Project, token: int) -> HttpResponse:
+    return _act(request, project, token, people_runners.revoke, _("“%(name)s” is revoked."))
+
+
+def _act(
+    request: SignedIn,
+    project: Project,
+    token: int,
+    do: Callable[[ApiToken, User, datetime], None],
+    done: str,
+) -> HttpResponse:
+    _check(request.user, project)
+    found = ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.Kind.RUNNER).first()
+    if found is None:
+        raise Http404
+    do(found, request.user, timezone.now())
+    messages.success(request, done % {"name": found.name})
+    return redirect("project-runners", project.owner.key, project.key)
+
+
+def _check(user: User, project: Project) -> None:
+    if not people_runners.may_manage(user, project):
+        raise PermissionDenied

@@ -1,0 +1,58 @@
+"""What stations may read of the installation that runs them, and what none may see (house §5)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from pipelines.work.processes.isolation import Places, places, way_to
+
+# State folders that a checkout of this project may hold, besides the one in use.
+STATE_FOLDERS: Final = (".gateline", ".test-state")
+# Of this installation: the demo's programs, the client by which they go out, and what reads a workspace's repositories
+# behind the isolation of its station.
+PROGRAMS: Final = (
+    "pipelines/__init__.py",
+    "pipelines/work/__init__.py",
+    "pipelines/demo",
+    "pipelines/work/outgoing",
+    "pipelines/work/agents/codemod.py",
+    "pipelines/work/results/git_changes.py",
+)
+
+
+def of_installation(
+    base: Path,
+    path: Iterable[str],
+    readable: Iterable[str | Path] = (),
+    hidden: Iterable[str | Path] = (),
+    repositories: Iterable[str | Path] = (),
+) -> Places:
+    """What every station may read: programs and listed folders, of this installation (`base`) no more than they need;
+    and what none may. Repositories are for the stations that name one."""
+    programs = [Path(folder) for folder in path]
+    found = [
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        *way_to(Path(sys.executable)),
+        *(base / each for each in PROGRAMS),
+        *programs,
+        *(folder.parent for folder in programs if is_installation(folder)),
+        *map(Path, readable),
+    ]
+    covered = [*map(Path, hidden), *(base / name for name in STATE_FOLDERS)]
+    roots = [Path(root) for root in repositories]
+    # Of a root that holds this installation its commits are a repository like any other; its files are not shown.
+    history = [base / ".git"] if any(base.is_relative_to(root) for root in roots) else []
+    return places(found, covered, Path.home(), repositories=[*roots, *history], covered=[base])
+
+
+def is_installation(folder: Path) -> bool:
+    """Whether a folder of programs brings its libraries along in the folder beside it, as ~/.nvm/versions/node/v20/bin
+    does; ~/.local and a home itself hold other things too."""
+    parent, home = folder.parent, Path.home()
+    if folder.name != "bin" or home.is_relative_to(parent):
+        return False
+    return not parent.is_relative_to(home) or len(parent.relative_to(home).parts) > 1

@@ -1,0 +1,212 @@
+"""The commit of an attempt on another machine: its objects are taken into a mirror of the server's own, and everything
+that is said of it is found there (law §15). Of the runner's word only the ids count, and those are checked."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.utils.translation import gettext as _
+from dulwich.object_store import BaseObjectStore
+from dulwich.objects import Blob, Commit, ObjectID
+from dulwich.pack import PackData
+
+from pipelines.models import Job
+from pipelines.work import storage
+from pipelines.work.git import base, checkout, facts, joining, trees
+from pipelines.work.git.attempt import ahead, stands
+from pipelines.work.git.damage import in_words
+from pipelines.work.git.ignoring import MOST_BYTES as MOST_PATTERNS
+from pipelines.work.git.ignoring import Ignored
+from pipelines.work.git.mirror import Mirror, Mirrors
+from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.trees import LINK, Leaf
+from pipelines.work.orders.order import Orders
+from pipelines.work.runners import files, reaching
+from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
+from pipelines.work.transport.local.repositories import git_state
+from pipelines.work.transport.local.station_values import values_of
+from pipelines.work.transport.protocol import Started
+from pipelines.work.worker import repository
+from pipelines.work.workspaces import Entry
+
+IGNORE_FILE: Final = ".gitignore"
+MOST_IGNORE_FILES: Final = 2_000
+DELIVERY_TRAILER: Final = b"Gateline-Delivery"
+"""By which a delivery is known again after a crash: only commits of ours have it."""
+
+
+@dataclass(frozen=True)
+class CheckedCommit:
+    """`facts`: the group `git`. `before`: the tree with which the work began."""
+
+    left: GitLeft
+    facts: dict[str, Any]
+    before: str
+
+
+def checked(
+    job: Job, lease: uuid.UUID, orders: Orders, said: Mapping[str, Any], manifest: Iterable[Entry]
+) -> CheckedCommit:
+    """`said`: {branch, base_branch, base, head, pack}; `manifest`: of the files that were stored beside it.
+
+    :raises GitRefused: it is not a commit that this visit could have made, or not of these files"""
+    state = git_state(job.pk)
+    config = reaching.config()
+    started = Started(orders, lease, values_of(job))
+    access = async_to_sync(repository.signed_in)(repository.reached(started, state, config, _fetch))
+    head, from_base = _id(said, "head"), _id(said, "base")
+    with in_words("What was uploaded is no commit"), mirror_of(access, _silent) as (mirror, remote):
+        begun, settles, stood = stands(access, mirror, remote, _silent)
+        if said.get("pack"):
+            _take_in(mirror, str(said["pack"]), head)
+        begun = _from_base(access, mirror, begun, from_base)
+        for name in ("branch", "base_branch"):
+            if said.get(name) != getattr(begun, name):
+                raise GitRefused(_("The commit is on another branch than that of this task."))
+        if head not in {begun.head, *state.heads} and not said.get("pack"):
+            raise GitRefused(_("The objects of the commit were not sent."))
+        store = mirror.repository.object_store
+        tree = checkout.tree_of(store, head)
+        found = trees.leaves(store, tree)
+        _on_top(mirror, state, begun, head)
+        if settles:
+            settles.check(store, found)
+        _same_files(store, found, tuple(manifest))
+        base_files = trees.leaves(store, checkout.tree_of(store, begun.base))
+        group = {
+            "base": begun.base,
+            "head": head,
+            "tree": tree.decode(),
+            "commits": ahead(mirror, begun.base, head),
+            **facts.git_facts(store, base_files, found, access.order.sensitive),
+        }
+        before = _kept(job, lease, store, base_files, found)
+        tree_before = settles.tree if settles else checkout.tree_of(store, begun.head)
+    order = access.order
+    left = GitLeft(
+        order.repository, order.name, begun.branch, begun.base_branch, begun.base, head, tree.decode(),
+        str(said.get("pack") or ""), before,
+    )  # fmt: skip
+    return CheckedCommit(left, group, stood or tree_before.decode())
+
+
+def _fetch(stored: str, path: Path) -> None:
+    storage.fetch(storage.artifacts(), stored, path)
+
+
+def _silent(text: str) -> None:
+    """Nobody reads along."""
+
+
+def _id(said: Mapping[str, Any], name: str) -> str:
+    found = said.get(name)
+    if not isinstance(found, str) or len(found) != 40 or not set(found) <= files.HEX:
+        raise GitRefused(_("%s is no id of a commit.") % name)
+    return found
+
+
+def _take_in(mirror: Mirror, digest: str, head: str) -> None:
+    """Objects that the runner sent, its commit among them. What lies in the mirror for other tasks is not its own."""
+    with tempfile.TemporaryDirectory(
+        prefix="packs-", dir=Mirrors(Path(settings.WORKSPACES_DIR)).base
+    ) as folder:
+        place = Path(folder) / "pack"
+        storage.fetch(storage.artifacts(), storage.names([digest])[digest], place)
+        mirror.take_in(place)
+        with closing(
+            PackData(str(place), object_format=mirror.repository.object_store.object_format)
+        ) as pack:
+            ids = {
+                entry[0].hex()
+                for entry in pack.iterentries(resolve_ext_ref=mirror.repository.object_store.get_raw)
+            }
+    if head not in ids:
+        raise GitRefused(_("The objects of the commit were not sent."))
+
+
+def _from_base(access: RepositoryAccess, mirror: Mirror, begun: GitState, from_base: str) -> GitState:
+    """The base may have moved between the runner's look and ours: then it has to be a commit that it came from."""
+    if from_base == begun.base:
+        return begun
+    fixed = access.state.head and not access.state.moved and not access.state.branches
+    if fixed or not mirror.has(from_base) or not joining.is_above(mirror, from_base, begun.base):
+        raise GitRefused(_("The commit does not start where this task stands."))
+    return replace(begun, base=from_base, head=from_base if not access.state.head else begun.head)
+
+
+def _on_top(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None:
+    """Every commit of the task stays below it, unless the base was rewritten; none of the new ones passes for ours."""
+    below = [] if state.moved else list(state.heads or (begun.base,))
+    if not all(joining.is_above(mirror, each, head) for each in below):
+        raise GitRefused(_("The commit is not on top of what was committed before."))
+    new = mirror.repository.get_walker(
+        include=[ObjectID(head.encode())],
+        exclude=[ObjectID(each.encode()) for each in (begun.base, *state.heads)],
+        max_entries=10_000,
+    )
+    for entry in new:
+        commit = entry.commit
+        if isinstance(commit, Commit) and DELIVERY_TRAILER in commit.message:
+            raise GitRefused(_("A commit of a station cannot pass for a delivery."))
+
+
+def _same_files(store: BaseObjectStore, found: Mapping[str, Leaf], manifest: tuple[Entry, ...]) -> None:
+    """What people are shown is what is committed: each file of the tree was stored as it is, and besides them only what
+    `.gitignore` names."""
+    stored = {str(entry["path"]): entry for entry in manifest if not entry.get("folder")}
+    for path, (mode, sha) in found.items():
+        entry = stored.pop(path, None)
+        blob = store[sha]
+        data = blob.data if isinstance(blob, Blob) else b""
+        if entry is None or not _is(entry, mode, data):
+            raise GitRefused(_("%s was stored otherwise than it was committed.") % path)
+    beside = [path for path in stored if not trees.of_git(path)]
+    if beside:
+        _all_ignored(beside, manifest)
+
+
+def _is(entry: Entry, mode: int, data: bytes) -> bool:
+    if mode == LINK:
+        return "link" in entry and str(entry["link"]).encode(errors="surrogateescape") == data
+    return "digest" in entry and entry["size"] == len(data) and entry["digest"] == sha256(data).hexdigest()
+
+
+def _all_ignored(paths: list[str], manifest: tuple[Entry, ...]) -> None:
+    patterns = [e for e in manifest if Path(str(e["path"])).name == IGNORE_FILE and "digest" in e]
+    patterns = [entry for entry in patterns if entry["size"] <= MOST_PATTERNS][:MOST_IGNORE_FILES]
+    places = storage.names({str(entry["digest"]) for entry in patterns})
+    with tempfile.TemporaryDirectory(prefix="ignored-") as folder:
+        for entry in patterns:
+            place = Path(folder) / str(entry["path"])
+            place.parent.mkdir(parents=True, exist_ok=True)
+            storage.fetch(storage.artifacts(), places[str(entry["digest"])], place)
+        ignored = Ignored(Path(folder))
+        for path in paths:
+            if not ignored.is_ignored(path):
+                raise GitRefused(_("%s was stored and not committed.") % path)
+
+
+def _kept(
+    job: Job,
+    lease: uuid.UUID,
+    store: BaseObjectStore,
+    base_files: Mapping[str, Leaf],
+    found: Mapping[str, Leaf],
+) -> dict[str, Any]:
+    """The changed files as the base has them, stored here: the difference can be shown without the repository."""
+    with tempfile.TemporaryDirectory(prefix="base-") as folder:
+        before, kept = base.keep(store, base_files, found, Path(folder))
+        for digest, (name, size) in kept.items():
+            with (Path(folder) / name).open("rb") as file:
+                files.keep(job, lease, digest, size, file)
+    return before

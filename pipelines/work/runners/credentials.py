@@ -1,0 +1,32 @@
+"""What of the project's credentials goes along to a runner: never a key that could make others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asgiref.sync import async_to_sync
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.github_app import PEM, git_credential
+from pipelines.work.runners import reaching
+from pipelines.work.transport.protocol import NO_VALUES, Started
+from pipelines.work.worker import repository
+
+
+@sensitive_variables()
+def narrowed(started: Started) -> Started:
+    """Of a GitHub App the token of its installation in place of its private key; of a host nothing."""
+    values, order = started.values, started.orders.git
+    if values is NO_VALUES or not (values.credential or values.host_credential):
+        return started
+    credential = values.credential
+    if order is not None and order.address.startswith("https://"):
+        host, guard = repository.host_of_order(started, order), reaching.config().outgoing.guard
+        try:
+            credential = async_to_sync(git_credential)(host, True, credential, guard)
+        except HostError:
+            credential = ""  # the runner cannot read the repository, and says so
+    if credential.startswith(PEM) and order is not None and order.host_app:
+        credential = ""
+    return replace(started, values=replace(values, credential=credential, host_credential=""))

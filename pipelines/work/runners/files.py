@@ -1,0 +1,131 @@
+"""Bytes that go to a runner and come from it. It gets no file that its job does not start with, and may name none as
+what its work left that it did not send."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Collection
+from functools import partial
+from typing import BinaryIO, Final
+
+from django.core import signing
+from django.core.files import File
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Invalid, NotFound
+from pipelines.models import Artifact, Blob, Job, RunnerUpload
+from pipelines.ports import leases
+from pipelines.work import storage
+from pipelines.work.measuring import PIECE, measure
+from pipelines.work.transport.local import handover
+from pipelines.work.transport.protocol import LeaseLost
+from pipelines.work.worker.handover import MOST_ARTIFACTS
+from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
+
+SALT: Final = "gateline.runner.file"
+HEX: Final = frozenset("0123456789abcdef")
+IN_MEMORY: Final = 8 * 1024**2
+MOST_UPLOADS: Final = MOST_FILES + MOST_ARTIFACTS + 2
+
+
+# To a runner
+
+
+def name_for(job_id: int, lease: uuid.UUID, place: str) -> str:
+    """A name that opens this place in the storage to whoever holds the lease."""
+    return signing.dumps([job_id, lease.hex, place], salt=SALT)
+
+
+def namer(job_id: int, lease: uuid.UUID) -> partial[str]:
+    return partial(name_for, job_id, lease)
+
+
+def opened(name: str, worker: uuid.UUID) -> File:
+    """The bytes behind a name. :raises NotFound: nobody gave this name; LeaseLost"""
+    try:
+        job_id, lease, place = signing.loads(name, salt=SALT)
+    except signing.BadSignature as error:
+        raise NotFound from error
+    if not leases.is_held(job_id, uuid.UUID(lease), worker):
+        raise LeaseLost
+    try:
+        return storage.artifacts().open(place, "rb")
+    except FileNotFoundError as error:
+        raise NotFound(_("This file is no longer stored.")) from error
+
+
+# From a runner
+
+
+def wanted(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
+    """Which of these it has to send: all that it neither sent nor got with its job.
+
+    :raises Invalid: too many or too large"""
+    if len(sizes) > MOST_UPLOADS:
+        raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
+    if sum(sizes.values()) > 2 * MOST_BYTES:
+        raise Invalid.at("files", _("are more than %d MB together") % (2 * MOST_BYTES // 1024**2))
+    there = allowed(job, lease, sizes)
+    return [digest for digest in sizes if digest not in there]
+
+
+def allowed(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
+    """Those of these digests that this attempt may name: what it sent, what it started with, and, for a repeat, what
+    it left already."""
+    found = set(
+        RunnerUpload.objects.filter(job=job, lease=lease, blob__in=list(digests)).values_list(
+            "blob_id", flat=True
+        )
+    )
+    found |= set(Artifact.objects.filter(job=job, blob__in=list(digests)).values_list("blob_id", flat=True))
+    before = handover.last_snapshot(job.pk)
+    if before is not None:
+        found |= before.stored.keys() & set(digests)
+    return found
+
+
+def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
+    """Read a file to its end, compare it with its digest, keep it. Again for a repeat: the same.
+
+    :raises Invalid: it is too large, another one, or one too many"""
+    if len(digest) != 64 or not set(digest) <= HEX:
+        raise Invalid.at("digest", _("is no SHA-256"))
+    if RunnerUpload.objects.filter(job=job, lease=lease).count() >= MOST_UPLOADS:
+        raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
+        room = MOST_BYTES
+        while piece := body.read(PIECE):
+            room -= len(piece)
+            if room < 0:
+                raise Invalid.at("file", _("is larger than %d MB") % (MOST_BYTES // 1024**2))
+            file.write(piece)
+        file.seek(0)
+        measured = measure(file)  # type: ignore[arg-type]
+        if measured.digest != digest:
+            raise Invalid.at("file", _("is not what its digest says"))
+        file.seek(0)
+        keep(job, lease, digest, measured.size, file)  # type: ignore[arg-type]
+
+
+def keep(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO) -> None:
+    """Store bytes whose digest was computed here, and note that this attempt may name them."""
+    for last in (False, True):
+        now = timezone.now()
+        if not storage.known([digest]):
+            file.seek(0)
+            storage.record({digest: (size, storage.save(storage.artifacts(), digest, file))}, now)
+        try:
+            with transaction.atomic():
+                RunnerUpload.objects.get_or_create(job=job, lease=lease, blob_id=digest, defaults={"at": now})
+            return
+        except IntegrityError:
+            # The bytes were there, and have expired meanwhile.
+            if last:
+                raise
+
+
+def sizes_of(digests: Collection[str]) -> dict[str, int]:
+    return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "size"))

@@ -1,0 +1,53 @@
+"""The log of a job on another machine, as it comes: whole lines with their time, in bounds."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import Final
+
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Invalid
+from pipelines.models import Job, LogChunk
+from pipelines.work import logs
+from pipelines.work.transport.local import jobs
+
+MOST_AT_ONCE: Final = 1024**2
+MOST: Final = 12 * 1024**2
+"""Bytes of one attempt; a runner cuts it before, and says so in the last line."""
+LINE: Final = re.compile(r"\d{1,9}(\.\d{1,6})?\t[^\n\x00]*\n")
+
+
+def append(job: Job, text: str, *, again: bool) -> None:
+    """`again`: this call may have come before, and its answer got lost. :raises Invalid: it is no piece of a log"""
+    if not text:
+        return
+    size = len(text.encode(errors="surrogatepass"))
+    if size > MOST_AT_ONCE:
+        raise Invalid.at("text", _("is longer than %d KiB") % (MOST_AT_ONCE // 1024))
+    end = 0
+    for found in LINE.finditer(text):
+        if found.start() != end:
+            break
+        end = found.end()
+    if end != len(text):
+        raise Invalid.at("text", _("is not whole lines, each of seconds, a tab and text"))
+    chunks = LogChunk.objects.filter(job=job, attempt=job.attempt)
+    last = chunks.order_by("-number").first()
+    if last is not None:
+        before = zlib.decompress(bytes(last.data))
+        if again and before == text.encode():
+            return
+        if last.position + len(before) + size > MOST:
+            raise Invalid.at("text", _("is more than the log of one run may have"))
+        writer = logs.Writer(
+            job.pk,
+            job.attempt,
+            last.number + 1,
+            last.position + len(before),
+            last.lines_before + before.count(b"\n"),
+        )
+    else:
+        writer = logs.Writer(job.pk, job.attempt)
+    jobs.append_log(writer, text)

@@ -1,0 +1,106 @@
+"""Which runner calls, what it offers, and what it may have."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines import engine
+from pipelines.errors import NotFound, Refused
+from pipelines.models import ApiToken, Worker
+from pipelines.ports import leases
+from pipelines.ports.leases import Claim
+from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.local import jobs
+
+SERVER_ONLY: Final = frozenset({"kind:deliver", "kind:wait_for_checks"})
+"""What pushes or asks a host with the credentials of the project: the server's own workers do it."""
+LONGEST: Final = 200
+AS_TOLD: Final = ("name", "host", "pid", "isolation", "cuts_network", "limits_hosts", "concurrency")
+MACHINE: Final = ("os", "arch", "python", "git", "version")
+
+
+class WrongProtocol(Refused):
+    """The runner speaks another protocol."""
+
+
+def register(token: ApiToken, runner: uuid.UUID, said: Mapping[str, Any]) -> Worker:
+    """Write its row. What an earlier process of it held is taken back: that process is gone.
+
+    :raises NotFound: somebody else has this id; WrongProtocol"""
+    if said["protocol"] != PROTOCOL:
+        older = _("Update this runner") if said["protocol"] < PROTOCOL else _("Update the server")
+        raise WrongProtocol(_("The runner and the server have different versions. %s.") % older)
+    now = timezone.now()
+    its = {
+        **{name: said[name] for name in AS_TOLD},
+        "labels": sorted(set(said["labels"]) & set(token.labels)) if said["labels"] else sorted(token.labels),
+        "owners": None,
+        "answers": [],
+        "offers": sorted(set(said["offers"]) - SERVER_ONLY),
+        "machine": {name: str(said["machine"].get(name, ""))[:LONGEST] for name in MACHINE},
+        "project_id": token.project_id,
+        "stopping": token.drained_at is not None,
+        "no_space": False,
+        "stopped_at": None,
+        "started_at": now,
+        "seen_at": now,
+    }
+    try:
+        with transaction.atomic():
+            found, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
+    except IntegrityError as error:
+        raise NotFound from error
+    if not made:
+        leases.cut_short(runner)
+    return found
+
+
+def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
+    """:raises NotFound: it never registered with this token"""
+    found = Worker.objects.filter(pk=runner, token=token).first()
+    if found is None:
+        raise NotFound(_("This runner is not registered."))
+    return found
+
+
+def claim_of(runner: Worker) -> Claim:
+    return Claim(
+        runner.pk,
+        labels=frozenset(runner.labels),
+        seconds=settings.RUNNER_LEASE_SECONDS,
+        offers=frozenset(runner.offers or ()),
+        project=runner.project_id,
+    )
+
+
+def tell(runner: Worker, said: Mapping[str, Any], token: ApiToken) -> None:
+    """`stopping`, `no_space`, `agents`. A runner that is drained stays so."""
+    if "stopping" in said:
+        said = {**said, "stopping": said["stopping"] or token.drained_at is not None}
+    Worker.objects.filter(pk=runner.pk).update(**said)
+
+
+def sign_off(runner: Worker) -> None:
+    """Nothing that it still held counts an attempt: it stopped as planned."""
+    give_all_back(runner.pk)
+    Worker.objects.filter(pk=runner.pk).update(stopped_at=timezone.now())
+
+
+def give_all_back(runner: uuid.UUID) -> None:
+    for held in leases.held_by(runner):
+        give_back(held.job_id, held.key, None)
+
+
+def give_back(job_id: int, lease: uuid.UUID, attempt: int | None) -> None:
+    """Queue a job again without counting an attempt; nothing where the lease is not in force."""
+    if attempt is None:
+        jobs.give_back_stray(job_id, lease)
+    else:
+        engine.requeue(job_id, attempt, lease)

@@ -1,0 +1,22 @@
+"""How this process reaches repositories and hosts: as the worker beside it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+
+from pipelines.work.config import WorkerConfig
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.processes.isolation import Isolation
+
+
+def config() -> WorkerConfig:
+    guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+    return WorkerConfig(
+        workspaces=Path(settings.WORKSPACES_DIR),
+        isolation=Isolation("none"),
+        repository_roots=tuple(map(str, settings.REPOSITORY_ROOTS)),
+        outgoing=Outgoing(guard),
+    )

@@ -1,0 +1,190 @@
+"""What an attempt left on another machine: read, checked and counted here, then written as a worker's own would be
+(law §15)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines.models import Job, RunnerResult
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.results.text import escaped
+from pipelines.work.runners import commits, files
+from pipelines.work.transport.local import handover
+from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.protocol import (
+    MEDIA_TYPE,
+    Before,
+    Entry,
+    HandedOver,
+    Leavings,
+    NotStored,
+    Workspace,
+)
+from pipelines.work.worker.handover import MOST_ARTIFACTS, MOST_BYTES, NOTHING_THERE
+from pipelines.work.workspaces import MOST_BYTES as MOST_WORKSPACE
+from pipelines.work.workspaces import MOST_FILES, digest_of
+
+LONGEST_PATH: Final = 4096
+MODES: Final = 0o777
+
+
+def store(job: Job, lease: uuid.UUID, said: Mapping[str, Any]) -> None:
+    """Keep what `leavings_json` names, and the facts that are found in it.
+
+    :raises NotStored: it is not what a station can leave; LeaseLost: nothing is kept"""
+    before = handover.last_snapshot(job.pk)
+    artifacts, workspace = said.get("artifacts") or [], said.get("workspace")
+    manifest = None if workspace is None else checked_manifest(workspace)
+    known = _sizes(job, lease, artifacts, manifest, said.get("git"))
+    kept = checked_artifacts(artifacts, known)
+    picture = None if manifest is None else _workspace(manifest, known, before)
+    orders = orders_of(job)
+    if (orders.git is None or orders.git.problem) and said.get("git"):
+        raise NotStored(_("This line works in no repository."))
+    began = now = before.digest if before else NOTHING_THERE
+    now = picture.digest if picture else now
+    facts: dict[str, Any] = {}
+    left = Leavings(Path(), {}, kept, picture)
+    if orders.git is not None and said.get("git"):
+        shown = manifest if manifest is not None else (before.manifest if before else ())
+        try:
+            found = commits.checked(job, lease, orders, said["git"], shown)
+        except GitRefused as error:
+            raise NotStored(str(error)) from error
+        left = Leavings(Path(), {}, kept, picture, found.left)
+        facts, began, now = {"git": found.facts}, found.before, found.left.tree
+    elif orders.git is not None and picture is not None and not picture_of_git_only(picture, before):
+        # What is no commit is never shown as the change (law §15).
+        raise NotStored(_("Files of a repository come with the commit that holds them."))
+    with transaction.atomic():
+        handover.write(job.pk, job.task_id, lease, left, {})
+        RunnerResult.objects.update_or_create(
+            job=job,
+            defaults={
+                "lease": lease,
+                "facts": facts,
+                "before": began,
+                "tree": now,
+                "at": handover.still_held(job.pk, lease),
+            },
+        )
+
+
+def picture_of_git_only(picture: Workspace, before: Before | None) -> bool:
+    return before is not None and picture.digest == before.digest
+
+
+def checked_manifest(workspace: Any) -> tuple[Entry, ...]:
+    """The manifest, if one folder can have it: plain relative paths, each once and in a folder that is there.
+
+    :raises NotStored"""
+    entries = workspace.get("manifest") if isinstance(workspace, dict) else None
+    if not isinstance(entries, list) or len(entries) > MOST_FILES:
+        raise NotStored(_("A workspace has at most %d files.") % MOST_FILES)
+    folders = {""}
+    paths = {_path(entry.get("path") if isinstance(entry, dict) else None): entry for entry in entries}
+    ordered = tuple(paths[path] for path in sorted(paths))
+    for path, entry in sorted(paths.items()):
+        if path.rpartition("/")[0] not in folders or len(paths) != len(entries):
+            raise NotStored(
+                _("%s does not lie in a folder of the workspace, or is there twice.") % escaped(path)[:200]
+            )
+        if not _is_entry(entry):
+            raise NotStored(_("%s is neither a file nor a folder nor a link.") % escaped(path)[:200])
+        if entry.get("folder"):
+            folders.add(path)
+    if sum(entry.get("size", 0) for entry in entries) > MOST_WORKSPACE:
+        raise NotStored(_("A workspace has at most %d MB.") % (MOST_WORKSPACE // 1024**2))
+    if workspace.get("digest") != digest_of(ordered):
+        raise NotStored(_("The workspace is not what its digest says."))
+    return ordered
+
+
+def _path(said: Any) -> str:
+    plain = isinstance(said, str) and 0 < len(said) <= LONGEST_PATH and "\x00" not in said
+    path = str(said)
+    if not plain or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        raise NotStored(_("%s is no path inside the workspace.") % escaped(path)[:200])
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise NotStored(_("%s is no path inside the workspace.") % escaped(path)[:200]) from error
+    return path
+
+
+def _is_entry(entry: Entry) -> bool:
+    mode = entry.get("mode")
+    has_mode = type(mode) is int and 0 <= mode <= MODES
+    keys = set(entry)
+    if keys == {"path", "link"}:
+        return (
+            isinstance(entry["link"], str)
+            and len(entry["link"]) <= LONGEST_PATH
+            and "\x00" not in entry["link"]
+        )
+    if keys == {"path", "mode", "folder"}:
+        return has_mode and entry["folder"] is True
+    return (
+        keys == {"path", "mode", "digest", "size"}
+        and has_mode
+        and type(entry["size"]) is int
+        and entry["size"] >= 0
+    )
+
+
+def checked_artifacts(said: Sequence[Any], known: Mapping[str, int]) -> tuple[HandedOver, ...]:
+    """:raises NotStored"""
+    if len(said) > MOST_ARTIFACTS:
+        raise NotStored(_("A run hands over at most %d files.") % MOST_ARTIFACTS)
+    found: dict[str, HandedOver] = {}
+    for each in said:
+        name, kind = str(each.get("name") or "")[:300], str(each.get("media_type") or MEDIA_TYPE)[:100]
+        if not name or escaped(name) != name or escaped(kind) != kind:
+            raise NotStored(_("An artifact has no name that can be shown."))
+        found[name] = HandedOver(name, kind, each["digest"], known[each["digest"]])
+    if sum(each.size for each in found.values()) > MOST_BYTES:
+        raise NotStored(_("A run hands over at most %d MB.") % (MOST_BYTES // 1024**2))
+    return tuple(found.values())
+
+
+def _sizes(
+    job: Job,
+    lease: uuid.UUID,
+    artifacts: Any,
+    manifest: Sequence[Entry] | None,
+    git: Any,
+) -> dict[str, int]:
+    """{digest: size} of all that is named, as stored here. :raises NotStored: a file that this attempt never sent"""
+    if not isinstance(artifacts, list) or not all(isinstance(each, dict) for each in artifacts):
+        raise NotStored(_("The list of artifacts cannot be read."))
+    named = {str(each.get("digest")) for each in artifacts}
+    named |= {str(entry["digest"]) for entry in manifest or () if "digest" in entry}
+    if isinstance(git, dict) and git.get("pack"):
+        named.add(str(git["pack"]))
+    missing = named - files.allowed(job, lease, named)
+    if missing:
+        raise NotStored(
+            _("%d files were named that this run never sent, %s among them.")
+            % (len(missing), escaped(min(missing))[:12])
+        )
+    return files.sizes_of(named)
+
+
+def _workspace(
+    manifest: tuple[Entry, ...], known: Mapping[str, int], before: Before | None
+) -> Workspace | None:
+    for entry in manifest:
+        if "digest" in entry and known[entry["digest"]] != entry["size"]:
+            raise NotStored(
+                _("%s has not the size that was told.") % escaped(PurePosixPath(entry["path"]).name)[:200]
+            )
+    digest = digest_of(manifest)
+    if before is not None and before.digest == digest:
+        return None
+    return Workspace(digest, manifest, sum(entry.get("size", 0) for entry in manifest))

@@ -1,0 +1,167 @@
+"""ServerCalls to the server: each may come again after its answer got lost, and a short absence is sat out."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import httpx
+import structlog
+
+from pipelines.work.measuring import PIECE
+from pipelines.work.transport.http.wire import LEASE
+from pipelines.work.transport.protocol import LeaseLost, NotStored, ServerAway
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+PATIENCE_SECONDS: Final = 900.0
+"""How long the server may be away before work gives up. Whether it still has its lease the renewal finds out."""
+TIMEOUT: Final = httpx.Timeout(60.0, connect=5.0, read=300.0)
+RENEWAL_TIMEOUT: Final = httpx.Timeout(5.0)
+AWAY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+REFUSED: Final = frozenset({401, 403})
+
+
+class BearerRefused(Exception):
+    """The server does not take the token: it is unknown, expired or revoked."""
+
+
+class CallRefused(Exception):
+    """The server does not take the call; the message says why."""
+
+
+class ServerCalls:
+    """`refused` is called once, in any thread, when the token is refused. Threads share it."""
+
+    def __init__(self, server: str, token: str, runner: uuid.UUID, refused: Callable[[str], None]) -> None:
+        self._base = f"{server.rstrip('/')}/api/runner/{runner}"
+        self._client = httpx.Client(
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+            timeout=TIMEOUT,
+            limits=httpx.Limits(max_connections=64, max_keepalive_connections=32),
+        )
+        self._refused = refused
+        self._closed = threading.Event()
+        self._threads = ThreadPoolExecutor(16, "server")
+
+    # Once
+
+    def once(self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None) -> Any:
+        """:raises ServerAway, LeaseLost, NotStored, CallRefused, BearerRefused"""
+        timeout = RENEWAL_TIMEOUT if path == "/leases" else TIMEOUT
+        try:
+            answer = self._client.request(
+                method, self._base + path, json=document, headers=_about(lease), timeout=timeout
+            )
+        except httpx.TransportError as error:
+            raise ServerAway(f"{type(error).__name__}: {error}") from error
+        self._look_at(answer)
+        return answer.json() if answer.content else None
+
+    def _look_at(self, answer: httpx.Response) -> None:
+        if answer.status_code < 300:
+            return
+        why = _detail(answer)
+        if answer.status_code in AWAY:
+            raise ServerAway(f"{answer.status_code}: {why}")
+        if answer.status_code in REFUSED:
+            self._refused(why)
+            raise BearerRefused(why)
+        if answer.status_code == 409:
+            raise LeaseLost
+        if answer.status_code == 422:
+            raise NotStored(why)
+        raise CallRefused(f"{answer.status_code}: {why}")
+
+    # Again and again
+
+    async def insist(
+        self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None, again: str = ""
+    ) -> Any:
+        """`again`: a key that is set in the document of every try but the first."""
+        return await self._insist(lambda tried: self.once(
+            method, path, {**document, again: True} if again and tried else document, lease=lease
+        ))  # fmt: skip
+
+    async def send_file(self, path: str, file: Callable[[], Any], lease: uuid.UUID) -> None:
+        """`file` opens it anew for each try: a context manager with its bytes."""
+
+        def put(tried: bool) -> None:
+            with file() as source:
+                try:
+                    answer = self._client.put(
+                        self._base + path,
+                        content=iter(lambda: source.read(PIECE), b""),
+                        headers=_about(lease),
+                    )
+                except httpx.TransportError as error:
+                    raise ServerAway(f"{type(error).__name__}: {error}") from error
+            self._look_at(answer)
+
+        await self._insist(put)
+
+    async def _insist(self, function: Callable[[bool], T]) -> T:
+        loop = asyncio.get_running_loop()
+        until, pause, tried = loop.time() + PATIENCE_SECONDS, 0.1, False
+        while True:
+            try:
+                return await loop.run_in_executor(self._threads, function, tried)
+            except ServerAway as error:
+                if loop.time() > until or self._closed.is_set():
+                    raise
+                log.warning("server_away", error=str(error)[:200])
+            tried = True
+            await asyncio.sleep(pause * random.uniform(0.5, 1))
+            pause = min(pause * 2, 5.0)
+
+    async def ask_once(self, method: str, path: str, document: Any = None) -> Any:
+        """:raises ServerAway"""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: self.once(method, path, document))
+
+    # In a thread
+
+    def load(self, path: str, target: Path, lease: uuid.UUID | None = None) -> None:
+        """Bytes into a new file; sits an absence out."""
+        until, pause = time.monotonic() + PATIENCE_SECONDS, 0.1
+        while True:
+            try:
+                with self._client.stream("GET", self._base + path, headers=_about(lease)) as answer:
+                    if answer.status_code >= 300:
+                        answer.read()
+                    self._look_at(answer)
+                    with target.open("wb") as file:
+                        for piece in answer.iter_bytes(PIECE):
+                            file.write(piece)
+                return
+            except (httpx.TransportError, ServerAway) as error:
+                target.unlink(missing_ok=True)
+                if time.monotonic() > until or self._closed.wait(pause * random.uniform(0.5, 1)):
+                    raise ServerAway(str(error)) from error
+                log.warning("server_away", error=str(error)[:200])
+            pause = min(pause * 2, 5.0)
+
+    def close(self) -> None:
+        self._closed.set()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._client.close()
+
+
+def _about(lease: uuid.UUID | None) -> Mapping[str, str]:
+    return {LEASE: str(lease)} if lease else {}
+
+
+def _detail(answer: httpx.Response) -> str:
+    try:
+        said = answer.json()
+    except ValueError:
+        return answer.reason_phrase
+    return str(said.get("detail") if isinstance(said, dict) else said)[:500]

@@ -1,0 +1,85 @@
+"""Where a runner's work comes from: it asks its server for what waits, whenever it has room."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, Protocol
+
+import structlog
+
+from pipelines.ports.terms import DRIVE, EVALUATE
+from pipelines.work.transport.protocol import ServerAway
+
+log = structlog.get_logger(__name__)
+IDLE_SECONDS: Final = 1.0
+LEAST_SECONDS: Final = 0.2
+
+
+class TellsOfWork(Protocol):
+    async def waiting(self, room: Mapping[str, int]) -> dict[int, str]: ...
+
+
+class TakesJobs(Protocol):
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
+
+    async def drive_job(self, job_id: int, queue: str) -> None: ...
+
+
+class Polling:
+    """Beside the driver of a runner. Each queue has as many places as the driver."""
+
+    def __init__(self, transport: TellsOfWork, concurrency: int) -> None:
+        self._transport, self._most = transport, concurrency
+        self._driving: dict[asyncio.Task[None], str] = {}
+        self._stopped, self._ended = False, asyncio.Event()
+        self._free = asyncio.Event()
+
+    async def run(self, driver: TakesJobs, connected_for: Callable[[], float]) -> None:
+        """Until `end`."""
+        while not self._ended.is_set():
+            room = {queue: self._most - self._busy(queue) for queue in (DRIVE, EVALUATE)}
+            room = {queue: number for queue, number in room.items() if number > 0}
+            found = await self._asked(room) if room and not self._stopped else {}
+            for job_id, queue in found.items():
+                task = driver.spawn(driver.drive_job(job_id, queue))
+                self._driving[task] = queue
+                task.add_done_callback(self._done)
+            await self._rest()
+
+    async def _asked(self, room: Mapping[str, int]) -> dict[int, str]:
+        try:
+            return await self._transport.waiting(room)
+        except ServerAway as error:
+            log.warning("server_away", error=str(error)[:200])
+            return {}
+
+    async def _rest(self) -> None:
+        """A place that becomes free is soon filled. What was offered may be refused again and again while its agent has
+        no room: then nothing is asked more often than this."""
+        self._free.clear()
+        await asyncio.sleep(LEAST_SECONDS)
+        try:
+            async with asyncio.timeout(IDLE_SECONDS * random.uniform(0.8, 1.2)):
+                await self._free.wait()
+        except TimeoutError:
+            return
+
+    def _busy(self, queue: str) -> int:
+        return sum(each == queue for each in self._driving.values())
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._driving.pop(task, None)
+        self._free.set()
+
+    def stop(self) -> None:
+        """Ask for no work any more."""
+        self._stopped = True
+
+    def end(self) -> None:
+        self._ended.set()
+        self._free.set()
+
+    def close(self) -> None:
+        """Nothing is left open."""

@@ -1,0 +1,155 @@
+"""The transport of a runner: the server is reached over HTTP with a token, and no database is known here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pipelines.work.measuring import PIECE
+from pipelines.work.results.files import opened
+from pipelines.work.spec.repository import Clearance
+from pipelines.work.transport.http import wire
+from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
+from pipelines.work.transport.protocol import (
+    Before,
+    LeaseLost,
+    Leavings,
+    Material,
+    ReportAnswer,
+    ServerAway,
+    Started,
+)
+
+
+class HttpTransport:
+    """`machine`: what else its page shows of it, {os, arch, python, git, version}."""
+
+    def __init__(self, calls: ServerCalls, machine: Mapping[str, str]) -> None:
+        self._calls, self._machine = calls, dict(machine)
+
+    # The runner itself
+
+    async def register(self, facts: Mapping[str, Any]) -> None:
+        """:raises CallRefused: the server takes no such runner, and says why"""
+        await self._calls.insist("POST", "", {**facts, "machine": self._machine, "protocol": wire.PROTOCOL})
+
+    async def tell(self, **facts: Any) -> None:
+        await self._once("POST", "/tell", facts)
+
+    async def sign_off(self) -> None:
+        await self._once("POST", "/sign-off")
+
+    async def _once(self, method: str, path: str, document: Any = None) -> Any:
+        try:
+            return await self._calls.ask_once(method, path, document)
+        except (CallRefused, BearerRefused) as error:
+            raise ServerAway(str(error)) from error
+
+    # Claim
+
+    async def waiting(self, room: Mapping[str, int]) -> dict[int, str]:
+        """{job: queue} of what waits and this runner may have, the most urgent first; `room` {queue: how many}."""
+        found = await self._once("POST", "/waiting", {"room": dict(room)})
+        return {int(each["job"]): str(each["queue"]) for each in found["jobs"]}
+
+    async def claim_token(self, token_id: int) -> Started | None:
+        raise NotImplementedError("tickets stay with the server")
+
+    async def claim_job(self, job_id: int) -> Started | None:
+        found = (await self._calls.insist("POST", f"/jobs/{job_id}/claim"))["started"]
+        return wire.started_of(found) if found else None
+
+    async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
+        """`waiting` tells of all."""
+        return {}, 0
+
+    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID) -> None:
+        await self._calls.insist("POST", f"/jobs/{job_id}/give-back", {"attempt": attempt}, lease=lease)
+
+    async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
+        await self._calls.insist("POST", f"/jobs/{job_id}/give-back", {}, lease=lease)
+
+    # Renew
+
+    def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
+        try:
+            found = self._calls.once("POST", "/leases", {"abandoned": sorted(abandoned)})
+        except (CallRefused, BearerRefused) as error:
+            raise ServerAway(str(error)) from error
+        return {int(job): uuid.UUID(key) for job, key in found["held"].items()}
+
+    def hang_up(self) -> None:
+        """Connections are shared, and closed in the end."""
+
+    # Fetch and store
+
+    async def material(self, started: Started) -> Material:
+        found = await self._about(started, "material")
+        return wire.material_of(found)
+
+    async def before(self, started: Started) -> Before | None:
+        found = await self._about(started, "before")
+        return wire.before_of(found["before"])
+
+    async def _about(self, started: Started, what: str, document: Any = None, again: str = "") -> Any:
+        path = f"/jobs/{started.orders.job_id}/{what}"
+        return await self._calls.insist("POST", path, document or {}, lease=started.lease, again=again)
+
+    def fetch(self, stored: str, path: Path) -> None:
+        try:
+            self._calls.load(f"/files/{stored}", path)
+        except (CallRefused, LeaseLost, BearerRefused) as error:
+            raise ServerAway(f"The server does not hand out a file of this job: {error}") from error
+
+    async def store(self, started: Started, left: Leavings) -> None:
+        sizes = {digest: size for digest, (_path, size) in left.files.items()}
+        wanted = (await self._about(started, "wanted", {"files": sizes}))["wanted"]
+        for digest in wanted:
+            path = left.files[digest][0]
+
+            def file(at: str = path) -> AbstractContextManager[BinaryIO]:
+                return opened(left.root, at)
+
+            await self._calls.send_file(f"/jobs/{started.orders.job_id}/files/{digest}", file, started.lease)
+        await self._about(started, "store", wire.leavings_json(left))
+
+    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+        async def append(text: str) -> None:
+            await self._about(started, "log", {"text": text}, again="again")
+
+        return append
+
+    def has_room(self, folder: Path) -> bool:
+        probe = folder / f".room-{uuid.uuid4().hex}"
+        try:
+            probe.write_bytes(bytes(PIECE))
+        except OSError:
+            return False
+        finally:
+            probe.unlink(missing_ok=True)
+        return True
+
+    # Deliver: the server's own workers do it, with what was approved
+
+    async def clear(self, started: Started) -> Clearance:
+        raise LeaseLost
+
+    async def delivered(
+        self, started: Started, commit: str, request: Mapping[str, Any] | None = None
+    ) -> None:
+        raise LeaseLost
+
+    async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
+        raise LeaseLost
+
+    # Report
+
+    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
+        said = {"attempt": started.orders.attempt, "outcome": outcome, "go_on": go_on}
+        return wire.answer_of(await self._about(started, "report", said))
+
+    def close(self) -> None:
+        self._calls.close()

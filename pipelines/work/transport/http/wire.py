@@ -1,0 +1,133 @@
+"""What passes between a runner and its server, as JSON: one form for both sides (docs/runners.md).
+
+`stored`, wherever it stands, is an opaque name of the server's: `fetch` gives it back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from pipelines.work.orders.order import Orders
+from pipelines.work.spec.repository import GitBranch, GitLeft, GitState
+from pipelines.work.transport.protocol import (
+    Before,
+    Earlier,
+    Given,
+    Leavings,
+    Material,
+    ReportAnswer,
+    Started,
+    StationValues,
+)
+
+PROTOCOL: Final = 1
+"""Of what passes. A server refuses a runner that speaks another one, and says which of the two is older."""
+LEASE: Final = "Gateline-Lease"
+"""The header of a call about one job: the key of its lease."""
+MOST_DOCUMENT: Final = 64 * 1024**2
+"""Bytes of one JSON document: a manifest of 100,000 files has 20 MB."""
+
+Json = dict[str, Any]
+
+
+def started_json(started: Started) -> Json:
+    """A host's credential stays with the server: no runner delivers or opens requests."""
+    values = started.values
+    return {
+        "orders": started.orders.to_json(),
+        "lease": str(started.lease),
+        "values": {
+            "secrets": dict(values.secrets),
+            "variables": dict(values.variables),
+            "masked": list(values.masked),
+            "credential": values.credential,
+        },
+    }
+
+
+def started_of(plain: Mapping[str, Any]) -> Started:
+    values = plain["values"]
+    return Started(
+        Orders.of_json(plain["orders"]),
+        uuid.UUID(plain["lease"]),
+        StationValues(
+            values["secrets"], values["variables"], tuple(values["masked"]), credential=values["credential"]
+        ),
+    )
+
+
+def material_json(material: Material, name: Callable[[str], str]) -> Json:
+    """`name` makes of a place in the storage what a runner may ask for."""
+    git = material.git
+    return {
+        "before": before_json(material.before, name),
+        "earlier": [{**asdict(each), "stored": name(each.stored)} for each in material.earlier],
+        "files": [{**asdict(each), "stored": name(each.stored)} for each in material.files],
+        "git": None if git is None else {**asdict(git), "packs": [name(each) for each in git.packs]},
+    }
+
+
+def before_json(before: Before | None, name: Callable[[str], str]) -> Json | None:
+    if before is None:
+        return None
+    stored = {digest: name(place) for digest, place in before.stored.items()}
+    return {"digest": before.digest, "manifest": list(before.manifest), "stored": stored}
+
+
+def material_of(plain: Mapping[str, Any]) -> Material:
+    git = plain["git"]
+    return Material(
+        before_of(plain["before"]),
+        tuple(Earlier(**each) for each in plain["earlier"]),
+        tuple(Given(**each) for each in plain["files"]),
+        None if git is None else _state_of(git),
+    )
+
+
+def before_of(plain: Mapping[str, Any] | None) -> Before | None:
+    return None if plain is None else Before(plain["digest"], tuple(plain["manifest"]), plain["stored"])
+
+
+def _state_of(plain: Mapping[str, Any]) -> GitState:
+    state = GitState(**{**plain, "packs": tuple(plain["packs"])})
+    return replace(state, branches=tuple(GitBranch(**each) for each in plain["branches"]))
+
+
+def leavings_json(left: Leavings) -> Json:
+    """Without the bytes, which are sent by themselves. Of git only where the branch stands: the server finds out the
+    rest."""
+    return {
+        "artifacts": [each.to_dict() for each in left.artifacts if not each.error],
+        "workspace": None
+        if left.workspace is None
+        else {"digest": left.workspace.digest, "manifest": list(left.workspace.manifest)},
+        "git": None if left.git is None else _of_git(left.git),
+    }
+
+
+def _of_git(left: GitLeft) -> Json:
+    return {name: getattr(left, name) for name in ("branch", "base_branch", "base", "head", "pack")}
+
+
+def answer_json(answer: ReportAnswer) -> Json:
+    following = answer.following
+    return {
+        "status": answer.status,
+        "decision": answer.decision,
+        "path": answer.path,
+        "detail": answer.detail,
+        "following": started_json(following) if following else None,
+    }
+
+
+def answer_of(plain: Mapping[str, Any]) -> ReportAnswer:
+    following = plain["following"]
+    return ReportAnswer(
+        plain["status"],
+        plain["decision"],
+        plain["path"],
+        plain["detail"],
+        started_of(following) if following else None,
+    )
