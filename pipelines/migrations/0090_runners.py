@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0100_branch_pushes"),
+        ("pipelines", "0120_inbox_lists"),
     ]
 
     operations = [
