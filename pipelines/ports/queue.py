@@ -13,14 +13,17 @@ from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
-from pipelines.ports.terms import DRIVE, EVALUATE
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
+from pipelines.routing.document.kinds import instant
 
 _manager = manager.JobManager(DjangoConnector())
 
 
 def queue_of(job: Job | None) -> str:
     """Where the ticket of a token lies whose open job this is."""
-    return DRIVE if job is None or job.purpose == Purpose.STATION else EVALUATE
+    if job is not None and job.purpose != Purpose.STATION:
+        return EVALUATE
+    return QUICK if job is not None and instant(job.kind) else DRIVE
 
 
 def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:

@@ -6,5 +6,6 @@ LEASE_SECONDS = 10.0
 # A worker whose work is taken from it is not counted on either: it renews its leases and its sign of life by one
 # statement.
 ALIVE_SECONDS = LEASE_SECONDS
-DRIVE, EVALUATE = "drive", "evaluate"
-"""The queues of what works: stations, and questions about an outcome. Neither waits for the other."""
+DRIVE, QUICK, EVALUATE = "drive", "quick", "evaluate"
+"""The queues of what works: stations, those whose work takes no time, and questions about an outcome. None waits for
+another."""

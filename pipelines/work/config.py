@@ -17,6 +17,8 @@ from pipelines.work.processes.resources import DEFAULT, Resources
 MOST_STATIONS = 20
 MOST_SECONDS = 30.0
 EVALUATOR_LABEL = "evaluator"
+# Tokens at stations whose work takes no time: what they wait for is the database, and there they go together.
+QUICK_AT_ONCE = 100
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def test_what_nobody_has_a_ticket_for_is_found_by_who_serves_it(world: World) ->
             "DELETE FROM procrastinate_jobs WHERE (args->>'token_id')::bigint = %s", [world.token(lost).pk]
         )
     claim = leases.Claim(uuid.uuid4(), frozenset({"gpu"}))
-    assert jobs.unattended(claim, older_than=0) == ({world.job(lost).pk: "drive"}, 0)
+    assert jobs.unattended(claim, older_than=0) == ({world.job(lost).pk: "quick"}, 0)
     assert jobs.unattended(claim, older_than=60) == ({}, 0)
     assert jobs.unattended(leases.Claim(uuid.uuid4()), older_than=0) == ({}, 0)
     assert world.status(waiting) == "queued"

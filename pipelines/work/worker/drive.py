@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
 
-from pipelines.ports.terms import DRIVE, EVALUATE
-from pipelines.routing.document.kinds import KINDS, executes
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
+from pipelines.routing.document.kinds import KINDS, executes, instant
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
-from pipelines.work.config import WorkerConfig
+from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
 from pipelines.work.git.attempt_repository import GIT as GIT_FOLDER
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.handlers.log import JobLog
@@ -55,7 +56,8 @@ class Driver:
         # Something could not be written: shown in /healthz until it can be again.
         self.no_space = False
         self._own_masker = Masker(config.secrets)
-        self._slots = {queue: asyncio.Semaphore(config.concurrency) for queue in (DRIVE, EVALUATE)}
+        seats = {DRIVE: config.concurrency, QUICK: QUICK_AT_ONCE, EVALUATE: config.concurrency}
+        self._slots = {queue: asyncio.Semaphore(count) for queue, count in seats.items()}
         self._drives: set[asyncio.Task[None]] = set()
 
     # Who calls
@@ -106,14 +108,26 @@ class Driver:
             if not self.stopping:
                 started = await claim(which)
                 # A station would keep the slot of a question from other questions.
-                await self._go(started, self.config.most_stations if queue == DRIVE else 1)
+                most = 1 if queue == EVALUATE else self.config.most_stations
+                async with AsyncExitStack() as seat:
+                    await self._go(started, most, seat if queue == QUICK else None)
 
-    async def _go(self, started: Started | None, most_stations: int) -> None:
-        """Station after station, until the token rests or others get their turn."""
+    async def _go(
+        self, started: Started | None, most_stations: int, seat: AsyncExitStack | None = None
+    ) -> None:
+        """Station after station, until the token rests or others get their turn. `seat`: none was taken yet, for its
+        work takes no time; the first that does takes one, or goes back to the queue where all are taken."""
         loop = asyncio.get_running_loop()
         until, stations = loop.time() + self.config.most_seconds, 0
         while started is not None:
             stations += 1
+            if seat is not None and not instant(started.orders.kind):
+                if self.full:
+                    orders = started.orders
+                    await self.transport.give_back(orders.job_id, orders.attempt, started.lease)
+                    return
+                await seat.enter_async_context(self._slots[DRIVE])
+                seat = None
             current = asyncio.current_task()
             assert current is not None
             work = self.running.begin(started, current)

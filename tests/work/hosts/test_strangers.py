@@ -15,7 +15,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from pipelines.lines.issue_tasks import inputs_of
 from pipelines.models import Repository
 from pipelines.ports.host_notices import QUEUE, TASK
-from pipelines.ports.terms import DRIVE, EVALUATE
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.hosts.calling import DEEP, told
 from pipelines.work.hosts.requesting import BEGIN, END, renewed, section
 from pipelines.work.hosts.table import host_at
@@ -93,7 +93,7 @@ def test_a_slow_host_holds_up_no_mail(world: World, wired: Any) -> None:
     told_there = ProcrastinateJob.objects.filter(task_name=TASK)
     assert set(told_there.values_list("queue_name", flat=True)) == {QUEUE}
     ours = {each.queue: each.name for each in app.tasks.values() if each.name.startswith(("pip", "rev"))}
-    assert ours.keys() <= {DRIVE, EVALUATE, *BESIDE}
+    assert ours.keys() <= {DRIVE, QUICK, EVALUATE, *BESIDE}
     assert [each.name for each in app.tasks.values() if each.queue == QUEUE] == [TASK]
 
 

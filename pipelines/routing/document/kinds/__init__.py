@@ -55,6 +55,11 @@ def executes(kind: str) -> bool:
     return kind in KINDS and KINDS[kind].executes
 
 
+def instant(kind: str) -> bool:
+    """Whether it takes no time."""
+    return kind in KINDS and KINDS[kind].instant
+
+
 def failed(kind: str) -> str:
     """The eval of a failure that says none."""
     return KINDS[kind].failed if kind in KINDS else "error"

@@ -12,6 +12,7 @@ KIND = Kind(
     about=_("It fails with a message of yours."),
     icon="octagon-x",
     docs="kinds.md#error",
+    instant=True,
     title=_("Error"),
     keys={
         "message": TextKey(

@@ -11,5 +11,6 @@ KIND = Kind(
     about=_("Nothing is done; its rules decide at once."),
     icon="circle-dashed",
     docs="kinds.md#noop",
+    instant=True,
     silent=_("Nothing; it passes at once."),
 )

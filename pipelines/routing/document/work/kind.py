@@ -97,6 +97,8 @@ class Kind:
     """Code on a worker, in a folder: publishing needs `execute`, and `network` and `resources` mean something."""
     calls: bool = False
     """It has a log, and no folder."""
+    instant: bool = False
+    """It takes no time: a worker does hundreds at once."""
     asks_a_model: bool = False
     hosts: Callable[[Work], tuple[str, ...]] = no_hosts
     """Whom its program has to reach, whatever hosts its station lists besides."""

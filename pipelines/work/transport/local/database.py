@@ -46,7 +46,9 @@ class Database:
         until, pause = loop.time() + PATIENCE_SECONDS, 0.1
         while True:
             try:
-                return await self.call(function, *arguments, **more)
+                return await loop.run_in_executor(
+                    self._threads, partial(_trusting, function, *arguments, **more)
+                )
             except (OperationalError, InterfaceError) as error:
                 if loop.time() > until:
                     raise
@@ -61,9 +63,21 @@ class Database:
             own.close()
 
 
+def _trusting(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+    """Without asking first whether the connection still works: what meets a broken one comes again."""
+    connection.close_if_unusable_or_obsolete()
+    own: Any = connection
+    own.health_check_done = True
+    return _kept(function, *arguments, **more)
+
+
 def with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     """In a thread: a connection that was broken meanwhile is replaced before, and not kept after an error."""
     connection.close_if_unusable_or_obsolete()
+    return _kept(function, *arguments, **more)
+
+
+def _kept(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     try:
         return function(*arguments, **more)
     except (OperationalError, InterfaceError):

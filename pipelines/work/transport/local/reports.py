@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from pipelines import engine
 from pipelines.engine import Report
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.ports.leases import Claim
+from pipelines.routing.document.kinds import instant
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
 
 # Transactions at once: the second one is for what gathers while the first one waits for a lock.
 AT_ONCE = 2
+# So long a transaction waits for reports that are about to come.
+GATHER_SECONDS = 0.002
 
 
 class Reports:
@@ -23,6 +27,9 @@ class Reports:
         self._database, self._by = database, by
         self._waiting: list[tuple[Report, asyncio.Future[ReportAnswer]]] = []
         self._flying: set[asyncio.Task[None]] = set()
+        # Jobs that were handed out just now and take no time.
+        self._coming: set[int] = set()
+        self._all_here = asyncio.Event()
 
     async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> ReportAnswer:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
@@ -31,6 +38,9 @@ class Reports:
         fence = (orders.job_id, orders.attempt, started.lease)
         report = Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
         self._waiting.append((report, future))
+        self._coming.discard(orders.job_id)
+        if not self._coming or len(self._waiting) >= LARGEST_BATCH:
+            self._all_here.set()
         if len(self._flying) < AT_ONCE:
             task = asyncio.create_task(self._fly())
             self._flying.add(task)
@@ -39,6 +49,7 @@ class Reports:
 
     async def _fly(self) -> None:
         while self._waiting:
+            await self._gather()
             batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
             try:
                 answers = await self._database.insist(deliver, [report for report, _ in batch])
@@ -54,6 +65,18 @@ class Reports:
                     future.set_exception(ReportFailed(answer.detail))
                 else:
                     future.set_result(answer)
+                    if (following := answer.following) and instant(following.orders.kind):
+                        self._coming.add(following.orders.job_id)
+
+    async def _gather(self) -> None:
+        """Those that come within a moment go along; nobody waits for work that takes time."""
+        if not self._coming or len(self._waiting) >= LARGEST_BATCH:
+            return
+        self._all_here.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_SECONDS):
+                await self._all_here.wait()
+        self._coming.clear()
 
 
 def deliver(reports: list[Report]) -> list[ReportAnswer]:
