@@ -177,6 +177,70 @@ class Notification(Posted):
         return f"{self.kind} · {self.user}"
 
 
+class ChannelConnection(models.Model):
+    """A chat or a webhook that is told of every review of a project (docs/notifications.md). `secret`: encrypted."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="channels")
+    kind = models.CharField(max_length=20)
+    name = models.CharField(max_length=100)
+    address = models.CharField(max_length=500)
+    room = models.CharField(max_length=200, blank=True)
+    secret = models.TextField(blank=True)
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="channel_name_in_project")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ChannelMessage(models.Model):
+    """One message about one gate visit to one connection; without a visit a test. `ref` names it there. Its row is its
+    place in the outbox, and FAILED is the box of dead letters: kept, shown, and sent again by hand."""
+
+    class Kind(models.TextChoices):
+        OPENED = "opened", _("Review opened")
+        CLOSED = "closed", _("Review over")
+        TEST = "test", _("Test")
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Queued")
+        SENT = "sent", _("Sent")
+        FAILED = "failed", _("Failed")
+        SKIPPED = "skipped", _("Nothing to tell")
+
+    connection = models.ForeignKey(ChannelConnection, models.CASCADE, related_name="messages")
+    visit = models.ForeignKey(
+        GateVisit, models.CASCADE, null=True, blank=True, related_name="channel_messages"
+    )
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    token = models.UUIDField(default=uuid.uuid4, unique=True)
+    state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
+    ref = models.CharField(max_length=200, blank=True)
+    error = models.TextField(blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["visit", "connection", "kind"], name="one_message_per_visit_and_kind"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["connection", "-created_at"], condition=Q(state="failed"), name="dead_letters"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} · {self.connection}"
+
+
 class MailLink(models.Model):
     """A link by which one person approves one gate visit from a mail (law §15). Only the SHA-256 of its token is kept;
     `used_at` is set in the transaction of the vote."""

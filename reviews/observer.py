@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines.ports.observers import Consequence, Invariant, JobOpened, TaskMoved
 from reviews import asked
+from reviews.channels import posting as channels
 from reviews.invariants import INVARIANTS
 from reviews.mail import posting
 from reviews.notifications import writing
@@ -27,6 +28,7 @@ class ReviewObserver:
             writing.settle(heard.batch)
             posting.post_notices(heard)
             posting.post_mails(heard, told)
+            channels.post_messages(heard.batch)
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS

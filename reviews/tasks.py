@@ -16,6 +16,9 @@ from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from pipelines.models import GateVisit, Invitation
+from reviews.channels import sending
+from reviews.channels.channel import ChannelAway
+from reviews.channels.posting import QUEUE, TASK
 from reviews.mail.digest import digest_mail
 from reviews.mail.invitation import invitation_mail
 from reviews.mail.notices import letter
@@ -27,6 +30,8 @@ from reviews.notifications.recipients import members_at
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
+CALLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="channels")
+CHANNEL_RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[ChannelAway])
 Row = TypeVar("Row", bound=Posted)
 RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[OSError, smtplib.SMTPException])
 
@@ -54,6 +59,11 @@ async def send_digest(digest_id: int) -> None:
 @app.task(name="reviews.send_invitation", queue="mail", retry=RETRY)
 async def send_invitation(invitation_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, invite, invitation_id)
+
+
+@app.task(name=TASK, queue=QUEUE, retry=CHANNEL_RETRY)
+async def send_channel_message(message_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(CALLERS, sending.send, message_id)
 
 
 def invite(invitation_id: int) -> None:

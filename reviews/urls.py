@@ -1,12 +1,19 @@
 from django.urls import path
 
+from reviews.channels import views as channels
 from reviews.decision import link_views
 from reviews.inbox import views as needs
 from reviews.notifications import views as notifications
 from reviews.review import override, views
 
+IN = "p/<str:owner>/<str:project>/"
+
 urlpatterns = [
     path("inbox/", views.reviews, name="inbox"),
+    path(f"{IN}settings/channels/", channels.index, name="project-channels"),
+    path(f"{IN}settings/channels/<int:channel>/test/", channels.test, name="channel-test"),
+    path(f"{IN}settings/channels/<int:channel>/remove/", channels.remove, name="channel-remove"),
+    path(f"{IN}settings/channels/messages/<int:message>/", channels.again, name="channel-again"),
     path("decide/", link_views.confirm, name="mail-link"),
     path("decide/<str:token>/", link_views.arrive, name="mail-link-arrive"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),

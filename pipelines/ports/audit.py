@@ -55,6 +55,8 @@ KINDS: dict[str, str | Promise] = {
     "repository.changed": _("Changed the repository"),
     "repository.tested": _("Tested the connection to the repository"),
     "repository.disconnected": _("Disconnected the repository"),
+    "channel.connected": _("Connected the channel"),
+    "channel.disconnected": _("Disconnected the channel"),
     "trigger.added": _("Let issues start tasks"),
     "trigger.removed": _("Let issues start no tasks any more"),
     "secret.created": _("Stored the secret"),

@@ -83,6 +83,11 @@ GET  help-picture            >          y         y       y         y         y 
 GET  inbox                   >          y         y       y         y         y         y      >
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >
+GET  project-channels        >          0         -       -         -         -         y      >
+POST project-channels        >          0         -       -         -         -         y      >
+POST channel-test            >          0         -       -         -         -         0      >
+POST channel-remove          >          0         -       -         -         -         0      >
+POST channel-again           >          0         -       -         -         -         0      >
 GET  mail-link               0          0         0       0         0         0         0      0
 POST mail-link               0          0         0       0         0         0         0      0
 GET  mail-link-arrive        a          a         a       a         a         a         a      a

@@ -199,6 +199,8 @@ class Place:
             "artifact": self.artifact.pk,
             "digest": "0" * 64,
             "remark": 1,
+            "channel": 1,
+            "message": 1,
             "job": self.job.pk,
             "member": self.member.pk,
             "pk": 1,

@@ -128,7 +128,7 @@ PLAIN = """
     month_cost_usd name names outcome output own page peek place policy preset priority pushing reason renamed
     resolved revision route rows rules save scope second_factor since starter station stations status steps text
     title to traces transitions trigger typed until
-    value values version versions within word Idempotency-Key
+    value values version versions within word Idempotency-Key fields
     abandoned again agents attempt concurrency cuts_network isolation limits_hosts machine no_space offers path pid
     protocol room seconds stopping
 """

@@ -87,7 +87,6 @@ def test_looking_never_decides(world: World, lead: User, mailbox: Mailbox) -> No
     "gate",
     [
         {"channels": {}},
-        {"channels": {"chat": True}},
         {"fields": [{"key": "ring", "type": "text"}]},
         {"approval": {"reason_required": True}},
         {"approval": {"who": [{"user": "nobody-else", "count": 1}]}},

@@ -220,7 +220,7 @@ SAMPLE: Final = Record.of(SamplePolicy)
 
 @dataclass(frozen=True)
 class Channels:
-    """Where an approval needs no session: a confirm page that a mail links to, a button in a chat (law §15)."""
+    """Where an approval needs no session: a confirm page that a mail links to (law §15)."""
 
     mail_link: bool = declared(
         Flag(
@@ -230,16 +230,6 @@ class Channels:
             ),
         )
     )
-    chat: bool = declared(
-        Flag(
-            label=_("Approve in the chat"),
-            help=_("For people who have linked their chat account. Other words lead to the page."),
-        )
-    )
-
-    @property
-    def any(self) -> bool:
-        return self.mail_link or self.chat
 
 
 CHANNELS: Final = Record.of(Channels)

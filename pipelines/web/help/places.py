@@ -20,6 +20,7 @@ PLACES: Mapping[str, str] = {
     "need-act": "watching#inbox",
     "gate-visit": "gates#the-words",
     "gate-decide": "gates#the-words",
+    "project-channels": "notifications#channels",
     "mail-link": "gates#approve-without-the-page",
     "gate-override": "gates#override",
     "gate-remark": "changes#comment-on-lines",

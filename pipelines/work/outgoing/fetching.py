@@ -10,6 +10,8 @@ import httpx
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.outgoing.transport import client
 
+NOT_FETCHED = (httpx.HTTPError, httpx.InvalidURL)
+"""Refused, not reached, cut off, too slow, or no address."""
 MOST_REDIRECTS = 5
 MOST_BYTES = 10 * 1024 * 1024
 

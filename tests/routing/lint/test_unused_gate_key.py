@@ -26,7 +26,7 @@ def test_the_page_is_right() -> None:
         ({"sample": {"one_in": 5}, "mode": "auto", "checks": HOLD}, ["gates[0].sample"]),
         ({"fields": FILLED, "requires_approval": False}, ["gates[0].fields"]),
         ({"fields": FILLED, "offers": ["reject"]}, ["gates[0].fields"]),
-        ({"channels": {"chat": True}, "mode": "skip"}, ["gates[0].channels"]),
+        ({"channels": {"mail_link": True}, "mode": "skip"}, ["gates[0].channels"]),
     ],
 )
 def test_it_finds_what_a_gate_without_people_cannot_use(gate: dict[str, Any], places: list[str]) -> None:

@@ -1,0 +1,97 @@
+"""What a chat or a webhook is: one file each, which says how a message is sent and what the answer means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.functional import Promise
+
+from pipelines.work.outgoing.fetching import Call, HttpAnswer
+
+Words = str | Promise
+
+
+class ChannelError(Exception):
+    """The server refused a message; the message says why. It is not tried again by itself."""
+
+
+class ChannelAway(ChannelError):
+    """The server could not take it now: it is tried again later."""
+
+
+@dataclass(frozen=True)
+class ReviewMessage:
+    """What is told of one gate visit. `id` stays the same however often it is sent; `ref` names its first message,
+    for those that can be changed. `outcome`: empty while it is open."""
+
+    id: str
+    kind: str
+    at: datetime
+    visit: str
+    title: str
+    task: str
+    place: str
+    requester: str
+    summary: str
+    link: str
+    outcome: str = ""
+    ref: str = ""
+
+    @property
+    def closed(self) -> bool:
+        return bool(self.outcome)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where it goes. `address`: of the server or the webhook; `room`: the channel there; `secret`: token or key."""
+
+    address: str
+    room: str
+    secret: str
+
+
+@dataclass(frozen=True)
+class ChannelKind:
+    """One row of the table. `call` makes the request, `read` returns what names the message there, or raises. `rooms`:
+    whether a message needs a room. `secret_label` is empty where there is no secret; `changes`: whether a message that
+    was sent is changed when the review is over (else a second one is sent)."""
+
+    key: str
+    label: Words
+    address_label: Words
+    address_help: Words
+    address: str
+    secret_label: Words
+    secret_help: Words
+    call: Callable[[ReviewMessage, Target], Call]
+    read: Callable[[HttpAnswer], str]
+    rooms: bool = False
+    changes: bool = False
+
+
+def post(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return Call(method, url, {"content-type": "application/json; charset=utf-8", **named}, body)
+
+
+def check(answer: HttpAnswer) -> None:
+    """Raises ChannelAway for what may pass, ChannelError for what does not."""
+    if answer.status == 429 or answer.status >= 500:
+        raise ChannelAway(f"The server answered {answer.status}.")
+    if not 200 <= answer.status < 300:
+        raise ChannelError(f"The server answered {answer.status}: {answer.text()[:200]}")
+
+
+def document_of(answer: HttpAnswer) -> dict[str, Any]:
+    """The JSON object of an answer; empty for anything else."""
+    try:
+        found = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

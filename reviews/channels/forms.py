@@ -1,0 +1,69 @@
+"""The form that connects a chat or a webhook."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.utils.translation import gettext as _
+
+from pipelines.models import Project
+from reviews.channels.channel import ChannelError
+from reviews.channels.table import BY_KEY, KINDS
+from reviews.channels.webhook import KIND as WEBHOOK
+from reviews.channels.webhook import PREFIX, signature
+from reviews.models import ChannelConnection
+
+
+class ChannelForm(forms.Form):
+    kind = forms.ChoiceField(choices=[(kind.key, kind.label) for kind in KINDS])
+    name = forms.CharField(max_length=100)
+    address = forms.CharField(max_length=500, required=False)
+    room = forms.CharField(max_length=200, required=False)
+    secret = forms.CharField(max_length=500, required=False)
+
+    def __init__(self, project: Project, data: Any = None) -> None:
+        super().__init__(data)
+        self._project = project
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"]).strip()
+        if ChannelConnection.objects.filter(project=self._project, name=name).exists():
+            raise forms.ValidationError(_("This project has a channel of this name."))
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        kind = BY_KEY.get(said.get("kind", ""))
+        if kind is None:
+            return said
+        said["address"] = said.get("address") or kind.address
+        if not _is_url(said["address"]):
+            self.add_error("address", _("Enter an address that begins with https:// or http://."))
+        if kind.rooms and not said.get("room"):
+            self.add_error("room", _("Enter the channel."))
+        if kind is WEBHOOK:
+            said["secret"] = said.get("secret") or made_secret()
+            try:
+                signature(said["secret"], "", "", b"")
+            except ChannelError as problem:
+                self.add_error("secret", str(problem))
+        elif kind.secret_label and not said.get("secret"):
+            self.add_error("secret", _("Enter the token."))
+        return said
+
+
+def made_secret() -> str:
+    """A signing secret for who brings none."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+    except ValueError:
+        return False

@@ -1,0 +1,155 @@
+"""Sends one message to a chat or a webhook, by the guarded client."""
+
+from __future__ import annotations
+
+import asyncio
+
+from django.conf import settings
+from django.db import connection as database
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from pipelines.models import GateVisit
+from pipelines.ports.queue import enqueue
+from pipelines.ports.vault import keys
+from pipelines.queries.addresses import absolute
+from pipelines.queries.versions import by_id
+from pipelines.routing.basics.visible import visible
+from pipelines.work.outgoing.fetching import NOT_FETCHED, fetch
+from pipelines.work.outgoing.guard import Guard
+from reviews.channels.channel import ChannelAway, ChannelError, ReviewMessage, Target
+from reviews.channels.posting import QUEUE, TASK
+from reviews.channels.table import BY_KEY
+from reviews.decision.gates import gate_of
+from reviews.models import ChannelConnection, ChannelMessage
+
+SECONDS = 20.0
+MOST_BYTES = 64 * 1024
+LONGEST = 600
+
+
+def send(message_id: int) -> None:
+    """Sends a queued message and marks it; one that is sent, or that tells nothing any more, is left alone.
+
+    :raises ChannelAway: to be tried again later"""
+    try:
+        found = ChannelMessage.objects.select_related(
+            "connection__project", "visit__task__project", "visit__asked_by", "visit__decided_by"
+        )
+        message = found.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
+        if message is not None:
+            _send(message)
+    finally:
+        database.close()
+
+
+def _send(message: ChannelMessage) -> None:
+    row = ChannelMessage.objects.filter(pk=message.pk)
+    kind = BY_KEY[message.connection.kind]
+    try:
+        said = test_message(message) if message.visit is None else _review(message, message.visit)
+        if said is None:
+            row.update(state=ChannelMessage.State.SKIPPED)
+            return
+        ref = deliver(message.connection, said)
+    except ChannelError as problem:
+        row.update(state=ChannelMessage.State.FAILED, error=str(problem)[:500], attempts=F("attempts") + 1)
+        if isinstance(problem, ChannelAway):
+            raise
+        return
+    row.update(state=ChannelMessage.State.SENT, ref=ref, error="", sent_at=Now(), attempts=F("attempts") + 1)
+    if message.kind == ChannelMessage.Kind.OPENED and kind.changes:
+        _catch_up(message)
+
+
+def _catch_up(opened: ChannelMessage) -> None:
+    """A review that ended while its first message was on its way: its end found nothing to change then."""
+    late = ChannelMessage.objects.filter(
+        connection=opened.connection_id,
+        visit=opened.visit_id,
+        kind=ChannelMessage.Kind.CLOSED,
+        state=ChannelMessage.State.SKIPPED,
+    ).first()
+    if late is not None:
+        enqueue(TASK, QUEUE, {"message_id": late.pk})
+
+
+def deliver(connection: ChannelConnection, said: ReviewMessage) -> str:
+    """Send it and return what names it there. :raises ChannelError: refused, or not reached"""
+    kind = BY_KEY[connection.kind]
+    try:
+        target = Target(
+            connection.address, connection.room, keys.decrypt(connection.secret) if connection.secret else ""
+        )
+    except keys.SecretUnreadable as problem:
+        raise ChannelError(_("No key reads the stored secret. Enter it again.")) from problem
+    guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+    try:
+        answer = asyncio.run(
+            asyncio.wait_for(fetch(kind.call(said, target), guard, SECONDS, MOST_BYTES), 2 * SECONDS)
+        )
+    except (*NOT_FETCHED, TimeoutError) as problem:
+        raise ChannelAway(str(problem) or type(problem).__name__) from problem
+    return kind.read(answer)
+
+
+def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
+    """The message as it is now; None where there is nothing to tell."""
+    is_open = visit.state == GateVisit.State.OPEN
+    ref = ""
+    if message.kind == ChannelMessage.Kind.OPENED and not is_open:
+        return None
+    if message.kind == ChannelMessage.Kind.CLOSED:
+        first = ChannelMessage.objects.filter(
+            connection=message.connection_id, visit=visit, kind=ChannelMessage.Kind.OPENED
+        ).first()
+        if first is None or first.state != ChannelMessage.State.SENT:
+            return None
+        ref = first.ref
+    line = by_id(visit.asked_by.pinned_id)
+    gate = gate_of(line, visit.gate)
+    said = str((visit.evidence.get("outcome") or {}).get("summary") or "")
+    return ReviewMessage(
+        id=f"msg_{message.token.hex}",
+        kind=message.kind,
+        at=message.created_at,
+        visit=str(visit.pk),
+        title=_shown(visit.task.title, 300),
+        task=visit.task.name,
+        place=_shown(f"{line.name} › {gate.name}", 300),
+        requester=_shown(visit.task.requested_by, 200),
+        summary=_shown(said, LONGEST),
+        link=absolute("gate-visit", visit.pk),
+        outcome="" if is_open else _outcome(visit),
+        ref=ref,
+    )
+
+
+def _outcome(visit: GateVisit) -> str:
+    if not visit.word:
+        return _("Closed without a decision")
+    by = f" · {visit.decided_by}" if visit.decided_by else ""
+    return _shown(f"{visit.word_display}{by}", LONGEST)
+
+
+def test_message(message: ChannelMessage) -> ReviewMessage:
+    project = message.connection.project
+    return ReviewMessage(
+        id=f"msg_{message.token.hex}",
+        kind="test",
+        at=message.created_at,
+        visit="",
+        title=_("A test from Gateline"),
+        task=str(project),
+        place=_("Channels"),
+        requester="",
+        summary=_("Reviews of this project are told here."),
+        link=absolute("project-channels", project.owner.key, project.key),
+    )
+
+
+def _shown(text: str, most: int) -> str:
+    """One line, with what would disguise itself made visible."""
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= most else line[: most - 1] + "…"

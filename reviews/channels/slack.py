@@ -1,0 +1,93 @@
+"""Slack by a bot token: `chat.postMessage`, and `chat.update` when the review is over. An incoming webhook could not
+change what it sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.work.outgoing.fetching import Call, HttpAnswer
+from reviews.channels.channel import (
+    ChannelAway,
+    ChannelError,
+    ChannelKind,
+    ReviewMessage,
+    Target,
+    check,
+    document_of,
+    post,
+)
+
+PASSING = ("ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout")
+LONGEST = 2_900
+
+
+def _call(message: ReviewMessage, target: Target) -> Call:
+    said: dict[str, Any] = {
+        "channel": target.room,
+        "text": escaped(message.title),
+        "blocks": _blocks(message),
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+    method = "chat.postMessage"
+    if message.ref:
+        # `channel` has to be the id that the first answer named.
+        channel, _colon, said["ts"] = message.ref.partition(":")
+        method, said["channel"] = "chat.update", channel
+    token = {"authorization": f"Bearer {target.secret}"}
+    return post(f"{target.address.rstrip('/')}/{method}", said, **token)
+
+
+def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
+    facts = f"{message.task} · {message.place} · {message.requester}"
+    lines = [message.outcome or message.summary, facts]
+    found: list[dict[str, Any]] = [
+        {"type": "section", "text": _plain(message.title)},
+        *({"type": "context", "elements": [_plain(line)]} for line in lines if line),
+    ]
+    button = {
+        "type": "button",
+        "text": _plain(_("Open the review")),
+        "url": message.link,
+        "action_id": "open",
+    }
+    return [*found, {"type": "actions", "elements": [button]}]
+
+
+def _plain(text: str) -> dict[str, Any]:
+    """Text in which nothing is a mention, a link or an emoji."""
+    return {"type": "plain_text", "text": text[:LONGEST] or "-", "emoji": False}
+
+
+def escaped(text: str) -> str:
+    """For the fallback text, where `<…>` would be a mention or a link."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _read(answer: HttpAnswer) -> str:
+    check(answer)
+    said = document_of(answer)
+    if said.get("ok") is not True:
+        error = str(said.get("error") or "no answer")[:200]
+        raise (ChannelAway if error in PASSING else ChannelError)(f"Slack answered {error}.")
+    return f"{said.get('channel', '')}:{said.get('ts', '')}"
+
+
+KIND = ChannelKind(
+    key="slack",
+    label="Slack",
+    address_label=gettext_lazy("API address"),
+    address_help=gettext_lazy("Leave it as it is, unless your calls go through a gateway."),
+    address="https://slack.com/api",
+    secret_label=gettext_lazy("Bot token"),
+    secret_help=gettext_lazy(
+        "Begins with xoxb-. The app needs the scope chat:write, and has to be in the channel."
+    ),
+    call=_call,
+    read=_read,
+    rooms=True,
+    changes=True,
+)

@@ -1,0 +1,55 @@
+"""Microsoft Teams by the webhook of a workflow, which takes an adaptive card. It cannot change what it sent, so the end
+of a review is a second message."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.work.outgoing.fetching import Call, HttpAnswer
+from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, post
+
+MARKUP = re.compile(r"([\\*_\[\]()#+\-!])")
+
+
+def _call(message: ReviewMessage, target: Target) -> Call:
+    facts = f"{message.task} · {message.place} · {message.requester}"
+    body = [
+        _text(message.title, weight="Bolder"),
+        *(_text(line, isSubtle=True) for line in (message.outcome or message.summary, facts) if line),
+    ]
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": body,
+        "actions": [{"type": "Action.OpenUrl", "title": _("Open the review"), "url": message.link}],
+    }
+    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
+    return post(target.address, {"type": "message", "attachments": [attachment]})
+
+
+def _text(text: str, **look: Any) -> dict[str, Any]:
+    """A text block knows some Markdown: none of it is in what people and agents wrote."""
+    return {"type": "TextBlock", "text": MARKUP.sub(r"\\\1", " ".join(text.split())), "wrap": True, **look}
+
+
+def _read(answer: HttpAnswer) -> str:
+    check(answer)
+    return ""
+
+
+KIND = ChannelKind(
+    key="teams",
+    label="Microsoft Teams",
+    address_label=gettext_lazy("Webhook address"),
+    address_help=gettext_lazy("Of the workflow “Post to a channel when a webhook request is received”."),
+    address="",
+    secret_label="",
+    secret_help="",
+    call=_call,
+    read=_read,
+)

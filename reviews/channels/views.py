@@ -1,0 +1,138 @@
+"""Settings › Channels: the chats and webhooks that are told of reviews, a test of each, and what could not be sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines.models import Project
+from pipelines.ports import audit
+from pipelines.ports.queue import enqueue
+from pipelines.ports.vault import keys
+from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from reviews.channels.channel import ChannelError, ChannelKind
+from reviews.channels.forms import ChannelForm
+from reviews.channels.posting import QUEUE, TASK
+from reviews.channels.sending import deliver, test_message
+from reviews.channels.table import BY_KEY, KINDS
+from reviews.models import ChannelConnection, ChannelMessage
+
+LETTERS = 20
+"""Messages that could not be sent, as the page lists them; the newest."""
+
+
+@dataclass(frozen=True)
+class ChannelRow:
+    connection: ChannelConnection
+    kind: ChannelKind
+
+
+@in_project("admin")
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: SignedIn, project: Project) -> HttpResponse:
+    form = ChannelForm(project, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        secret = said.pop("secret")
+        with transaction.atomic():
+            made = ChannelConnection.objects.create(
+                project=project,
+                secret=keys.encrypt(secret) if secret else "",
+                created_at=timezone.now(),
+                created_by=request.user,
+                **said,
+            )
+            _record(request, "channel.connected", made)
+        if made.kind == "webhook" and not request.POST.get("secret"):
+            told = _("Connected. Its signing secret, shown once: %(secret)s") % {"secret": secret}
+            messages.success(request, told)
+        else:
+            messages.success(request, _("Connected. Send a test to see that it works."))
+        return _back(project)
+    connections = list(project.channels.order_by("name"))
+    letters = ChannelMessage.objects.filter(
+        connection__in=connections, state=ChannelMessage.State.FAILED
+    ).select_related("connection", "visit__task__project")
+    return show(
+        request,
+        "reviews/channels.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Channels")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        kinds=KINDS,
+        kind_choices=[(kind.key, kind.label) for kind in KINDS],
+        rows=[ChannelRow(each, BY_KEY[each.kind]) for each in connections],
+        letters=letters.order_by("-created_at")[:LETTERS],
+    )
+
+
+@in_project("admin")
+@require_POST
+def test(request: SignedIn, project: Project, channel: int) -> HttpResponse:
+    """Sent at once, so that the answer of the server is on the page."""
+    connection = _found(project, channel)
+    message = ChannelMessage(connection=connection, kind=ChannelMessage.Kind.TEST, created_at=timezone.now())
+    try:
+        deliver(connection, test_message(message))
+    except ChannelError as problem:
+        messages.error(request, _("Not sent. %(problem)s") % {"problem": problem})
+    else:
+        messages.success(request, _("Test sent to %(name)s") % {"name": connection.name})
+    return _back(project)
+
+
+@in_project("admin")
+@require_POST
+def remove(request: SignedIn, project: Project, channel: int) -> HttpResponse:
+    connection = _found(project, channel)
+    with transaction.atomic():
+        _record(request, "channel.disconnected", connection)
+        connection.delete()
+    messages.success(request, _("Disconnected"))
+    return _back(project)
+
+
+@in_project("admin")
+@require_POST
+def again(request: SignedIn, project: Project, message: int) -> HttpResponse:
+    """Send a message that could not be sent."""
+    failed = ChannelMessage.objects.filter(
+        pk=message, connection__project=project, state=ChannelMessage.State.FAILED
+    )
+    with transaction.atomic():
+        if not failed.update(state=ChannelMessage.State.QUEUED, error=""):
+            raise Http404
+        enqueue(TASK, QUEUE, {"message_id": message})
+    messages.success(request, _("It is sent again"))
+    return _back(project)
+
+
+def _found(project: Project, channel: int) -> ChannelConnection:
+    found = ChannelConnection.objects.filter(project=project, pk=channel).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _record(request: SignedIn, kind: str, connection: ChannelConnection) -> None:
+    audit.record(
+        kind,
+        by=request.user,
+        at=timezone.now(),
+        project=connection.project,
+        about=f"channel:{connection.pk}",
+        name=f"{connection.name} ({BY_KEY[connection.kind].label})",
+    )
+
+
+def _back(project: Project) -> HttpResponse:
+    return redirect("project-channels", project.owner.key, project.key)
