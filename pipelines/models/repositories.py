@@ -59,6 +59,8 @@ class Repository(models.Model):
         blank=True,
         help_text=_("The name of the stored secret that signs what its host sends."),
     )
+    # How its environment is made, see pipelines/work/spec/preparation.py
+    prepare = models.JSONField(default=dict, blank=True)
     # What the last test of the connection found, see pipelines/lines/repositories.py; null: never tested.
     tested = models.JSONField(null=True, blank=True)
     tested_at = models.DateTimeField(null=True, blank=True)

@@ -53,6 +53,7 @@ KINDS: dict[str, str | Promise] = {
     "line.duplicated": _("Duplicated the line"),
     "repository.connected": _("Connected the repository"),
     "repository.changed": _("Changed the repository"),
+    "repository.prepare": _("Changed how the repository is prepared"),
     "repository.tested": _("Tested the connection to the repository"),
     "repository.disconnected": _("Disconnected the repository"),
     "channel.connected": _("Connected the channel"),

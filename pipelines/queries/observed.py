@@ -136,7 +136,18 @@ def _claims(members: Mapping[str, Any], by: str) -> list[FactRow]:
     return [FactRow("danger", words, by, "danger")] if n else []
 
 
+def _prepare(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    seconds = members.get("seconds")
+    if not isinstance(seconds, int | float):
+        return []
+    took = {"seconds": f"{seconds:.0f}" if seconds >= 1 else f"{seconds:.1f}"}
+    cached = members.get("cached") is True
+    words = _("Prepared from the cache (%(seconds)s s)") if cached else _("Prepared (%(seconds)s s)")
+    return [FactRow("check", words % took, by)]
+
+
 SAID = {
+    "prepare": _prepare,
     "git": _git,
     "commands": _commands,
     "tests": _tests,

@@ -19,6 +19,7 @@ from pipelines.web.project import (
     general,
     invitations,
     member,
+    preparing,
     repositories,
     runners,
     settings,
@@ -116,6 +117,11 @@ urlpatterns = [
         f"{IN}settings/repositories/<int:repository>/disconnect/",
         repositories.delete,
         name="project-repository-delete",
+    ),
+    path(
+        f"{IN}settings/repositories/<int:repository>/prepare/",
+        preparing.prepare,
+        name="project-repository-prepare",
     ),
     path(
         f"{IN}settings/repositories/<int:repository>/triggers/",

@@ -15,7 +15,7 @@ import shutil
 import stat
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,10 @@ def stamp_of(info: os.stat_result) -> Stamp:
 
 
 def take_picture(
-    workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None = None, but: tuple[str, ...] = ()
+    workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None = None, but: Collection[str] = ()
 ) -> Picture:
     """Describe a workspace whose processes are gone. `known`: the stamps of an earlier picture of the same folder; what
-    has not changed since is not read again. `but`: what is left out of its top folder.
+    has not changed since is not read again. `but`: paths that are left out.
 
     :raises WorkspaceTooLarge: more than MOST_FILES entries or MOST_BYTES bytes
     """
@@ -105,20 +105,24 @@ def take_picture(
     return Picture(tuple(manifest), stamps, tuple(skipped))
 
 
-def entries(folder: Path, but: tuple[str, ...] = ()) -> Iterator[tuple[Path, os.stat_result]]:
-    """Everything below, links not followed. A name that is not UTF-8 cannot be stored and is left out."""
+def entries(
+    folder: Path, but: Collection[str] = (), below: str = ""
+) -> Iterator[tuple[Path, os.stat_result]]:
+    """Everything below, links not followed, `but` for these paths. A name that is not UTF-8 cannot be stored and is
+    left out."""
     with os.scandir(folder) as found:
         for entry in found:
             if entry.name.encode(errors="surrogateescape") != entry.name.encode(errors="replace"):
                 continue
-            if entry.name in but:
+            path = f"{below}{entry.name}"
+            if path in but:
                 continue
             info = entry.stat(follow_symlinks=False)
             yield Path(entry.path), info
             if stat.S_ISDIR(info.st_mode):
                 if not os.access(entry.path, os.R_OK | os.X_OK):
                     os.chmod(entry.path, info.st_mode | 0o700)
-                yield from entries(Path(entry.path))
+                yield from entries(Path(entry.path), but, f"{path}/")
 
 
 def digest_of_file(path: Path) -> str:

@@ -150,6 +150,7 @@ POST project-repositories    >          0         -       -         -         - 
 GET  project-repository      >          0         -       -         -         -         y      >
 POST project-repository      >          0         -       -         -         -         y      >
 POST project-repository-test  >         0         -       -         -         -         y      >
+POST project-repository-prepare  >      0         -       -         -         -         y      >
 POST project-repository-trigger  >      0         -       -         -         -         y      >
 POST project-trigger-delete  >          0         -       -         -         -         y      >
 POST project-repository-delete  >       0         -       -         -         -         y      >

@@ -72,6 +72,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "findings": dict.fromkeys(("critical", "high", "medium", "low", "total"), "count"),
     "coverage": dict.fromkeys(("lines", "branches"), "share"),
     "ci": dict.fromkeys(("pending", "failed", "passed"), "count"),
+    "prepare": {"cached": "flag", "seconds": "amount"},
     "usage": {
         **dict.fromkeys(("tokens_in", "tokens_out"), "count"),
         "cost_usd": "amount",

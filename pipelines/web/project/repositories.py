@@ -24,6 +24,7 @@ from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
+from pipelines.web.project.prepare_forms import forms_of
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 from pipelines.work.hosts.table import NAMES, NONE
 
@@ -108,28 +109,30 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    found = _found(project, repository)
-    held = {key: getattr(found, key) for key in RepositoryForm.base_fields}
-    form = RepositoryForm(request.POST or None, initial=held)
+    found = of_project(project, repository)
+    form = RepositoryForm(request.POST or None, initial=held(found))
     if request.method == "POST" and form.is_valid() and _changed(request, found, form):
         return redirect("project-repositories", project.owner.key, project.key)
-    return _shown(request, found, form, TriggerForm())
+    return shown(request, found, 422 if request.method == "POST" else 200, form=form)
 
 
-def _shown(
-    request: SignedIn, found: Repository, form: RepositoryForm, trigger_form: TriggerForm
-) -> HttpResponse:
+def held(found: Repository) -> dict[str, Any]:
+    return {key: getattr(found, key) for key in RepositoryForm.base_fields}
+
+
+def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> HttpResponse:
+    """The page with its three forms. `forms`: those in which something was typed."""
     project, place = found.project, "/owners/{}/projects/{}/repositories/{}/hook"
+    given = {"form": RepositoryForm(initial=held(found)), "trigger_form": TriggerForm(), **forms_of(found)}
     return show(
         request,
         "project/repository.html",
         project=project,
         section="settings",
         trail=tab_trail(project, _("Repositories")),
-        status=422 if request.method == "POST" else 200,
-        form=form,
+        status=status,
         repository=found,
-        trigger_form=trigger_form,
+        may_prepare=access.can(request.user, "execute", project),
         triggers=found.triggers.select_related("line").order_by("line__name", "on", "value"),
         events=IssueTrigger.On.choices,
         lines=[
@@ -141,6 +144,7 @@ def _shown(
         .select_related("link__task__project")
         .order_by("-pk")[:5],
         receipts=found.hook_receipts.select_related("task").order_by("-at")[:5],
+        **{**given, **forms},
         **offered(request, project),
     )
 
@@ -148,7 +152,7 @@ def _shown(
 @in_project("repositories")
 @require_POST
 def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    found = _found(project, repository)
+    found = of_project(project, repository)
     form = TriggerForm(request.POST)
     if form.is_valid():
         said = form.cleaned_data
@@ -163,8 +167,7 @@ def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpRes
         else:
             messages.success(request, _("Issues of %(name)s start tasks") % {"name": found.name})
             return redirect("project-repository", project.owner.key, project.key, found.pk)
-    held = {key: getattr(found, key) for key in RepositoryForm.base_fields}
-    return _shown(request, found, RepositoryForm(initial=held), form)
+    return shown(request, found, 422, trigger_form=form)
 
 
 @in_project("repositories")
@@ -182,21 +185,21 @@ def delete_trigger(request: SignedIn, project: Project, trigger: int) -> HttpRes
 @costly
 @require_POST
 def test(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    told(request, _found(project, repository))
+    told(request, of_project(project, repository))
     return redirect("project-repositories", project.owner.key, project.key)
 
 
 @in_project("repositories")
 @require_POST
 def delete(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    found = _found(project, repository)
+    found = of_project(project, repository)
     name = found.name
     repositories.disconnect(found, by=request.user, now=timezone.now())
     messages.success(request, _("%(name)s is disconnected") % {"name": name})
     return redirect("project-repositories", project.owner.key, project.key)
 
 
-def _found(project: Project, repository: int) -> Repository:
+def of_project(project: Project, repository: int) -> Repository:
     found = Repository.objects.filter(project=project, pk=repository).first()
     if found is None:
         raise Http404

@@ -19,8 +19,8 @@ from pipelines.work.agents.facts import REPORTED, facts_of
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers import command
-from pipelines.work.handlers.reaching import reaching
-from pipelines.work.processes.process import CannotStart, Process, ProcessEnd
+from pipelines.work.handlers.starting import NotPrepared, starting
+from pipelines.work.processes.process import CannotStart, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.signals import MOST
 from pipelines.work.results.text import escaped
@@ -63,11 +63,14 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     if resumed:
         await sink.note("[gateline] The agent's session is continued.")
     try:
-        async with reaching(made, sink) as led, Process(command.prepared(led)) as process:
+        async with starting(made, sink, command.prepared) as (led, process):
             outcome = await AgentWatch(led, sink, process, call=call).until_the_end()
     except CannotStart as error:
         outcome = {**command.not_started(made, str(error)), "summary": not_started(call, made, str(error))}
         await sink.note(f"[gateline] {outcome['summary']}")
+    except NotPrepared as error:
+        await sink.note(f"[gateline] {error}")
+        outcome = command.not_prepared(str(error))
     took = {"duration_sec": round(time.monotonic() - began, 3)}
     outcome["usage"] = {**outcome.get("usage", {}), **took}
     return outcome

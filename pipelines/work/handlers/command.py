@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipelines.work.handlers.reaching import reaching
+from pipelines.work.handlers.starting import NotPrepared, beside, starting
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from pipelines.work.results import document, output
@@ -29,12 +29,15 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     Cancelling the call kills everything that the command started, and returns only then."""
     began = time.monotonic()
     try:
-        async with reaching(spec, sink) as led, Process(prepared(led)) as process:
+        async with starting(spec, sink, prepared) as (led, process):
             watch = Watch(led, sink, process)
             outcome = await watch.until_the_end()
     except CannotStart as error:
         await sink.note(f"[gateline] The command could not be started: {error}")
         outcome = not_started(spec, str(error))
+    except NotPrepared as error:
+        await sink.note(f"[gateline] {error}")
+        outcome = not_prepared(str(error))
     usage = outcome.get("usage")
     outcome["usage"] = (usage if isinstance(usage, dict) else {}) | {
         "duration_sec": round(time.monotonic() - began, 3)
@@ -51,6 +54,11 @@ def not_started(spec: Spec, why: str) -> Outcome:
     }
 
 
+def not_prepared(why: str) -> Outcome:
+    """What surrounds the program failed, and not the program."""
+    return {"result": "failure", "failure_type": "prepare_failed", "summary": why}
+
+
 def over_limit(spec: Spec, limit: str) -> Outcome:
     """The outcome of a command that exceeded a limit, whatever it reported before it was killed."""
     summary = spec.resources.exceeded(limit)
@@ -62,6 +70,8 @@ def prepared(spec: Spec) -> Launch:
     """:raises CannotStart: no such program or folder; the isolation cannot be set up"""
     cwd = confined(spec)
     argv = (program(spec, cwd), *spec.argv[1:])
+    if spec.services:
+        argv = beside(argv, spec.services, spec.attempt)
     try:
         wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, spec.access)
     except CannotIsolate as error:

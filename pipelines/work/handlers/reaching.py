@@ -46,7 +46,7 @@ async def reaching(spec: Spec, sink: Sink) -> AsyncIterator[Spec]:
 
     # A path of a socket has about a hundred characters; those of attempts are longer.
     door = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="gateline-door-"))
-    proxy = HostProxy(frozenset(hosts), spec.outgoing.guard, note)
+    proxy = HostProxy(frozenset(hosts), spec.outgoing.guard, note, whose=spec.access.whose)
     try:
         await proxy.listen(door / PROXY)
         listed = ", ".join(f"{name}:{port}" for name, port in hosts)

@@ -61,6 +61,7 @@ class HostProxy:
     guard: Guard
     note: Note
     limits: ProxyLimits = ProxyLimits()
+    whose: str = "this station's list"
     _open: set[asyncio.Task[None]] = field(default_factory=set)
     _noted: set[str] = field(default_factory=set)
     _server: asyncio.AbstractServer | None = None
@@ -119,7 +120,7 @@ class HostProxy:
             raise NotPassed(BAD, "a request broke off") from None
         host, port = target_of(head)
         if (host, port) not in self.hosts:
-            raise NotPassed(FORBIDDEN, not_listed(host, port, self.hosts))
+            raise NotPassed(FORBIDDEN, not_listed(host, port, self.hosts, self.whose))
         return host, port
 
     async def _reached(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -206,12 +207,12 @@ def is_address(host: str) -> bool:
     return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None
 
 
-def not_listed(host: str, port: int, hosts: Collection[tuple[str, int]]) -> str:
+def not_listed(host: str, port: int, hosts: Collection[tuple[str, int]], whose: str) -> str:
     ports = sorted(other for name, other in hosts if name == host)
     if ports:
         listed = ", ".join(map(str, ports))
-        return f"port {port} of host {host} is not in this station's list, which has port {listed}"
-    return f"host {host} is not in this station's list"
+        return f"port {port} of host {host} is not in {whose}, which has port {listed}"
+    return f"host {host} is not in {whose}"
 
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

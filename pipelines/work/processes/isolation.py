@@ -65,11 +65,12 @@ class Places:
 @dataclass(frozen=True)
 class Access:
     """What one station may reach besides its own folder. `hosts`: names with their ports, where the network is none but
-    for these; `door`: the folder in which their proxy listens, while the station runs."""
+    for these, and `whose` list that is; `door`: the folder in which their proxy listens, while the station runs."""
 
     network: bool = True
     repositories: bool = False
     hosts: tuple[tuple[str, int], ...] = ()
+    whose: str = "this station's list"
     door: Path | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,8 +28,9 @@ def opened(root: Path, relative: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def remove_file(root: Path, relative: str) -> None:
-    """Unlink what stands below `root` under this name, if it is no folder and no step of the way is a link."""
+def remove_path(root: Path, relative: str) -> None:
+    """Remove what stands below `root` under this name, a folder with all that is in it, if no step of the way is a
+    link."""
     *folders, name = _parts(relative)
     try:
         here = _walk(root, tuple(folders), of_folder=True)
@@ -36,9 +38,19 @@ def remove_file(root: Path, relative: str) -> None:
         return
     try:
         with suppress(OSError):
-            os.unlink(name, dir_fd=here)
+            if stat.S_ISDIR(os.lstat(name, dir_fd=here).st_mode):
+                _remove_folder(name, here)
+            else:
+                os.unlink(name, dir_fd=here)
     finally:
         os.close(here)
+
+
+def _remove_folder(name: str, inside: int) -> None:
+    def unlocked(_function: object, _path: str, _error: object) -> None:
+        """A folder that its owner may not write is left to whoever removes the whole attempt."""
+
+    shutil.rmtree(name, onerror=unlocked, dir_fd=inside)
 
 
 def _parts(relative: str) -> tuple[str, ...]:

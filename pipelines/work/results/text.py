@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote
 
 MASK = "•••"
@@ -100,3 +101,14 @@ def pieces(line: str) -> list[str]:
 def stamped(seconds: float, line: str) -> str:
     """The form in which a line is stored."""
     return f"{seconds:.3f}\t{line}\n"
+
+
+def masked(value: Any, masker: Masker) -> Any:
+    """Secrets out of every text of an outcome (house §3 I16)."""
+    if isinstance(value, str):
+        return masker.all(value)
+    if isinstance(value, list):
+        return [masked(member, masker) for member in value]
+    if isinstance(value, dict):
+        return {masker.all(key): masked(member, masker) for key, member in value.items()}
+    return value

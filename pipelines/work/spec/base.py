@@ -11,6 +11,7 @@ from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import OPEN, Access, Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
 from pipelines.work.spec.agent_call import AgentCall
+from pipelines.work.spec.preparation import ServiceProgram
 from pipelines.work.spec.repository import DeliveryOrder
 from pipelines.work.spec.toolbox import OfferedTool
 
@@ -112,5 +113,7 @@ class Spec:
     delivery: DeliveryOrder | None = None
     # Which agent is called, and with what, where one is.
     agent: AgentCall | None = None
+    # Programs that run beside it, of its repository.
+    services: tuple[ServiceProgram, ...] = ()
     # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
     heeds_signals: bool = True

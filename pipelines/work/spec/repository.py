@@ -34,6 +34,8 @@ class GitOrder:
     host: str = ""
     page: str = ""
     host_app: str = ""
+    # How its environment is prepared, as `Preparation.to_dict`.
+    prepare: Mapping[str, Any] = field(default_factory=dict)
     # Whether it is the station of a join, before which branches are merged.
     joins: bool = False
     # Of the visit of somebody who pushed to the branch: as they are named. Then there is no other work.

@@ -22,9 +22,9 @@ from pipelines.work.measuring import is_full
 from pipelines.work.orders.order import Orders, Unrenderable
 from pipelines.work.orders.specs import pushed_spec, spec_of
 from pipelines.work.results import repositories
-from pipelines.work.results.files import remove_file
+from pipelines.work.results.files import remove_path
 from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.results.text import Masker
+from pipelines.work.results.text import Masker, masked
 from pipelines.work.spec.base import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 from pipelines.work.transport.protocol import (
@@ -36,9 +36,10 @@ from pipelines.work.transport.protocol import (
     Started,
     Transport,
 )
-from pipelines.work.worker import handover, repository, secret_files
+from pipelines.work.worker import handover, preparing, repository, secret_files
 from pipelines.work.worker.evaluations import Asking
 from pipelines.work.worker.handover import Packed, failed, pack, with_changes, with_claims
+from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.worker.running import Running, RunningWork
 from pipelines.work.workspaces import Folders, KeptFolder, restore
 
@@ -56,6 +57,7 @@ class Driver:
         # Something could not be written: shown in /healthz until it can be again.
         self.no_space = False
         self._own_masker = Masker(config.secrets)
+        self._prepared = PreparedFiles(config.workspaces)
         seats = {DRIVE: config.concurrency, QUICK: QUICK_AT_ONCE, EVALUATE: config.concurrency}
         self._slots = {queue: asyncio.Semaphore(count) for queue, count in seats.items()}
         self._drives: set[asyncio.Task[None]] = set()
@@ -307,7 +309,14 @@ class Driver:
             return repository.refused(error), Packed((), {}, None)
         if folder.access.state.head and handover.counted(folder.spec):
             await sink.note("[gateline] Its reports count, so only files that are committed are here.")
-        outcome, packed = await self._worked(started, folder, sink, (GIT_FOLDER,))
+        made = await preparing.environment(
+            ready, started.orders, folder.spec, folder.filled, self._prepared, sink
+        )
+        if made.problem:
+            return failed(preparing.FAILURE_TYPE, made.problem), Packed((), {}, None)
+        folder = replace(folder, spec=replace(folder.spec, services=made.services))
+        outcome, packed = await self._worked(started, folder, sink, (GIT_FOLDER, *made.roots))
+        packed = preparing.beside_the_change(packed, made)
         packed = handover.without_reports(folder.spec, packed, ready.files)
         return await repository.committed(ready, started.orders, folder.spec, outcome, packed)
 
@@ -379,7 +388,7 @@ class Driver:
             self.folders.remove(attempt)
             return
         for path in packed.apart:
-            remove_file(attempt.workspace, path)
+            remove_path(attempt.workspace, path)
         self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
 
 
@@ -415,14 +424,3 @@ def unstorable(outcome: Outcome, why: str) -> Outcome:
         key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
     }
     return {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
-
-
-def masked(value: Any, masker: Masker) -> Any:
-    """Secrets out of every text of an outcome (house §3 I16)."""
-    if isinstance(value, str):
-        return masker.all(value)
-    if isinstance(value, list):
-        return [masked(member, masker) for member in value]
-    if isinstance(value, dict):
-        return {masker.all(key): masked(member, masker) for key, member in value.items()}
-    return value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -246,7 +246,9 @@ class Packed:
     stood: str = ""
     """The git tree before the work, of a line that works in a repository."""
     apart: tuple[str, ...] = ()
-    """Files of the workspace that no station after this one finds there."""
+    """Paths of the workspace that no station after this one finds there."""
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    """How the environment of its repository came about."""
 
     def left(self, root: Path, before: Before | None) -> Leavings:
         """What of it is to be stored: the workspace only where it changed."""
@@ -259,6 +261,7 @@ class Packed:
         """With the pictures of the workspace on which its facts were observed, before and after the work (law §13). Of
         a station that is expected to leave something there is always one: what its program said at last."""
         facts = outcome.get("facts") or (_ran(outcome) if expects else {})
+        facts = {**facts, "prepare": dict(self.prepared)} if self.prepared else facts
         if not facts or self.picture is None:
             return outcome
         began, now = before.digest if before else NOTHING_THERE, self.picture.digest
@@ -281,10 +284,10 @@ def pack(
     spec: Spec,
     outcome: Outcome,
     kept: KeptFolder | None,
-    but: tuple[str, ...] = (),
+    but: Collection[str] = (),
     reports: Mapping[str, Stamp] | None = None,
 ) -> tuple[Outcome, Packed]:
-    """Look at the artifacts and at the workspace, `but` for these in its top folder. `reports`: those that stood
+    """Look at the artifacts and at the workspace, `but` for these paths. `reports`: those that stood
     there before the work. In a thread."""
     attempt = spec.attempt
     named = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
@@ -319,7 +322,8 @@ def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Pack
         return packed
     manifest = tuple(entry for entry in found.manifest if entry["path"] not in apart)
     stamps = {path: stamp for path, stamp in found.stamps.items() if path not in apart}
-    return replace(packed, picture=replace(found, manifest=manifest, stamps=stamps), apart=apart)
+    picture = replace(found, manifest=manifest, stamps=stamps)
+    return replace(packed, picture=picture, apart=(*packed.apart, *apart))
 
 
 def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:

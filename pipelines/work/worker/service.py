@@ -20,6 +20,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport
 from pipelines.work.worker.drive import Driver
+from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.worker.renewal import Renewal
 from pipelines.work.workspaces import Folders
 
@@ -159,6 +160,7 @@ class Service:
         """Copies of repositories that nobody used for long, or that are too large together."""
         try:
             removed = await asyncio.to_thread(Mirrors(self.config.workspaces).expire)
+            await asyncio.to_thread(PreparedFiles(self.config.workspaces).expire)
         except OSError as error:
             log.warning("mirrors_not_expired", error=str(error))
             return

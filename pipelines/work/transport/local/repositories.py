@@ -48,6 +48,7 @@ def git_order(task: Task, line: Line, station: Station, job: int) -> GitOrder | 
         host=found.host,
         page=found.page,
         host_app=found.host_app,
+        prepare=found.prepare,
         joins=station.join is not None,
         pushed_by=BranchPush.objects.filter(job=job).values_list("who", flat=True).first() or "",
     )

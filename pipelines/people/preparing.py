@@ -1,0 +1,111 @@
+"""How the environment of a repository is prepared: what people say of it, checked and kept. Callers ask who may."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Invalid
+from pipelines.models import Repository, User
+from pipelines.ports import audit
+from pipelines.routing.document.work.network import MOST_HOSTS, host_of
+from pipelines.work.spec.preparation import Preparation, ServiceProgram
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
+MOST_SERVICES = 8
+LONGEST_PATH = 255
+
+
+@dataclass(frozen=True)
+class ServiceText:
+    """As it was typed."""
+
+    name: str = ""
+    command: str = ""
+    port: int | None = None
+    health: str = ""
+
+    def checked(self, at: str) -> ServiceProgram:
+        """Raises Invalid with the field."""
+        if not NAME.match(self.name):
+            raise Invalid.at(f"{at}name", _("Use small letters, digits and “-”."))
+        argv, health = words(self.command, f"{at}command"), words(self.health, f"{at}health")
+        if not argv:
+            raise Invalid.at(f"{at}command", _("Enter the program that serves."))
+        if self.port is None and not health:
+            raise Invalid.at(f"{at}port", _("Enter the port on which it answers, or a health command."))
+        return ServiceProgram(self.name, argv, None if health else self.port, health)
+
+
+@dataclass(frozen=True)
+class PrepareText:
+    command: str = ""
+    cache: str = ""
+    hosts: str = ""
+    services: Sequence[ServiceText] = ()
+
+    def checked(self) -> Preparation:
+        """Raises Invalid with the field; those of a service begin with `services-<index>-`."""
+        argv, cache = words(self.command, "command"), self.cache.strip()
+        if cache:
+            path = PurePosixPath(cache)
+            if (
+                path.is_absolute()
+                or ".." in path.parts
+                or len(cache) > LONGEST_PATH
+                or not cache.isprintable()
+            ):
+                raise Invalid.at("cache", _("Enter a path inside the repository, like package-lock.json."))
+        if not argv and (cache or self.hosts.strip()):
+            raise Invalid.at("command", _("Enter the command that prepares the folder."))
+        hosts = tuple(dict.fromkeys(self.hosts.split()))
+        for host in hosts:
+            if host_of(host) is None:
+                wrong = _(
+                    "%(host)s is not the name of a host. Write it like example.com or example.com:8443."
+                )
+                raise Invalid.at("hosts", wrong % {"host": host[:60]})
+        if len(hosts) > MOST_HOSTS:
+            raise Invalid.at("hosts", _("Enter at most %(most)s hosts.") % {"most": MOST_HOSTS})
+        services = tuple(each.checked(f"services-{index}-") for index, each in enumerate(self.services))
+        names = [each.name for each in services]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise Invalid.at(f"services-{index}-name", _("Another service has this name."))
+        return Preparation(argv, cache, hosts, services)
+
+
+def words(typed: str, field: str) -> tuple[str, ...]:
+    """A command as a shell cuts it, though none runs it. Raises Invalid."""
+    if "\x00" in typed:
+        raise Invalid.at(field, _("A command holds no NUL character."))
+    try:
+        return tuple(shlex.split(typed))
+    except ValueError as fault:
+        raise Invalid.at(field, _("A quotation mark is not closed.")) from fault
+
+
+def change(repository: Repository, said: PrepareText, *, by: User, now: datetime) -> None:
+    """Tasks that are under way are prepared so from their next station on. Raises Invalid."""
+    made, before = said.checked().to_dict(), repository.prepare
+    if made == before:
+        return
+    with transaction.atomic():
+        Repository.objects.filter(pk=repository.pk).update(prepare=made)
+        repository.prepare = made
+        audit.record(
+            "repository.prepare",
+            by=by,
+            at=now,
+            project=repository.project,
+            about=f"repository:{repository.pk}",
+            name=repository.name,
+            changed={"prepare": [before, made]},
+        )

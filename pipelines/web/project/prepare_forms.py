@@ -1,0 +1,82 @@
+"""The forms of a repository's environment: the command that prepares it, what that may reach, and services."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from pipelines.errors import Invalid
+from pipelines.models import Repository
+from pipelines.people.preparing import MOST_SERVICES, ServiceText
+from pipelines.work.spec.preparation import Preparation
+
+PREFIX = "services"
+
+
+class PrepareForm(forms.Form):
+    command = forms.CharField(max_length=4000, required=False)
+    cache = forms.CharField(max_length=255, required=False)
+    hosts = forms.CharField(max_length=10_000, required=False)
+
+
+class ServiceForm(forms.Form):
+    name = forms.CharField(max_length=40, required=False)
+    command = forms.CharField(max_length=4000, required=False)
+    port = forms.IntegerField(min_value=1, max_value=65535, required=False)
+    health = forms.CharField(max_length=4000, required=False)
+
+
+if TYPE_CHECKING:
+    _FormSet = forms.BaseFormSet[ServiceForm]
+else:
+    _FormSet = forms.BaseFormSet
+
+
+class Services(_FormSet):
+    """Rows that are left empty are none."""
+
+    def said(self) -> list[ServiceText]:
+        rows = [ServiceText(**{"port": None, **each.cleaned_data}) for each in self.forms]
+        return [row for row in rows if row != ServiceText()]
+
+
+ServiceForms = forms.formset_factory(
+    ServiceForm,
+    formset=Services,
+    extra=1,
+    max_num=MOST_SERVICES,
+    absolute_max=MOST_SERVICES + 1,
+    validate_max=True,
+)
+
+
+def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
+    """Both, with what is kept, or with what was typed."""
+    kept = Preparation.of_dict(repository.prepare)
+    held = {"command": shlex.join(kept.argv), "cache": kept.cache, "hosts": "\n".join(kept.hosts)}
+    rows = [
+        {
+            "name": each.name,
+            "command": shlex.join(each.argv),
+            "port": each.port,
+            "health": shlex.join(each.health),
+        }
+        for each in kept.services
+    ]
+    return {
+        "prepare_form": PrepareForm(posted, initial=held),
+        "services": ServiceForms(posted, initial=rows, prefix=PREFIX),
+    }
+
+
+def place(form: PrepareForm, services: Services, fault: Invalid) -> None:
+    """At its field. Rows that are left empty do not count."""
+    prefix, _sign, rest = fault.path.partition(f"{PREFIX}-")
+    if prefix or not rest:
+        form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+        return
+    index, _sign, field = rest.partition("-")
+    filled = [each for each in services.forms if any(each.cleaned_data.values())]
+    filled[int(index)].add_error(field, fault.message)

@@ -1,0 +1,38 @@
+"""What the form of a repository's environment saves."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from pipelines.errors import Invalid
+from pipelines.models import Project
+from pipelines.people import preparing
+from pipelines.people.preparing import PrepareText
+from pipelines.web.project import repositories
+from pipelines.web.project.prepare_forms import forms_of, place
+from pipelines.web.shell.page import SignedIn, in_project, require
+
+
+@in_project("repositories")
+@require_POST
+def prepare(request: SignedIn, project: Project, repository: int) -> HttpResponse:
+    """Admins who may run code: the command runs on every runner of the project."""
+    require(request, "execute", project)
+    found = repositories.of_project(project, repository)
+    shown = forms_of(found, request.POST)
+    form, services = shown["prepare_form"], shown["services"]
+    if form.is_valid() and services.is_valid():
+        said = PrepareText(services=services.said(), **form.cleaned_data)
+        try:
+            preparing.change(found, said, by=request.user, now=timezone.now())
+        except Invalid as fault:
+            place(form, services, fault)
+        else:
+            messages.success(request, _("The environment of %(name)s is saved") % {"name": found.name})
+            return redirect("project-repository", project.owner.key, project.key, found.pk)
+    return repositories.shown(request, found, 422, **shown)

@@ -1,0 +1,70 @@
+"""Start the program of a station with what goes with it: the way to its hosts, and services beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from pipelines.work.handlers.reaching import reaching
+from pipelines.work.processes import services as script
+from pipelines.work.processes.process import Launch, Process
+from pipelines.work.results.text import escaped
+from pipelines.work.spec.base import Attempt, Sink, Spec
+from pipelines.work.spec.preparation import ServiceProgram
+
+LONGEST_LINE: Final = 64 * 1024
+
+
+class NotPrepared(Exception):
+    """What a station needs around it is not there: its program was not started."""
+
+
+@asynccontextmanager
+async def starting(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterator[tuple[Spec, Process]]:
+    """The running program. `prepared`: makes the launch of a spec.
+
+    :raises CannotStart: NotPrepared: a service is missing"""
+    async with reaching(spec, sink) as led:
+        launch: Launch = prepared(led)
+        async with Process(launch) as process:
+            if led.services:
+                await _there(process, sink)
+            yield led, process
+
+
+def beside(argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Attempt) -> tuple[str, ...]:
+    """The command with its services before it. The script lies in the attempt, where every isolation shows it."""
+    folder = attempt.root / "services"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    program = folder / "services.py"
+    shutil.copyfile(script.__file__, program)
+    told = {
+        "folder": str(folder),
+        "services": [{**each.to_dict(), "seconds": each.seconds} for each in services],
+    }
+    return (sys.executable, "-I", "-S", str(program), json.dumps(told), "--", *argv)
+
+
+async def _there(process: Process, sink: Sink) -> None:
+    """What the script says before the program starts."""
+    try:
+        line = await process.stdout.readuntil(b"\n")
+        said = json.loads(line)
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
+        errors = await process.stderr.read(LONGEST_LINE)
+        raise NotPrepared(
+            f"The services could not be started: {escaped(errors.decode(errors='replace'))[-500:]}"
+        ) from error
+    if "failed" in said:
+        name = said["name"]
+        if said["log"].strip():
+            await sink.note(f"[gateline] The last lines of service {name}:")
+            await sink.write("err", said["log"].encode())
+        raise NotPrepared(f"Service {name} {said['failed']}.")
+    for each in said[script.MARK]:
+        await sink.note(f"[gateline] Service {each['name']} answers ({each['seconds']:g} s).")

@@ -1,0 +1,64 @@
+"""What a repository says of its environment: a command that prepares it, and services beside each station."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+WAITING: Final = 60.0
+"""Seconds that a service has to answer."""
+
+
+@dataclass(frozen=True)
+class ServiceProgram:
+    """A program that runs beside a station. It is there once `port` of the loopback takes a connection, or `health`
+    ends with 0."""
+
+    name: str
+    argv: tuple[str, ...]
+    port: int | None = None
+    health: tuple[str, ...] = ()
+    seconds: float = WAITING
+
+    def to_dict(self) -> dict[str, Any]:
+        port = {} if self.port is None else {"port": self.port}
+        health = {"health": list(self.health)} if self.health else {}
+        seconds = {} if self.seconds == WAITING else {"seconds": self.seconds}
+        return {"name": self.name, "argv": list(self.argv), **port, **health, **seconds}
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """`argv` is empty where nothing is prepared. `cache`: path of the lock file, "" where nothing is kept. `hosts`:
+    what the command may reach, as `host` or `host:port`."""
+
+    argv: tuple[str, ...] = ()
+    cache: str = ""
+    hosts: tuple[str, ...] = ()
+    services: tuple[ServiceProgram, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the repository keeps it; {} where it says nothing."""
+        found = {
+            "argv": list(self.argv),
+            "cache": self.cache,
+            "network": {"egress": list(self.hosts)} if self.hosts else None,
+            "services": [each.to_dict() for each in self.services],
+        }
+        return {key: value for key, value in found.items() if value}
+
+    @classmethod
+    def of_dict(cls, plain: Mapping[str, Any]) -> Preparation:
+        services = (
+            ServiceProgram(
+                each["name"],
+                tuple(each["argv"]),
+                each.get("port"),
+                tuple(each.get("health", ())),
+                each.get("seconds", WAITING),
+            )
+            for each in plain.get("services", ())
+        )
+        hosts = (plain.get("network") or {}).get("egress", ())
+        return cls(tuple(plain.get("argv", ())), plain.get("cache", ""), tuple(hosts), tuple(services))

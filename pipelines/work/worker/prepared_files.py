@@ -1,0 +1,139 @@
+"""What the command that prepares a repository adds to a folder, and where a worker keeps it: by the content of the lock
+file and of the definition, bounded together, until it was not used for long."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import stat
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from pipelines.work.workspaces import entries, remove
+
+FOLDER: Final = "prepared"
+UNUSED_SECONDS: Final = 14 * 86_400.0
+TOGETHER: Final = 10 * 1024**3
+FILES, LOCK, ROOTS = "files", "lock", "roots.json"
+Seen = Mapping[str, tuple[int, int, int]]
+"""{path: (size, time, inode)}; of what is no file the mode in place of the size."""
+
+
+def seen(workspace: Path) -> Seen:
+    """Everything in a folder but its `.git`. In a thread."""
+    found = {}
+    for path, info in entries(workspace, (".git",)):
+        is_file = stat.S_ISREG(info.st_mode)
+        mark = (info.st_size, info.st_mtime_ns) if is_file else (stat.S_IFMT(info.st_mode), 0)
+        found[path.relative_to(workspace).as_posix()] = (*mark, info.st_ino)
+    return found
+
+
+def added(before: Seen, after: Seen) -> tuple[str, ...]:
+    """The topmost paths that were not there: of a new folder the folder alone."""
+    new = sorted(path for path in after if path not in before)
+    return tuple(path for path in new if parent(path) in before or not parent(path))
+
+
+def parent(path: str) -> str:
+    found = PurePosixPath(path).parent.as_posix()
+    return "" if found == "." else found
+
+
+class PreparedFiles:
+    """Of one worker's machine. Entries appear whole: they are written beside, and renamed."""
+
+    def __init__(self, workspaces: Path, together: int = TOGETHER) -> None:
+        self.base, self.together = workspaces / FOLDER, together
+
+    def take(self, key: str, workspace: Path) -> tuple[str, ...] | None:
+        """Copy what is kept into the folder. :return: its topmost paths; None where nothing is kept, or where something
+        stands in its place"""
+        with self._held(key) as entry:
+            if entry is None:
+                return None
+            roots = tuple(json.loads((entry / ROOTS).read_text("utf-8")))
+            if any(os.path.lexists(workspace / root) or not _inside(workspace, root) for root in roots):
+                return None
+            os.utime(entry / LOCK)
+            for root in roots:
+                _copied(entry / FILES / root, workspace / root)
+            return roots
+
+    def keep(self, key: str, workspace: Path, roots: tuple[str, ...]) -> None:
+        """:raises OSError: nothing is kept"""
+        made = self.base / f".{uuid.uuid4().hex}"
+        try:
+            for root in roots:
+                if _inside(workspace, root):
+                    (made / FILES / root).parent.mkdir(parents=True, exist_ok=True)
+                    _copied(workspace / root, made / FILES / root)
+            (made / FILES).mkdir(parents=True, exist_ok=True)
+            (made / ROOTS).write_text(json.dumps(roots), "utf-8")
+            (made / LOCK).touch()
+            if not (self.base / key).exists():
+                made.rename(self.base / key)
+        finally:
+            remove(made)
+
+    def expire(self) -> int:
+        """Remove what was not used for long; of the rest the longest unused, until there is room."""
+        if not self.base.is_dir():
+            return 0
+        now, total, removed = time.time(), 0, 0
+        locks = sorted(self.base.glob(f"*/{LOCK}"), key=lambda lock: -lock.stat().st_mtime)
+        for lock in locks:
+            files = (info for _path, info in entries(lock.parent) if stat.S_ISREG(info.st_mode))
+            total += sum(info.st_size for info in files)
+            if now - lock.stat().st_mtime > UNUSED_SECONDS or total > self.together:
+                removed += self._removed(lock)
+        return removed
+
+    def _removed(self, lock: Path) -> bool:
+        with lock.open("a") as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            remove(lock.parent)
+        return True
+
+    @contextmanager
+    def _held(self, key: str) -> Iterator[Path | None]:
+        """Nobody removes it meanwhile."""
+        try:
+            lock = (self.base / key / LOCK).open("r")
+        except FileNotFoundError:
+            yield None
+            return
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            there = (self.base / key / ROOTS).is_file()
+            yield self.base / key if there else None
+
+
+def _inside(workspace: Path, root: str) -> bool:
+    """Whether the way there leads through folders of the workspace alone: no link of the repository turns it."""
+    folder = parent(root)
+    return (workspace / folder).is_dir() and (workspace / folder).resolve() == workspace.resolve() / folder
+
+
+def _copied(source: Path, target: Path) -> None:
+    """Files, folders and links as links; pipes, sockets and devices are left out. No process works there now."""
+    info = source.lstat()
+    if stat.S_ISLNK(info.st_mode):
+        target.symlink_to(os.readlink(source))
+    elif stat.S_ISREG(info.st_mode):
+        shutil.copyfile(source, target)
+        target.chmod(stat.S_IMODE(info.st_mode) & 0o777)
+    elif stat.S_ISDIR(info.st_mode):
+        target.mkdir()
+        for child in sorted(source.iterdir()):
+            _copied(child, target / child.name)
+        target.chmod(stat.S_IMODE(info.st_mode) & 0o777 | 0o700)

@@ -1,0 +1,216 @@
+"""What a repository needs before a station runs in it: its command, or what that left before (docs/repositories.md).
+What fails here is nobody's work: `prepare_failed`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pipelines.routing.document.kinds import executes
+from pipelines.routing.document.work.network import host_of
+from pipelines.work.git.attempt import Prepared
+from pipelines.work.git.trees import Leaf
+from pipelines.work.handlers import command
+from pipelines.work.handlers.starting import NotPrepared
+from pipelines.work.measuring import measure
+from pipelines.work.orders.order import Orders
+from pipelines.work.processes.isolation import Access
+from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.text import escaped
+from pipelines.work.spec.base import ProcessLimits, Sink, Spec
+from pipelines.work.spec.preparation import Preparation, ServiceProgram
+from pipelines.work.worker.handover import Packed
+from pipelines.work.worker.prepared_files import PreparedFiles, Seen, added, seen
+
+SECONDS: Final = 1800.0
+SILENT_SECONDS: Final = 600.0
+NAMED: Final = 5
+HOST_REFUSED: Final = "[gateline] Network: "
+FAILURE_TYPE: Final = "prepare_failed"
+STARTS_SERVICES: Final = ("agent", "command", "hook")
+
+
+@dataclass(frozen=True)
+class PreparedFolder:
+    """`roots`: what was added to the folder, and is no part of the change. `facts`: how it came about. `problem`: why
+    there is none."""
+
+    roots: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    services: tuple[ServiceProgram, ...] = ()
+    problem: str = ""
+
+
+class RefusalSink:
+    """A sink that keeps what was refused."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self.refused: list[str] = []
+
+    async def write(self, stream: str, data: bytes) -> None:
+        await self._sink.write(stream, data)
+
+    async def note(self, text: str) -> None:
+        if text.startswith(HOST_REFUSED) and " is not in " in text:
+            self.refused.append(text.removeprefix(HOST_REFUSED))
+        await self._sink.note(text)
+
+
+def beside_the_change(packed: Packed, made: PreparedFolder) -> Packed:
+    """What was prepared goes on to no station after this one, which has its own."""
+    return replace(packed, apart=(*packed.apart, *made.roots), prepared=made.facts)
+
+
+async def environment(
+    ready: Prepared, orders: Orders, spec: Spec, filled: bool, kept: PreparedFiles, sink: Sink
+) -> PreparedFolder:
+    """Prepare the folder of an attempt. `filled`: with what the station before left."""
+    if not executes(spec.kind) or orders.git is None:
+        return PreparedFolder()
+    wanted = Preparation.of_dict(orders.git.prepare)
+    try:
+        made = (
+            await _files(wanted, ready, orders, spec, filled, kept, sink) if wanted.argv else PreparedFolder()
+        )
+    except NotPrepared as error:
+        await sink.note(f"[gateline] {error}")
+        return PreparedFolder(problem=str(error))
+    return replace(made, services=wanted.services if spec.kind in STARTS_SERVICES else ())
+
+
+async def _files(
+    wanted: Preparation,
+    ready: Prepared,
+    orders: Orders,
+    spec: Spec,
+    filled: bool,
+    kept: PreparedFiles,
+    sink: Sink,
+) -> PreparedFolder:
+    """:raises NotPrepared"""
+    began, workspace = time.monotonic(), spec.attempt.workspace
+    # Only files of the base itself make what other tasks get: a task could have changed what the command runs.
+    first = ready.state.head == ready.state.base and not filled
+    lock = await asyncio.to_thread(_lock, wanted, workspace)
+    shared, own = key_of(wanted, orders, lock), key_of(wanted, orders, lock, orders.task)
+    roots = None
+    for key in (shared, own) if wanted.cache else ():
+        roots = roots if roots is not None else await asyncio.to_thread(kept.take, key, workspace)
+    cached = roots is not None
+    if roots is None:
+        before = await asyncio.to_thread(seen, workspace)
+        await _run(wanted, spec, sink)
+        roots = await asyncio.to_thread(_added, before, ready.files, workspace)
+        if wanted.cache:
+            await _keep(kept, shared if first else own, workspace, roots, sink)
+    seconds = round(time.monotonic() - began, 1)
+    how = "Prepared from the cache" if cached else "Prepared"
+    await sink.note(f"[gateline] {how} ({seconds:g} s).")
+    return PreparedFolder(roots, {"cached": cached, "seconds": seconds})
+
+
+def key_of(wanted: Preparation, orders: Orders, lock: str, task: str = "") -> str:
+    """Of what is kept: another lock file, definition, repository or machine is another one."""
+    assert orders.git is not None
+    told = {
+        "argv": wanted.argv,
+        "hosts": wanted.hosts,
+        "lock": lock,
+        "path": wanted.cache,
+        "repository": orders.git.repository,
+        "project": orders.project_id,
+        "address": orders.git.address,
+        "machine": [platform.system(), platform.machine()],
+        "task": task,
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _lock(wanted: Preparation, workspace: Path) -> str:
+    if not wanted.cache:
+        return ""
+    try:
+        with opened(workspace, wanted.cache) as file:
+            return measure(file).digest
+    except FileRefused:
+        raise NotPrepared(
+            f"The lock file {escaped(wanted.cache)} is not in the repository. "
+            "Change Prepare in the settings of the repository."
+        ) from None
+
+
+async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
+    home = spec.attempt.root / "prepare"
+    home.mkdir(mode=0o700, exist_ok=True)
+    env = {"PATH": spec.env.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8"}
+    made = Spec(
+        kind="command",
+        attempt=spec.attempt,
+        argv=wanted.argv,
+        env={**env, "TMPDIR": str(spec.attempt.temporary)},
+        limits=ProcessLimits(idle=SILENT_SECONDS, total=SECONDS),
+        isolation=spec.isolation,
+        access=Access(
+            network=False,
+            hosts=tuple(filter(None, map(host_of, wanted.hosts))),
+            whose="the list of Prepare",
+        ),
+        outgoing=spec.outgoing,
+        resources=spec.resources,
+        heeds_signals=False,
+    )
+    heard = RefusalSink(sink)
+    words = escaped(" ".join(wanted.argv))[:300]
+    await sink.note(f"[gateline] Prepare: {words}")
+    outcome = await command.run(made, heard)
+    if outcome.get("result", "success") == "success" and outcome.get("exit_code") == 0:
+        return
+    code = outcome.get("exit_code")
+    why = str(outcome.get("summary") or outcome.get("reason") or f"it ended with exit code {code}")
+    hosts = "".join(f" The {each}" for each in dict.fromkeys(heard.refused[:NAMED]))
+    raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.{hosts}")
+
+
+def _added(before: Seen, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
+    """What the command added. It may change nothing that the task would deliver. In a thread."""
+    after = seen(workspace)
+    changed = sorted(
+        path for path in tracked if path in before and _differs(path, before, after, tracked[path], workspace)
+    )
+    if changed:
+        more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
+        raise NotPrepared(
+            f"Prepare changed files of the repository: {escaped(', '.join(changed[:NAMED]))}{more}. "
+            "It may only add files."
+        )
+    return added(before, after)
+
+
+def _differs(path: str, before: Seen, after: Seen, leaf: Leaf, workspace: Path) -> bool:
+    if before[path] == after.get(path):
+        return False
+    if path not in after:
+        return True
+    try:
+        with opened(workspace, path) as file:
+            data = file.read()
+    except FileRefused:
+        return True
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest().encode() != leaf[1]
+
+
+async def _keep(kept: PreparedFiles, key: str, workspace: Path, roots: tuple[str, ...], sink: Sink) -> None:
+    try:
+        await asyncio.to_thread(kept.keep, key, workspace, roots)
+        await asyncio.to_thread(kept.expire)
+    except OSError as error:
+        await sink.note(f"[gateline] What was prepared could not be kept: {error.strerror}.")

@@ -1,0 +1,100 @@
+"""The environment of a repository, as its form saves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from pipelines.models import Membership, Repository
+from tests.factories import World
+from tests.pages.conftest import client_of
+
+pytestmark = pytest.mark.django_db
+SAVED = {
+    "argv": ["npm", "ci", "--no-audit"],
+    "cache": "package-lock.json",
+    "network": {"egress": ["registry.npmjs.org", "git.example.com:8443"]},
+    "services": [
+        {"name": "redis", "argv": ["redis-server"], "port": 6379},
+        {"name": "db", "argv": ["postgres", "-D", "my data"], "health": ["pg_isready"]},
+    ],
+}
+
+
+@pytest.fixture
+def repository(world: World) -> Repository:
+    return Repository.objects.create(
+        project=world.project, name="app", address="https://git.test/app.git", connected_at=timezone.now()
+    )
+
+
+@pytest.fixture
+def admin(world: World) -> Client:
+    Membership.objects.filter(user=world.admin).update(execute=True)
+    return client_of(world.admin)
+
+
+def place(repository: Repository) -> str:
+    return f"/p/acme/{repository.project.key}/settings/repositories/{repository.pk}/prepare/"
+
+
+def typed(*services: dict[str, str], **more: str) -> dict[str, str]:
+    rows = [*services, {}]
+    named = {f"services-{index}-{key}": value for index, row in enumerate(rows) for key, value in row.items()}
+    counts = {"services-TOTAL_FORMS": str(len(rows)), "services-INITIAL_FORMS": "0"}
+    return {**counts, **named, **more}
+
+
+REDIS = {"name": "redis", "command": "redis-server", "port": "6379"}
+
+
+def test_it_is_saved_shown_and_taken_back(admin: Client, repository: Repository) -> None:
+    db = {"name": "db", "command": "postgres -D 'my data'", "health": "pg_isready"}
+    hosts = "registry.npmjs.org\r\ngit.example.com:8443"
+    given = typed(REDIS, db, command="npm ci --no-audit", cache="package-lock.json", hosts=hosts)
+    assert admin.post(place(repository), given).status_code == 302
+    repository.refresh_from_db()
+    assert repository.prepare == SAVED
+    page = admin.get(place(repository).removesuffix("prepare/")).content.decode()
+    for shown in ("npm ci --no-audit", "Service redis", "postgres -D &#x27;my data&#x27;", "Add a service"):
+        assert shown in page
+    assert admin.post(place(repository), typed()).status_code == 302
+    repository.refresh_from_db()
+    assert repository.prepare == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (typed(command="npm 'ci"), "A quotation mark is not closed."),
+        (typed(cache="a.lock"), "Enter the command that prepares the folder."),
+        (typed(command="x", cache="../a.lock"), "Enter a path inside the repository"),
+        (typed(command="x", cache="/etc/passwd"), "Enter a path inside the repository"),
+        (typed(command="x", hosts="https://a.test"), "https://a.test is not the name of a host"),
+        (typed({**REDIS, "name": "../x"}), "Use small letters, digits and"),
+        (typed({**REDIS, "command": ""}), "Enter the program that serves."),
+        (typed({**REDIS, "port": ""}), "or a health command"),
+        (typed({**REDIS, "port": "70000"}), "less than or equal to 65535"),
+        (typed(REDIS, REDIS), "Another service has this name."),
+        (typed(command="x" * 5000), "at most 4000 characters"),
+        ({"services-TOTAL_FORMS": "many", "services-INITIAL_FORMS": "0"}, "ManagementForm"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_field(
+    given: dict[str, Any], said: str, admin: Client, repository: Repository
+) -> None:
+    answer = admin.post(place(repository), given)
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    repository.refresh_from_db()
+    assert repository.prepare == {}
+
+
+def test_it_needs_the_permission_to_run_code(world: World, repository: Repository) -> None:
+    Membership.objects.filter(user=world.admin).update(execute=False)
+    admin = client_of(world.admin)
+    assert admin.post(place(repository), typed(command="x")).status_code == 403
+    assert "You cannot change this" in admin.get(place(repository).removesuffix("prepare/")).content.decode()

@@ -1,0 +1,249 @@
+"""A repository with a lock file, a service, and tests that need both (docs/repositories.md): prepared once, and from
+the cache afterwards. What fails around a station is named as itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.models import Repository
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.spec.preparation import Preparation
+from pipelines.work.worker import prepared_files
+from pipelines.work.worker.prepared_files import PreparedFiles
+from tests.factories import World
+from tests.work.driving import PYTHON, Bench, command, done, drive, outcome_of, text_of
+from tests.work.remotes import RemoteRepository, connect, remote
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.isolation,
+    pytest.mark.usefixtures("artifacts_here"),
+]
+# Installs what the lock file names, as a package manager does: into a folder that git ignores.
+INSTALL = b"""
+import os, pathlib, sys
+folder = pathlib.Path("packages/inner/modules")
+folder.mkdir(parents=True)
+for name in pathlib.Path("deps.lock").read_text().split():
+    (folder / f"{name}.py").write_text("VALUE = 42")
+print("installed", file=sys.stderr)
+"""
+SERVICE = b"""
+import socket, sys
+print("answering soon", flush=True)
+with socket.create_server(("127.0.0.1", 4711)) as server:
+    while True:
+        client = server.accept()[0]
+        client.sendall(b"PONG")
+        client.close()
+"""
+# The suite of the repository: needs the package of the lock file, and the service.
+SUITE = (
+    "import socket, sys; sys.path.insert(0, 'packages/inner/modules'); import answer; "
+    "assert socket.create_connection(('127.0.0.1', 4711)).recv(4) == b'PONG'; "
+    "open('result.txt', 'w').write(str(answer.VALUE)); print('suite passed')"
+)
+PREPARE = {"argv": [PYTHON, "install.py"], "cache": "deps.lock"}
+PING = {"name": "ping", "argv": [PYTHON, "service.py"], "port": 4711}
+FILES = {
+    "deps.lock": b"answer\n",
+    "install.py": INSTALL,
+    "service.py": SERVICE,
+    "packages/inner/readme": b"",
+    "app.py": b"x = 1\n",
+}
+
+
+@pytest.fixture
+def origin(tmp_path: Path, world: World) -> RemoteRepository:
+    made = remote(tmp_path / "origin.git", FILES)
+    connect(world.project, made)
+    return made
+
+
+@pytest.fixture
+def isolated(bench: Bench, tmp_path: Path) -> Isolation:
+    bench.base.mkdir(parents=True, exist_ok=True)
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
+    found = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
+    if not found.limits_hosts:
+        pytest.skip("bubblewrap does not work on this machine")
+    return found
+
+
+class Lines:
+    """Tasks of a line with two stations, in a repository that is prepared so."""
+
+    def __init__(self, world: World, bench: Bench, isolation: Isolation, **prepare: Any) -> None:
+        self.world, self.bench, self.isolation = world, bench, isolation
+        Repository.objects.update(prepare=prepare)
+
+    def task(self, program: str = SUITE, first: str = "") -> Any:
+        world = self.world
+        version = world.line(
+            stations=[command("first", first or program), command("second", program)],
+            workspace={"git": {"repository": "app"}},
+        )
+        task = world.start(version)
+        drive(
+            self.bench,
+            task,
+            isolation=self.isolation,
+            repository_roots=(str(self.bench.base.parent),),
+            outgoing=Outgoing(Guard()),
+        )
+        return task
+
+
+def test_it_is_prepared_once_and_from_the_cache_afterwards(
+    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+) -> None:
+    lines = Lines(world, bench, isolated, **PREPARE, services=[PING])
+    task = lines.task()
+    assert world.status(task) == "completed", text_of(done(task, "first"))
+    first, second = text_of(done(task, "first")), text_of(done(task, "second"))
+    assert "Prepare: " in first and "installed" in first and "Prepared (" in first
+    assert "Service ping answers (" in first and "suite passed" in first
+    assert "Prepared from the cache (" in second and "installed" not in second
+    facts = outcome_of(task, "first")["facts"]
+    assert facts["git"]["paths"] == ["result.txt"], "what was prepared is no part of the change"
+    assert facts["prepare"]["cached"] is False
+    assert outcome_of(task, "second")["facts"]["prepare"]["cached"] is True
+    other = lines.task()
+    assert "Prepared from the cache" in text_of(done(other, "first")), "another task of the repository, too"
+
+
+@pytest.mark.wide
+def test_another_lock_file_or_definition_is_prepared_anew(
+    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+) -> None:
+    lines = Lines(world, bench, isolated, **PREPARE)
+    look = "import os; print(sorted(os.listdir('packages/inner/modules')))"
+    change = f"open('deps.lock', 'a').write('second\\n'); {look}"
+    task = lines.task(look, first=change)
+    assert "Prepared (" in text_of(done(task, "second")), "the agent changed the lock file"
+    assert "['answer.py', 'second.py']" in text_of(done(task, "second"))
+    lines = Lines(world, bench, isolated, **{**PREPARE, "argv": [PYTHON, "-I", "install.py"]})
+    assert "Prepared (" in text_of(done(lines.task(look), "first"))
+
+
+def test_a_task_that_changed_files_prepares_for_itself_alone(
+    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+) -> None:
+    """Else a task could leave a package for others."""
+    look = "print(open('packages/inner/modules/answer.py').read())"
+    evil = "open('install.py', 'a').write(\"\\n(folder / 'answer.py').write_text('EVIL = 1')\\n\")"
+    lines = Lines(world, bench, isolated, **PREPARE)
+    task = lines.task(look, first=f"{evil}; open('deps.lock', 'a').write('x')")
+    assert "EVIL" in text_of(done(task, "second"))
+    other = lines.task(look, first="open('deps.lock', 'a').write('x')")
+    assert "EVIL" not in text_of(done(other, "second"))
+
+
+@pytest.mark.smoke(4)
+@pytest.mark.parametrize(
+    ("prepare", "said", "log"),
+    [
+        (
+            {"argv": [PYTHON, "-c", "import sys; print('no such package'); sys.exit(3)"]},
+            "it ended with exit code 3",
+            "no such package",
+        ),
+        ({"argv": ["no-such-installer", "ci"]}, "no-such-installer could not be started", "Prepare: "),
+        ({**PREPARE, "cache": "gone.lock"}, "The lock file gone.lock is not in the repository", ""),
+        (
+            {"argv": [PYTHON, "-c", "open('app.py', 'w').write('x = 3')"]},
+            "Prepare changed files of the repository: app.py. It may only add files",
+            "",
+        ),
+        (
+            {
+                "argv": [PYTHON, "-c", "import urllib.request as u; u.urlopen('https://registry.test/')"],
+                "network": {"egress": ["other.test"]},
+            },
+            "The host registry.test is not in the list of Prepare",
+            "403",
+        ),
+        (
+            {"services": [{"name": "redis", "argv": ["no-such-server"], "port": 6379}]},
+            "Service redis could not be started: No such file or directory",
+            "",
+        ),
+        (
+            {
+                "services": [
+                    {**PING, "argv": [PYTHON, "-c", "print('bad configuration'); raise SystemExit(2)"]}
+                ]
+            },
+            "Service ping ended with exit code 2 before it answered",
+            "bad configuration",
+        ),
+        (
+            {"services": [{"name": "db", "argv": ["sleep", "60"], "health": ["false"], "seconds": 0.3}]},
+            "Service db did not answer within 0.3 s: its health command did not pass",
+            "",
+        ),
+    ],
+)
+def test_what_fails_around_a_station_is_named_as_itself(
+    prepare: dict[str, Any],
+    said: str,
+    log: str,
+    world: World,
+    bench: Bench,
+    isolated: Isolation,
+    origin: RemoteRepository,
+) -> None:
+    task = Lines(world, bench, isolated, **prepare).task("print('never started')")
+    outcome = outcome_of(task, "first")
+    assert outcome["failure_type"] == "prepare_failed"
+    assert said in outcome["summary"], outcome
+    text = text_of(done(task, "first"))
+    assert log in text and said in text and "never started" not in text
+
+
+def test_a_station_cannot_say_that_it_was_not_prepared(
+    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+) -> None:
+    forged = json.dumps({"failed": "is gone", "name": "ping", "log": ""})
+    lines = Lines(world, bench, isolated, services=[PING])
+    task = lines.task(f"print({forged!r}); raise SystemExit(1)")
+    outcome = outcome_of(task, "first")
+    assert outcome["exit_code"] == 1 and outcome.get("failure_type") != "prepare_failed"
+
+
+def test_what_is_kept_is_bounded_and_never_leaves_the_folder(tmp_path: Path) -> None:
+    kept, workspace = PreparedFiles(tmp_path / "w", together=1000), tmp_path / "one"
+    (workspace / "deps" / "bin").mkdir(parents=True)
+    (workspace / "deps" / "file").write_bytes(b"x" * 600)
+    (workspace / "deps" / "link").symlink_to("/etc/passwd")
+    kept.keep("a", workspace, ("deps",))
+    other = tmp_path / "other"
+    other.mkdir()
+    assert kept.take("a", other) == ("deps",)
+    assert (other / "deps" / "link").is_symlink() and (other / "deps" / "file").stat().st_size == 600
+    assert kept.take("a", other) is None, "nothing is put over what stands there"
+    outside, turned = tmp_path / "outside", tmp_path / "turned"
+    outside.mkdir()
+    turned.mkdir()
+    (turned / "packages").symlink_to(outside)
+    kept.keep("b", workspace, ("deps",))
+    (tmp_path / "w" / prepared_files.FOLDER / "b" / "roots.json").write_text('["packages/deps"]')
+    assert kept.take("b", turned) is None and list(outside.iterdir()) == []
+    assert kept.expire() == 1 and kept.expire() == 0
+
+
+def test_a_definition_is_read_back_as_it_was() -> None:
+    said = {**PREPARE, "network": {"egress": ["a.test"]}, "services": [{**PING, "health": ["true"]}]}
+    assert Preparation.of_dict(said).to_dict() == said
+    assert Preparation.of_dict({}).to_dict() == {}
