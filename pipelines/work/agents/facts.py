@@ -9,10 +9,13 @@ from pipelines.routing.document.agents import Preset
 from pipelines.work.agents.stream import Stream
 
 UNAVAILABLE = "unavailable"
-REPORTED, NONE = "reported", "none"
+REPORTED, TABLE, NONE = "reported", "table", "none"
+MILLION = 1_000_000
+Price = tuple[float, float] | None
+"""US dollars of a million tokens in, and out."""
 
 
-def facts_of(preset: Preset, stream: Stream) -> dict[str, Any]:
+def facts_of(preset: Preset, stream: Stream, price: Price = None) -> dict[str, Any]:
     """`agent.final_event` is left out where the preset has none; `agent.provider` is there where the model did not
     answer."""
     agent: dict[str, Any] = {"name": stream.name or preset.name}
@@ -22,7 +25,7 @@ def facts_of(preset: Preset, stream: Stream) -> dict[str, Any]:
         agent["final_event"] = bool(stream.final_event)
     if stream.provider_down:
         agent["provider"] = UNAVAILABLE
-    return {"agent": agent, "commands": commands_of(stream), "usage": usage_of(stream)}
+    return {"agent": agent, "commands": commands_of(stream), "usage": usage_of(stream, price)}
 
 
 def commands_of(stream: Stream) -> dict[str, Any]:
@@ -31,9 +34,17 @@ def commands_of(stream: Stream) -> dict[str, Any]:
     return {"run": found.run, "failed": found.failed, "denied": found.denied, **last}
 
 
-def usage_of(stream: Stream) -> dict[str, Any]:
+def usage_of(stream: Stream, price: Price = None) -> dict[str, Any]:
     """Without `cost_usd` where nobody said a price."""
+    usage, found = stream.usage, cost_of(stream, price)
+    cost = {} if found is None else {"cost_usd": round(found, 6)}
+    said = NONE if found is None else TABLE if usage.cost is None else REPORTED
+    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, **cost, "price": said}
+
+
+def cost_of(stream: Stream, price: Price) -> float | None:
+    """What the program says; else what its tokens cost by the price of its station."""
     usage = stream.usage
-    cost = {} if usage.cost is None else {"cost_usd": round(usage.cost, 6)}
-    price = NONE if usage.cost is None else REPORTED
-    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, **cost, "price": price}
+    if usage.cost is not None or price is None or not (usage.tokens_in or usage.tokens_out):
+        return usage.cost
+    return (usage.tokens_in * price[0] + usage.tokens_out * price[1]) / MILLION

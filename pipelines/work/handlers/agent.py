@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.work.agents.call import arguments, can_resume, settings
-from pipelines.work.agents.facts import REPORTED, facts_of
+from pipelines.work.agents.facts import REPORTED, cost_of, facts_of
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers import command
@@ -173,11 +173,17 @@ class AgentWatch(command.Watch):
             self.stopped = "provider"
             self.process.stop(self.spec.limits.grace)
             return [f"[gateline] Stopped: the model did not answer {stream.retries} times in a row."]
-        elif call.cost is not None and (stream.usage.cost or 0) > call.cost:
+        elif self._over():
+            assert call.cost is not None
             self.stopped = "budget"
             self.process.stop(self.spec.limits.grace)
             return [f"[gateline] Stopped: it cost more than ${call.cost:.2f}, {LIMITS[call.limit]}."]
         return []
+
+    def _over(self) -> bool:
+        """Whether it cost more than it may, as far as anybody knows."""
+        call = self.call
+        return call.cost is not None and (cost_of(self.stream, call.price) or 0) > call.cost
 
     def _unanswered(self) -> bool:
         """Whether the model has been asked in vain often enough, or long enough."""
@@ -208,9 +214,10 @@ class AgentWatch(command.Watch):
         if outcome.get("result") != "cancelled":
             outcome |= self._failed(outcome)
         used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}
-        cost = {} if stream.usage.cost is None else {"cost_usd": round(stream.usage.cost, 6)}
+        spent = cost_of(stream, self.call.price)
+        cost = {} if spent is None else {"cost_usd": round(spent, 6)}
         outcome["usage"] = {**outcome.get("usage", {}), **used, **cost}
-        facts = facts_of(preset, stream)
+        facts = facts_of(preset, stream, self.call.price)
         if outcome.get("failure_type") == "budget_exceeded":
             facts["usage"] |= _ended_by(self.call)
         outcome["facts"] = facts
@@ -222,6 +229,10 @@ class AgentWatch(command.Watch):
         if stream.over_budget or self.stopped == "budget":
             return _failure(
                 "budget_exceeded", f"{preset.name} was stopped: it reached {LIMITS[self.call.limit]}."
+            )
+        if stream.usage.cost is None and self._over():  # its tokens came with its final event
+            return _failure(
+                "budget_exceeded", f"{preset.name} cost more than {LIMITS[self.call.limit]} allows."
             )
         if stream.provider_down:
             return _failure("provider_unavailable", f"The model of {preset.name} did not answer.")

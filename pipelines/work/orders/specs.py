@@ -12,13 +12,15 @@ from urllib.parse import quote
 
 from pipelines.routing.basics.durations import seconds
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document.agents import PRESETS
+from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.kinds.agent import price_of
 from pipelines.routing.document.kinds.noop import KIND as NOOP_KIND
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import Json
 from pipelines.routing.document.work.keys import TextKey as TextKey
+from pipelines.routing.document.work.network import egress_of, host_of
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,
@@ -31,6 +33,7 @@ from pipelines.work.orders.order import (
     remark,
     rendered,
 )
+from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, offered
@@ -106,13 +109,26 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         model=str(work.get("model") or ""),
         allow=tuple(work.get("allow") or ()),
         cost=orders.station.cost_usd,
+        price=None if preset.priced else price_of(work),
         limit=orders.station.cost_limit,
         session=orders.session,
         remark=remark(orders) if orders.feedback else None,
     )
+    if egress_of(work.get("network")) is not None:
+        made = replace(
+            made, access=_with_model(made.access, preset, stored, egress_of(work.get("network")) or ())
+        )
     return replace(
         made, agent=call, prompt=None if preset.fixed else made.prompt, env={**made.env, **stored, **secret}
     )
+
+
+def _with_model(access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]) -> Access:
+    """Its model is where the stored variables say; the usual hosts are left out then, unless the station lists them."""
+    usual = {host_of(each) for each in preset.hosts} - {host_of(each) for each in listed}
+    its = [host for each in preset.reaches(stored) if (host := host_of(each))]
+    others = (host for host in access.hosts if host not in usual)
+    return replace(access, hosts=tuple(dict.fromkeys((*its, *others))))
 
 
 def of_a_hook(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:

@@ -17,6 +17,8 @@ class AgentCall:
     model: str = ""
     allow: tuple[str, ...] = ()
     cost: float | None = None
+    # US dollars of a million tokens in, and out; None where the program says its price itself, or nobody knows.
+    price: tuple[float, float] | None = None
     limit: str = ""
     session: str = ""
     remark: str | None = None

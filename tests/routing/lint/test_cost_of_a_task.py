@@ -74,6 +74,20 @@ def test_an_agent_without_a_limit_is_named_and_one_that_costs_nothing_is_not() -
     assert found("cost-of-a-task", line({"work": {"kind": "agent", "agent": "codemod"}})) == []
 
 
+def test_the_cost_of_an_agent_that_reports_no_price_is_unknown_whatever_limits_it() -> None:
+    codex = {"kind": "agent", "agent": "codex", "prompt": "Do it.", "network": "open"}
+    limited = {"limits": {"cost_usd": 1}}
+    of = line({}, {"name": "Implement", "work": codex, **limited}, limits={"cost_usd": 5})
+    [told] = found("cost-of-a-task", of)
+    assert (told.severity, told.message) == (
+        "warning",
+        "what Implement costs is unknown: its agent reports no price",
+    )
+    assert bound(of).amount is None
+    priced = {"name": "Implement", "work": {**codex, "price_in": 1.25, "price_out": 10}, **limited}
+    assert bound(line({}, priced, limits={"cost_usd": 5})).amount == Decimal(1)
+
+
 def made(seed: int) -> Line:
     """Stations in a row with ways back, some with caps, some without a limit of the task."""
     random = Random(seed)

@@ -344,3 +344,44 @@ async def test_codemod_runs_the_commands_that_it_is_given(
     assert outcome["summary"].endswith("It ran 1 command and changed 1 file.")
     missing = await ran(program.spec("codemod", allow=("no-such-fixer",)), sink)
     assert (missing["exit_code"], missing["facts"]["commands"]["last_exit_code"]) == (1, 127)
+
+
+async def test_tokens_cost_what_the_station_says_where_the_program_says_nothing(
+    program: Programs, sink: Collected
+) -> None:
+    program("codex", "show('codex-ok')")
+    found = (await ran(program.spec("codex"), sink))["facts"]["usage"]
+    assert found["price"] == "none" and "cost_usd" not in found
+    outcome = await ran(program.spec("codex", price=(2.0, 8.0)), sink)
+    usage = outcome["facts"]["usage"]
+    cost = (usage["tokens_in"] * 2 + usage["tokens_out"] * 8) / 1_000_000
+    assert (usage["price"], usage["cost_usd"]) == ("table", round(cost, 6))
+    assert outcome["usage"]["cost_usd"] == usage["cost_usd"] > 0
+
+
+async def test_a_program_is_stopped_by_the_price_of_its_station(program: Programs, sink: Collected) -> None:
+    program("codex", "show('codex-ok'); time.sleep(60)")
+    outcome = await ran(program.spec("codex", price=(1e6, 1e6), cost=0.01), sink)
+    assert outcome["failure_type"] == "budget_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("preset", "variables", "hosts"),
+    [
+        ("claude", {}, ("api.anthropic.com",)),
+        ("claude", {"ANTHROPIC_BASE_URL": "https://gateway.test:8443/v1"}, ("gateway.test:8443",)),
+        ("claude", {"ANTHROPIC_BASE_URL": "http://gateway.test"}, ("api.anthropic.com",)),
+        (
+            "claude",
+            {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "eu-west-1"},
+            ("bedrock-runtime.eu-west-1.amazonaws.com",),
+        ),
+        ("codex", {"OPENAI_BASE_URL": "https://gateway.test/"}, ("gateway.test",)),
+        ("codemod", {}, ()),
+    ],
+)
+def test_an_agent_reaches_its_model_where_stored_variables_say(
+    preset: str, variables: dict[str, str], hosts: tuple[str, ...]
+) -> None:
+    assert PRESETS[preset].reaches(variables) == hosts
+    assert set(PRESETS[preset].addresses) <= set(PRESETS[preset].environment)

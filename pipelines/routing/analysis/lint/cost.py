@@ -12,7 +12,7 @@ from decimal import Decimal
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import unbounded_cycles, worst_visits
 from pipelines.routing.decide.judging import exactly
-from pipelines.routing.document.kinds import may_cost
+from pipelines.routing.document.kinds import may_cost, unpriced
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 
@@ -40,6 +40,8 @@ class CostBound:
     parts: tuple[StationCost, ...]
     own: Decimal | None
     forks: bool
+    unknown: bool = False
+    """Whether one of them reports no price: no limit in dollars holds it."""
 
     @property
     def runs(self) -> int:
@@ -56,7 +58,12 @@ class CostBound:
     def by_own(self) -> bool:
         """Branches that run side by side know of each other only when they have reported, so there it is no bound."""
         amount = self.by_runs
-        return self.own is not None and not self.forks and (amount is None or self.own < amount)
+        return (
+            self.own is not None
+            and not self.forks
+            and not self.unknown
+            and (amount is None or self.own < amount)
+        )
 
     @property
     def amount(self) -> Decimal | None:
@@ -74,10 +81,13 @@ def cost_bound(subject: LintSubject) -> CostBound | None:
         for each in line.stations
         if each.key in visits and may_cost(each)
     )
-    return CostBound(parts, own, _forks(line)) if parts else None
+    unknown = any(unpriced(line.station(each.station)) for each in parts)
+    return CostBound(parts, own, _forks(line), unknown) if parts else None
 
 
 def _most(station: Station, own: Decimal | None) -> Decimal | None:
+    if unpriced(station):
+        return None
     given = None if station.limits.cost_usd is None else exactly(station.limits.cost_usd)
     return min((each for each in (given, own) if each is not None), default=None)
 

@@ -16,6 +16,7 @@ PRESET = Preset(
     dialect="text",
     settings=(("AIDER_ANALYTICS", "false"),),
     environment=("OPENAI_API_BASE",),
+    addresses=("OPENAI_API_BASE",),
     secrets=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
     hosts=("api.anthropic.com", "api.openai.com", "openrouter.ai"),
     versions=("0.86.2",),

@@ -24,8 +24,16 @@ PRESET = Preset(
     final_event="result",
     priced=True,
     settings=(("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")),
-    environment=("ANTHROPIC_BASE_URL",),
-    secrets=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    environment=(
+        *("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"),
+        *("CLAUDE_CODE_USE_BEDROCK", "AWS_REGION"),
+    ),
+    elsewhere=(("CLAUDE_CODE_USE_BEDROCK", "bedrock-runtime.{AWS_REGION}.amazonaws.com"),),
+    addresses=("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"),
+    secrets=(
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+        *("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    ),
     hosts=("api.anthropic.com",),
     versions=("2.1.330",),
 )

@@ -16,6 +16,7 @@ PRESET = Preset(
     dialect="codex",
     final_event="turn.completed",
     environment=("OPENAI_BASE_URL",),
+    addresses=("OPENAI_BASE_URL",),
     secrets=("CODEX_API_KEY", "OPENAI_API_KEY"),
     hosts=("api.openai.com",),
     versions=("0.169.0",),

@@ -17,6 +17,7 @@ PRESET = Preset(
     dialect="gemini",
     final_event="result",
     environment=("GOOGLE_GEMINI_BASE_URL",),
+    addresses=("GOOGLE_GEMINI_BASE_URL",),
     secrets=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     hosts=("generativelanguage.googleapis.com",),
     versions=("0.61.0",),

@@ -16,6 +16,7 @@ PRESET = Preset(
     priced=True,
     settings=(("OPENCODE_DISABLE_AUTOUPDATE", "1"),),
     environment=("OPENAI_BASE_URL",),
+    addresses=("OPENAI_BASE_URL",),
     secrets=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
     hosts=("api.anthropic.com", "api.openai.com", "openrouter.ai", "models.dev"),
     versions=("1.18.33",),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,10 @@ class Preset:
     """Variables that are always set."""
     environment: tuple[str, ...] = ()
     """Stored variables that it gets where they are stored; it inherits nothing else."""
+    addresses: tuple[str, ...] = ()
+    """Those of them that say where its model is: a gateway. It is reached in place of `hosts`."""
+    elsewhere: tuple[tuple[str, str], ...] = ()
+    """(a variable that sends it to a cloud, the host there with {VARIABLE} filled in)."""
     secrets: tuple[str, ...] = ()
     """Stored secrets that it gets where they are stored: one of them is usually needed."""
     hosts: tuple[str, ...] = ()
@@ -61,6 +67,32 @@ class Preset:
     tried: bool = True
     """False: written from its documentation only."""
 
+    def reaches(self, variables: Mapping[str, str]) -> tuple[str, ...]:
+        """`host` or `host:port` of its model, as these stored variables say."""
+        gateways = [host for name in self.addresses if (host := _host(variables.get(name, "")))]
+        clouds = [
+            _filled(host, variables) for name, host in self.elsewhere if variables.get(name, "0") != "0"
+        ]
+        return tuple(dict.fromkeys([*gateways, *clouds])) or self.hosts
+
     @property
     def limits_commands(self) -> bool:
         return bool(self.allow_command or self.permissions)
+
+
+def _host(address: str) -> str:
+    """ "" for what is no address over https."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return ""
+    if parts.scheme != "https" or not parts.hostname:
+        return ""
+    return f"{parts.hostname}:{port}" if port else parts.hostname
+
+
+def _filled(host: str, variables: Mapping[str, str]) -> str:
+    for name, value in variables.items():
+        host = host.replace(f"{{{name}}}", value)
+    return host

@@ -77,6 +77,12 @@ def may_cost(station: Station) -> bool:
     return station.limits.cost_usd is not None or (kind is not None and kind.costs(station.work))
 
 
+def unpriced(station: Station) -> bool:
+    """Whether what it costs stays unknown."""
+    kind = KINDS.get(station.kind)
+    return kind is not None and kind.unpriced(station.work)
+
+
 def by_people(station: Station) -> bool:
     """Whether a person does its work: then the job is a manual one."""
     kind = kind_of(station.work)

@@ -14,7 +14,7 @@ from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import PROMPT, ChoiceKey, FlagKey, TextKey, Work, WorkKey
+from pipelines.routing.document.work.keys import PROMPT, AmountKey, ChoiceKey, FlagKey, TextKey, Work, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import first_line
 from pipelines.routing.document.work.network import NONE
@@ -33,6 +33,21 @@ def preset_of(work: Work) -> Preset | None:
 def _fixed(work: Work) -> bool:
     preset = preset_of(work)
     return preset is not None and preset.fixed
+
+
+def _says_its_price(work: Work) -> bool:
+    preset = preset_of(work)
+    return preset is not None and (preset.fixed or preset.priced)
+
+
+def price_of(work: Work) -> tuple[float, float] | None:
+    """US dollars of a million tokens in, and out, where the station says them."""
+    told = work.get("price_in"), work.get("price_out")
+    return None if None in told else (float(told[0] or 0), float(told[1] or 0))
+
+
+def _unpriced(work: Work) -> bool:
+    return preset_of(work) is not None and not _says_its_price(work) and price_of(work) is None
 
 
 def _name(work: Work) -> str:
@@ -81,6 +96,9 @@ def _lacks(line: Line, station: Station, path: str) -> Iterator[Problem]:
     if preset.hosts and work.get("network", NONE) == NONE:
         message = _("%(agent)s cannot reach its model without the network", agent=preset.name)
         yield Problem(f"{path}.network", message, _("set Network to Listed hosts, or to Open"))
+    if (work.get("price_in") is None) != (work.get("price_out") is None):
+        other = "price_in" if work.get("price_in") is None else "price_out"
+        yield Problem(f"{path}.{other}", _("is missing"), _("give both prices, or none"))
     if work.get("allow") and not preset.limits_commands:
         message = _("%(agent)s cannot be limited to some commands", agent=preset.name)
         yield Problem(f"{path}.allow", message, _("leave it empty, or choose another agent"))
@@ -125,6 +143,17 @@ KIND = Kind(
             placeholder="git\nuv run",
             code=True,
         ),
+        "price_in": AmountKey(
+            label=_("Price of a million input tokens"),
+            help=_("In US dollars, for an agent that reports no price. Without it, its cost is unknown."),
+            placeholder="1.25",
+            hidden=_says_its_price,
+        ),
+        "price_out": AmountKey(
+            label=_("Price of a million output tokens"),
+            placeholder="10",
+            hidden=_says_its_price,
+        ),
         "resume": FlagKey(
             label=_("Continue the conversation after a send-back"),
             help=_("The remark is the next message. Off: each run starts afresh and is told the remark."),
@@ -138,6 +167,7 @@ KIND = Kind(
     result_document=True,
     expects="change",
     costs=lambda work: not _fixed(work),
+    unpriced=_unpriced,
     hosts=_hosts,
     actor="agent",
     signed=_name,

@@ -129,6 +129,11 @@ class CountKey(plain.Count, WorkKey):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AmountKey(plain.Amount, WorkKey):
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
 class DurationKey(plain.Duration, WorkKey):
     pass
 

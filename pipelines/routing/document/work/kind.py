@@ -91,6 +91,8 @@ class Kind:
     """What its stations are expected to leave, where they do not say (law §13); "" where nothing is."""
     costs: Callable[[Work], bool] = never
     """Whether this work may report a price."""
+    unpriced: Callable[[Work], bool] = never
+    """Whether nobody can tell what it cost: then no limit in dollars stops it."""
     chooses: bool = False
     """What a person fills in is the eval, and the output of the station before passes through (dialects B12)."""
     executes: bool = False

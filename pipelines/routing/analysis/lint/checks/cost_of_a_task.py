@@ -9,6 +9,7 @@ from pipelines.routing.analysis.lint.cost import CostBound, StationCost, cost_bo
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.kinds import unpriced
 from pipelines.routing.document.model import Line
 
 ID = "cost-of-a-task"
@@ -38,6 +39,15 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _without(subject: LintSubject, part: StationCost) -> Finding:
     station = subject.line.station(part.station)
+    if unpriced(station):
+        return Finding(
+            check=ID,
+            severity=WARNING,
+            path=f"{subject.path(station)}.work",
+            message=_("what %(station)s costs is unknown: its agent reports no price", station=station.name),
+            hint=_("enter the price of a million tokens at the station"),
+            station=station.key,
+        )
     return Finding(
         check=ID,
         severity=WARNING,
