@@ -15,5 +15,5 @@ run test soak check bench agents runner:
 	@exec "$(PYTHON)" config/bootstrap.py $@ $(ARGS)
 
 clean:
-	rm -rf .venv node_modules static/dist .test-state .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .contenders node_modules static/dist .test-state .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

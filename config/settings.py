@@ -351,6 +351,8 @@ WORKER_OWNERS = env.words("GATELINE_WORKER_OWNERS", [])
 WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
 # What a worker with the label `evaluator` runs to answer a question of a rule, question and outcome on standard input.
 EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
+# Worker processes beside the web process of `manage.py up`; each moves tasks on one core.
+WORKERS = env.number("GATELINE_WORKERS", 1, least=1)
 WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 # How long a runner on another machine may be cut off, and the server be away, before its work goes to another.
 RUNNER_LEASE_SECONDS = env.number("GATELINE_RUNNER_LEASE", 60, least=3)

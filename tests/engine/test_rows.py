@@ -117,9 +117,9 @@ def compare(seed: int, size: int) -> None:
         with undone():
             send([rows.insert([rows.new(model, **each) for each in values])])
             ours = stored(model)
+            kept_rows = {str(each.pk): each for each in model._default_manager.all()}
             for pk, text in ours.items():
-                read = rows.read(model, _parsed(text))
-                kept = model._default_manager.get(pk=pk)
+                read, kept = rows.read(model, _parsed(text)), kept_rows[pk]
                 assert {f.attname: getattr(read, f.attname) for f in model._meta.concrete_fields} == {
                     f.attname: getattr(kept, f.attname) for f in model._meta.concrete_fields
                 }

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from config.management.commands import up
 from tests.ops.processes import ROOT, clean_environment, living_in, nothing_left, on_linux
 from tests.waiting import LONG, until
 
@@ -124,3 +126,10 @@ def test_a_second_ctrl_c_does_not_wait(start: Start, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(LONG) == 0
     assert not living_in(tmp_path)
+
+
+def test_there_are_as_many_workers_as_are_asked_for(settings: Any) -> None:
+    settings.WORKERS = 3
+    started = up.workers(["manage.py"])
+    assert list(started) == ["worker", "worker 2", "worker 3"]
+    assert {tuple(command) for command in started.values()} == {("manage.py", "worker")}

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -53,7 +54,7 @@ class Command(BaseCommand):
 
         self._say("Starting web and worker …")
         ProcessSupervisor(
-            {"web": [*manage, "web", "--host", host, "--port", str(port)], "worker": [*manage, "worker"]},
+            {"web": [*manage, "web", "--host", host, "--port", str(port)], **workers(manage)},
             environment={**_without_role(), "PORT": str(port)},
             say=self._say,
             tick=announced,
@@ -79,6 +80,12 @@ class Command(BaseCommand):
     def _say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def workers(manage: Sequence[str]) -> dict[str, Sequence[str]]:
+    """As many as `GATELINE_WORKERS` says, each with its name here."""
+    names = ["worker", *(f"worker {number}" for number in range(2, settings.WORKERS + 1))]
+    return {name: [*manage, "worker"] for name in names}
 
 
 def _without_role() -> dict[str, str]:
