@@ -5,7 +5,7 @@ Law §2. Nothing is rewritten: `Outcome` keeps what was reported, `derive` says 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -136,20 +136,26 @@ def _read(data: Any, at: str) -> Outcome:
     shapes.only(data, at, _KNOWN)
     for key, value in data.items():
         check(value, join(at, key))
-    texts = {name: shapes.text(data.get(name), join(at, name)) for name in _TEXTS}
+
+    def given(name: str, read: Callable[..., Any], *more: Any) -> Any:
+        """Most are absent, and of those nobody needs the place."""
+        value = data.get(name)
+        return read(value, "" if value is None else join(at, name), *more)
+
+    texts = {name: given(name, shapes.text) for name in _TEXTS}
     outcome = Outcome(
-        result=shapes.word(data.get("result"), join(at, "result"), RESULTS),
-        verdict=shapes.word(data.get("verdict"), join(at, "verdict"), VERDICTS),
-        exit_code=shapes.integer(data.get("exit_code"), join(at, "exit_code")),
+        result=given("result", shapes.word, RESULTS),
+        verdict=given("verdict", shapes.word, VERDICTS),
+        exit_code=given("exit_code", shapes.integer),
         output=data.get("output", MISSING),
-        output_error=_output_error(data.get("output_error"), join(at, "output_error")),
-        signals=_signals(data.get("signals"), join(at, "signals")),
-        blockers=tuple(shapes.sequence(data.get("blockers"), join(at, "blockers"))),
-        artifacts=tuple(shapes.sequence(data.get("artifacts"), join(at, "artifacts"))),
+        output_error=given("output_error", _output_error),
+        signals=given("signals", _signals),
+        blockers=tuple(given("blockers", shapes.sequence)),
+        artifacts=tuple(given("artifacts", shapes.sequence)),
         handoff=data.get("handoff"),
-        usage=_usage(data.get("usage"), join(at, "usage")),
-        git=shapes.mapping(data.get("git"), join(at, "git")),
-        facts=observed.read(data.get("facts"), join(at, "facts")),
+        usage=given("usage", _usage),
+        git=given("git", shapes.mapping),
+        facts=given("facts", observed.read),
         **texts,
     )
     if (outcome.result, outcome.verdict, outcome.eval, outcome.exit_code) == (None, None, None, None):

@@ -119,6 +119,8 @@ def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
 
 def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> Decision | TakenRoute | None:
     """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
+    if not guards:
+        return None
     guards = gates.unspoken(case, "rule_gates", guards, way.rule)
     asked = tools.unrun(case, "rule_gates", guards, way.rule)
     if asked is not None:

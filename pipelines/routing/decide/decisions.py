@@ -23,9 +23,10 @@ STEPS = (
 """Steps of law §5 as a trace names them; fence and record are the engine's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TraceEntry:
-    """One step that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given."""
+    """One step that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given. Nobody
+    changes one; that it could be makes it cheaper, and a decision makes one for each rule."""
 
     step: str
     rule: str | None

@@ -111,10 +111,14 @@ class PathTest:
     prepared: Any = field(default=None, compare=False, repr=False)
 
     def _asked_of(self, document: Any, operand: str, view: View) -> bool:
-        view.steps.spend()
-        nodes = self.path.nodes(document, view.steps)
-        view.saw.append(Seen(operand, nodes, self.path.text))
-        return self._of_nodes([len(nodes)] if self.of == "count" else nodes, view.steps)
+        steps, path = view.steps, self.path
+        steps.spend()
+        nodes = path.nodes(document, steps)
+        view.saw.append(Seen(operand, nodes, path.text))
+        if self.of == "count":
+            return self._of_nodes([len(nodes)], steps)
+        # What is not there is the most frequent answer; see below for the others.
+        return self._of_nodes(nodes, steps) if nodes else self.op == "missing"
 
     def _of_nodes(self, nodes: list[Any], steps: Steps) -> bool:
         if self.op == "missing":

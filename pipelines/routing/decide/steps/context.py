@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from pipelines.routing.basics.bounds import Steps
@@ -80,30 +79,20 @@ class Case:
     passed: set[str] = field(default_factory=set)
     # What the facts made of the outcome: `situation` has it so.
     judged: Judged = field(init=False)
+    station: Station = field(init=False)
+    facts: Facts = field(init=False)
+    # The outcome as reported, or as decided by a fact (law §13), with its derived values.
+    recorded: Derived = field(init=False)
+    # What step 7 reads: the same situation with current facts.
+    of_now: Situation = field(init=False)
 
     def __post_init__(self) -> None:
-        station, facts = self.line.station(self.situation.station), self.situation.facts
-        self.judged = judged(self.line, station, self.situation.outcome, facts.spent)
+        self.station, self.facts = self.line.station(self.situation.station), self.situation.facts
+        self.judged = judged(self.line, self.station, self.situation.outcome, self.facts.spent)
         if self.judged.by:
             self.situation = replace(self.situation, outcome=self.judged.outcome)
-
-    @cached_property
-    def station(self) -> Station:
-        return self.line.station(self.situation.station)
-
-    @cached_property
-    def recorded(self) -> Derived:
-        """The outcome as reported, or as decided by a fact (law §13), with its derived values."""
-        return derive(self.situation.outcome, failed(self.station.kind))
-
-    @property
-    def facts(self) -> Facts:
-        return self.situation.facts
-
-    @cached_property
-    def of_now(self) -> Situation:
-        """What step 7 reads: the same situation with current facts."""
-        return self.situation.of_now
+        self.recorded = derive(self.situation.outcome, failed(self.station.kind))
+        self.of_now = self.situation.of_now
 
     def note(
         self,
@@ -132,12 +121,12 @@ class Case:
             facts=facts_of(self.situation),
         )
 
-    @cached_property
+    @property
     def answers(self) -> dict[str, EvaluationAnswer]:
         """Answers by question; the last one counts."""
         return by_key(self.facts.answers) if self.facts.answers else {}
 
-    @cached_property
+    @property
     def document(self) -> Any:
         """What conditions read; MISSING if there is nothing.
 
@@ -155,14 +144,14 @@ class Case:
         """What `compose` reads: the document, but nothing where the output was not JSON (law §8a, §12)."""
         return MISSING if self.situation.outcome.output_error else self.document
 
-    @cached_property
+    @property
     def _unreadable_in_document(self) -> frozenset[str]:
         """Of the keys that a merged condition may ask for; those of this output are told by the view itself."""
-        if self.line.policy.condition_scope == "current":
+        if self.line.policy.condition_scope == "current" or not self.facts.unreadable:
             return frozenset()
         return _unread(self.facts, self.situation.outcome.output)
 
-    @cached_property
+    @property
     def unreadable(self) -> frozenset[str]:
         """The keys of the context that nobody can read after this outcome: a completed station should have said them,
         and its output was not JSON (Vibe Factory C25)."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.decide.decisions import Ask, Decision, Stuck, TraceEntry, Wait
 from pipelines.routing.decide.steps.context import Case, TakenRoute
-from pipelines.routing.document.algebra import View, holds
 from pipelines.routing.document.rules import Rule
 
 
@@ -21,37 +20,34 @@ class Match:
 
 def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
-    view = case.view(route)
+    view, clock, note = case.view(route), case.clock, case.trace.append
     for rule in case.station.rules:
         if rule.id in case.left_out:
             continue
-        found = _test(case, rule, view)
-        if found is not None:
-            return found
+        if rule.fault is not None:
+            note(TraceEntry("rules", rule.id, "error", (), str(rule.fault)))
+            return Stuck("InvalidTransitionSyntax", f"Rule {rule.id} cannot be read: {rule.fault}", rule.id)
+        view.saw, view.text = [], None
+        started = clock() if clock else 0.0
+        try:
+            true = rule.when.test(view)
+        except (EvaluationFailed, NotAnswered) as error:
+            result, why, answer = _without_answer(rule, error)
+            note(
+                TraceEntry(
+                    "rules", rule.id, result, tuple(view.saw), why, clock() - started if clock else None
+                )
+            )
+            return answer
+        note(TraceEntry("rules", rule.id, true, tuple(view.saw), "", clock() - started if clock else None))
+        if true:
+            return Match(rule, view.text)
     return None
 
 
-def _test(case: Case, rule: Rule, view: View) -> Match | Decision | None:
-    """None: not true, go on with the next rule."""
-    if rule.fault is not None:
-        _note(case, rule, "error", view, str(rule.fault))
-        return Stuck("InvalidTransitionSyntax", f"Rule {rule.id} cannot be read: {rule.fault}", rule.id)
-    view.saw, view.text = [], None
-    started = case.clock() if case.clock else None
-    try:
-        true = holds(rule.when, view)
-    except EvaluationFailed as failure:
-        _note(case, rule, "error", view, failure.message, started)
-        return Stuck(failure.name, failure.message, rule.id)
-    except NotAnswered as asked:
-        _note(case, rule, "ask", view, str(asked), started)
-        return Wait("blocked", evaluation=asked.evaluation) if asked.unanswered else Ask(asked.evaluation)
-    _note(case, rule, true, view, "", started)
-    return Match(rule, view.text) if true else None
-
-
-def _note(
-    case: Case, rule: Rule, result: bool | str, view: View, why: str, started: float | None = None
-) -> None:
-    took = case.clock() - started if case.clock and started is not None else None
-    case.trace.append(TraceEntry("rules", rule.id, result, tuple(view.saw), why, took))
+def _without_answer(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, Decision]:
+    """What the trace says of a rule that is neither true nor false, why, and what is decided."""
+    if isinstance(error, EvaluationFailed):
+        return "error", error.message, Stuck(error.name, error.message, rule.id)
+    waits = Wait("blocked", evaluation=error.evaluation) if error.unanswered else Ask(error.evaluation)
+    return "ask", str(error), waits
