@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Project, Worker
-from pipelines.ports.vault.finding import Reach
-from pipelines.ports.vault.store import SECRET
+from pipelines.ports.vault.finding import Reach, decrypted, used
+from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.web.project.repositories import CheckRow
+from pipelines.work.agents.model_probe import ANSWERED, AWAY, REFUSED, UNKNOWN, ModelAnswer, askable, asked
+from pipelines.work.outgoing.guard import Guard
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class AgentChoice:
     installs: Sequence[AgentInstall]
     runners: Sequence[str]
     stored: Sequence[str]
+    answer: ModelAnswer | None = None
+    """What its model said when it was asked last in this session."""
 
     @property
     def key(self) -> str:
@@ -114,8 +122,30 @@ class AgentChoice:
         else:
             lacking = _waiting if self.lacks_program else _failed
             yield lacking(_("Key stored"), _("no secret %(name)s") % {"name": self.wanted_secret})
-        hosts = ", ".join(self.preset.hosts)
-        yield _waiting(_("Model reachable"), _("%(hosts)s: the first task shows it") % {"hosts": hosts})
+        yield self._model()
+
+    @property
+    def askable(self) -> str:
+        """The secret with which its model can be asked, "" where nobody knows how."""
+        return askable(self.preset, list(self.stored))
+
+    def _model(self) -> CheckRow:
+        label, hosts = _("Model reachable"), ", ".join(self.preset.hosts)
+        if not self.askable:
+            unknown = _("%(hosts)s: cannot be checked without a key of its own; the first task shows it")
+            return _waiting(label, unknown % {"hosts": hosts})
+        if self.answer is None:
+            return _waiting(label, _("%(hosts)s: not checked yet") % {"hosts": hosts})
+        words = {"host": self.answer.host, "said": self.answer.said}
+        if self.answer.state == ANSWERED:
+            return _passed(label, _("%(host)s accepts the key") % words, self.answer.seconds)
+        if self.answer.state == REFUSED:
+            return _failed(label, _("%(host)s refuses the key (%(said)s)") % words, self.answer.seconds)
+        if self.answer.state == AWAY:
+            return _waiting(
+                label, _("not from this server: %(said)s. A runner elsewhere may reach it") % words
+            )
+        return _waiting(label, _("%(host)s answers %(said)s; the first task shows it") % words)
 
     def _program(self) -> Iterator[CheckRow]:
         if not self.installs:
@@ -168,16 +198,35 @@ def _took(seconds: float | None) -> str:
     return _("under 0.1 s") if seconds < 0.1 else _("%s s") % seconds
 
 
-def choices(project: Project, workers: Sequence[Worker]) -> list[AgentChoice]:
+@sensitive_variables()
+def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
+    """Ask the model with the stored key, from this server. That is a use of the key. It has a key to ask with."""
+    reach = Reach(project.owner_id, project.pk)
+    stored = reach.nearest(SECRET, [choice.askable])
+    key = decrypted(stored).get(choice.askable, "")
+    if not key:
+        return ModelAnswer(UNKNOWN, said=_("The key cannot be read. Store it again."))
+    used(stored.values(), now)
+    named = reach.nearest(VARIABLE, choice.preset.environment)
+    variables = {name: each.content for name, each in named.items()}
+    guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+    return asyncio.run(asked(choice.askable, key, variables, guard))
+
+
+def choices(
+    project: Project, workers: Sequence[Worker], answers: Mapping[str, ModelAnswer]
+) -> list[AgentChoice]:
     """Codemod second, as the one that always works; then those that are installed; the tried before the others."""
     serving = [each for each in workers if each.owners is None or project.owner.key in each.owners]
     stored = set(Reach(project.owner_id, project.pk).names(SECRET))
-    found = [_choice(preset, serving, stored) for preset in TABLE]
+    found = [_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
     rank = {choice.key: (choice.lacks_program, not choice.preset.tried) for choice in found}
     return sorted(found, key=lambda choice: rank[choice.key])
 
 
-def _choice(preset: Preset, serving: Sequence[Worker], stored: set[str]) -> AgentChoice:
+def _choice(
+    preset: Preset, serving: Sequence[Worker], stored: set[str], answer: ModelAnswer | None
+) -> AgentChoice:
     return AgentChoice(
         preset,
         [
@@ -187,6 +236,7 @@ def _choice(preset: Preset, serving: Sequence[Worker], stored: set[str]) -> Agen
         ],
         [each.name for each in serving],
         [name for name in preset.secrets if name in stored],
+        answer,
     )
 
 

@@ -5,7 +5,7 @@ continued at any time."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,6 +34,7 @@ from pipelines.web.setup import agents, templates
 from pipelines.web.setup.agents import AgentChoice
 from pipelines.web.shell.page import SignedIn, costly_to_post, in_project, require, show, tab_trail
 from pipelines.web.tasks import start
+from pipelines.work.agents.model_probe import ModelAnswer
 
 REPOSITORY, AGENT, TEMPLATE, TASK = "repository", "agent", "template", "task"
 STEPS: Mapping[str, str | Promise] = {
@@ -43,6 +44,8 @@ STEPS: Mapping[str, str | Promise] = {
     TASK: gettext_lazy("First task"),
 }
 WITHOUT_A_MODEL = "codemod"
+MODELS = "models-asked"
+"""In the session: {project: {agent: what its model said}}."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,9 @@ class Setup:
 
     @cached_property
     def agents(self) -> list[AgentChoice]:
-        return agents.choices(self.project, workers.alive(timezone.now(), self.project.pk))
+        held = self.request.session.get(MODELS, {}).get(str(self.project.pk), {})
+        answers = {key: ModelAnswer(**said) for key, said in held.items()}
+        return agents.choices(self.project, workers.alive(timezone.now(), self.project.pk), answers)
 
     @cached_property
     def agent(self) -> AgentChoice:
@@ -232,6 +237,18 @@ def _store_key(found: Setup) -> str:
     return found.at(AGENT, agent=agent.key)
 
 
+def _reach(found: Setup) -> str:
+    """Ask the model of the chosen agent, where a key can ask it."""
+    require(found.request, "secrets", found.project)
+    agent, session = found.agent, found.request.session
+    if agent.askable:
+        answer = asdict(agents.ask(found.project, agent, timezone.now()))
+        held = session.get(MODELS, {})
+        project = str(found.project.pk)
+        session[MODELS] = {**held, project: {**held.get(project, {}), agent.key: answer}}
+    return found.at(AGENT, agent=agent.key)
+
+
 def _begin(found: Setup) -> str:
     """A line from the template, published as it is. A draft that cannot be published stays, and is named."""
     require(found.request, "publish", found.project)
@@ -252,4 +269,4 @@ def _begin(found: Setup) -> str:
     return found.at(TASK, line=found.drafted.key)
 
 
-ACTS = {"connect": _connect, "test": _test, "key": _store_key, "begin": _begin}
+ACTS = {"connect": _connect, "test": _test, "key": _store_key, "reach": _reach, "begin": _begin}
