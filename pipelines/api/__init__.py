@@ -17,6 +17,7 @@ from pipelines.api import (
     drafts,
     escalations,
     events,
+    everywhere,
     files,
     forms,
     health,
@@ -24,6 +25,7 @@ from pipelines.api import (
     imports,
     lines,
     lint,
+    logs,
     members,
     migrations,
     position_commands,
@@ -67,9 +69,9 @@ api = Api(
 )
 problems.install(api)
 ROOMS = (
-    tasks, start_form, positions, position_commands, branches, visits, work_items, files, events, escalations, health,
-    projects, members, stored_values, repositories, hooks, lines, drafts, forms, imports, difference, analytics,
-    backtest, lint, scenarios, draft_scenarios, walks, migrations, comments,
+    tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
+    health, projects, members, stored_values, repositories, hooks, everywhere, lines, drafts, forms, imports,
+    difference, analytics, backtest, lint, scenarios, draft_scenarios, walks, migrations, comments,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -260,6 +260,10 @@ GET  {LINE}/{{task}}/deadlocks         >          0         y       y         y 
 POST {LINE}/{{task}}/deadlocks/{{deadlock}}/resolve  >  0  -     -         -         -         y      -
 POST {LINE}/{{task}}/dependencies      >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
+GET  {LINE}/{{task}}/gates/{{gate}}/review  >     0         y       y         y         y         y      -
+GET  {LINE}/{{task}}/visits/{{visit}}/log  >      0         y       y         y         y         y      y
+GET  /api/tasks/{{task}}               >          0         y       y         y         y         y      y
+GET  /api/lines                        >          y         y       y         y         y         y      y
 GET  /api/needs                        >          y         y       y         y         y         y      -
 GET  /api/projects                     >          y         y       y         y         y         y      y
 POST /api/owners/{{owner}}/projects    >          0         -       -         -         -         y      -

@@ -1,0 +1,64 @@
+"""Lines and tasks by their own names, whatever their project: what a person types on a command line."""
+
+from __future__ import annotations
+
+import re
+
+from django.utils.translation import gettext as _
+from ninja import Router
+
+from pipelines import access
+from pipelines.api.auth import Request
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import LineOut, TaskOut, task_out
+from pipelines.errors import Conflict, NotFound
+from pipelines.models import Line
+
+router = Router(tags=["tasks"])
+ERRORS = dict.fromkeys((401, 403), ProblemOut)
+NUMBER = re.compile(r"WI-(?P<project>.+)-\d+", re.ASCII)
+
+
+class PlacedLineOut(LineOut):
+    """A line, and where it is."""
+
+    owner: str
+    project: str
+
+
+@router.get("/lines", response={200: list[PlacedLineOut], **ERRORS}, summary="All lines", tags=["lines"])
+def lines(request: Request) -> list[PlacedLineOut]:
+    """Of all projects that the caller may look at and that are not archived."""
+    seen = [
+        each.pk for each in access.visible_projects(request.auth) if access.can(request.auth, "view", each)
+    ]
+    found = Line.objects.filter(project__in=seen, project__archived_at=None).select_related(
+        "live", "project__owner"
+    )
+    return [
+        PlacedLineOut(**LineOut.of(line).model_dump(), owner=line.project.owner.key, project=line.project.key)
+        for line in found.order_by("project__owner__key", "project__key", "key")
+    ]
+
+
+@router.get(
+    "/tasks/{task}",
+    response={200: TaskOut, **dict.fromkeys((401, 403, 404, 409), ProblemOut)},
+    summary="A task by its number alone",
+)
+def task(request: Request, task: str, owner: str = "") -> TaskOut:
+    """409: projects of several owners have this key; `owner` says which."""
+    named = NUMBER.fullmatch(task)
+    places = access.visible_projects(request.auth).filter(key=named["project"] if named else "")
+    if owner:
+        places = places.filter(owner__key=owner)
+    found = list(places)
+    if len(found) > 1:
+        owners = ", ".join(each.owner.key for each in found)
+        raise Conflict(
+            _("Several owners have such a task: %(owners)s. Name one as “owner”.") % {"owners": owners}
+        )
+    if not found:
+        raise NotFound
+    access.require(request.auth, "view", found[0])
+    return task_out(access.find_task(request.auth, found[0].owner.key, found[0].key, task))

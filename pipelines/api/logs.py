@@ -1,0 +1,68 @@
+"""The log of a station visit over HTTP: from a position on, so that it can be followed while the work runs."""
+
+from __future__ import annotations
+
+from ninja import Query, Router
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.auth import Request
+from pipelines.api.lookup import TASK
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import NotFound
+from pipelines.models import Job
+from pipelines.routing.basics.visible import visible
+from pipelines.work import logs
+
+router = Router(tags=["tasks"])
+
+
+class LogLineOut(BaseModel):
+    """`number` counts from 1 within the attempt; `seconds` since the attempt began."""
+
+    number: int
+    seconds: float
+    text: str
+
+
+class LogOut(BaseModel):
+    """`next`: where to go on, as `from`; `complete`: nothing more will come."""
+
+    attempt: int
+    lines: list[LogLineOut]
+    next: int
+    complete: bool
+
+
+@router.get(
+    TASK + "/visits/{visit}/log",
+    response={200: LogOut, **dict.fromkeys((400, 401, 403, 404), ProblemOut)},
+    summary="The log of a station visit",
+)
+def log(
+    request: Request,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    visit: int,
+    attempt: int = 0,
+    position: int = Query(0, alias="from"),
+) -> LogOut:
+    """Of its last attempt, or of the `attempt` with this number: the lines from the position `from` on, as many as are
+    sent at once. Signs that steer a terminal are spelt out."""
+    found = access.get_task(request.auth, owner, project, line, task)
+    access.require(request.auth, "view", found.project)
+    job = Job.objects.filter(task=found, pk=visit).first() if 0 < visit < 2**63 else None
+    if job is None or not 0 <= attempt <= job.attempt:
+        raise NotFound
+    piece = logs.read(job, attempt or job.attempt, min(max(position, 0), 2**62))
+    return LogOut(
+        attempt=attempt or job.attempt,
+        lines=[
+            LogLineOut(number=each.number, seconds=each.seconds, text=visible(each.text))
+            for each in piece.lines
+        ],
+        next=piece.next,
+        complete=piece.complete,
+    )

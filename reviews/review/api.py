@@ -1,0 +1,180 @@
+"""`GET …/gates/{gate}/review`: what a review shows, for a person who decides from a terminal. What was looked at is
+what a vote then names: `visit` and `evidence` (law §6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import AwareDatetime, BaseModel
+
+from pipelines import access
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import TASK
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import Conflict, NotFound
+from pipelines.formats.evidence.claims.checking import CONFIRMED, CONTRADICTED
+from pipelines.models import GateVisit, Task, User
+from pipelines.queries.observed import facts_so_far
+from reviews.review.changes import ReviewChanges
+from reviews.review.detail import dossier
+from reviews.review.evidence import ReviewEvidence
+
+router = Router(tags=["gates"])
+FILES = 200
+VERDICTS = {CONFIRMED: "confirmed", CONTRADICTED: "contradicted"}
+
+
+class OfferOut(BaseModel):
+    """A word that the gate offers, what follows from it, and the destinations of which a rejection names one."""
+
+    action: str
+    label: str
+    then: str
+    needs_reason: bool
+    routes: list[str]
+
+
+class ChangedFileOut(BaseModel):
+    """`added` and `removed`: null where nobody counted the lines."""
+
+    path: str
+    change: str
+    added: int | None
+    removed: int | None
+
+
+class ClaimOut(BaseModel):
+    """What an agent said it did; `verdict`: confirmed, contradicted or unobserved, `observed` in words."""
+
+    text: str
+    verdict: str
+    observed: str
+
+
+class CheckedOut(BaseModel):
+    """A check of the gate, or a fact: in words, and who says so."""
+
+    words: str
+    by: str
+
+
+class ReviewOut(BaseModel):
+    """`may`: whether the person of this token may decide now; else `why` says why not. `files`: at most 200, the
+    changes since the start; `more_files`: how many there are besides. `page`: where everything is shown."""
+
+    gate: str
+    name: str
+    task: str
+    title: str
+    description: str
+    line: str
+    station: str
+    round: int
+    opened: AwareDatetime
+    state: str
+    visit: str
+    evidence: str
+    asks_for: str
+    approvals: int
+    may: bool
+    why: str
+    summary: str
+    output: Any
+    offers: list[OfferOut]
+    files: list[ChangedFileOut]
+    more_files: int
+    added: int
+    removed: int
+    facts: list[CheckedOut]
+    claims: list[ClaimOut]
+    page: str
+
+
+@router.get(
+    TASK + "/gates/{gate}/review",
+    response={200: ReviewOut, **dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)},
+    summary="What a gate shows",
+)
+def show(
+    request: Request, owner: str, project: str, line: str, task: str, gate: str, visit: str = ""
+) -> ReviewOut:
+    """The gate visit that is open, else the last one; or the one that `visit` names.
+
+    403: a machine, which never decides · 404: the task was never at this gate · 409: several branches wait at it."""
+    found = access.get_task(request.auth, owner, project, line, task)
+    access.require(request.auth, "view", found.project)
+    reader = person_of(request.auth)
+    return _out(_visit(found, gate, visit), reader)
+
+
+def _visit(task: Task, gate: str, named: str) -> GateVisit:
+    rows = task.gate_visits.filter(gate=gate).order_by("-opened_at")
+    found = list(
+        rows.select_related("task__project__owner", "task__line", "task__pinned", "asked_by__pinned", "job")
+    )
+    if named:
+        found = [each for each in found if str(each.pk) == named]
+    waiting = [each for each in found if each.state == GateVisit.State.OPEN]
+    if len(waiting) > 1:
+        ids = ", ".join(str(each.pk) for each in waiting)
+        raise Conflict(_("Several branches wait at this gate. Name one as “visit”: %(ids)s.") % {"ids": ids})
+    if not found:
+        raise NotFound(_("The task has not been at this gate."))
+    return (waiting or found)[0]
+
+
+def _out(visit: GateVisit, reader: User) -> ReviewOut:
+    shown = dossier(visit, reader)
+    changes = ReviewChanges(visit, reader, may_write=False)
+    evidence = ReviewEvidence(shown, changes, QueryDict())
+    files = changes.start_files if changes.there else ()
+    facts = facts_so_far(shown.line, [step.job for step in shown.steps])
+    return ReviewOut(
+        gate=visit.gate,
+        name=shown.gate.name or visit.gate,
+        task=visit.task.name,
+        title=visit.task.title,
+        description=visit.task.description,
+        line=shown.line.name,
+        station=shown.station,
+        round=visit.round,
+        opened=visit.opened_at,
+        state=visit.state,
+        visit=str(visit.pk),
+        evidence=visit.evidence_digest,
+        asks_for=shown.asks_for,
+        approvals=shown.have,
+        may=shown.standing.may,
+        why=shown.standing.why,
+        summary=str(shown.outcome.get("summary") or ""),
+        output=shown.outcome.get("output"),
+        offers=[
+            OfferOut(
+                action=each.word,
+                label=each.verb,
+                then=each.then,
+                needs_reason=each.needs_reason,
+                routes=[key for key, _label in each.routes],
+            )
+            for each in shown.options
+        ],
+        files=[
+            ChangedFileOut(path=each.path, change=each.change.change, added=each.added, removed=each.removed)
+            for each in files[:FILES]
+        ],
+        more_files=max(0, len(files) - FILES),
+        added=sum(each.added or 0 for each in files),
+        removed=sum(each.removed or 0 for each in files),
+        facts=[CheckedOut(words=each.words, by=each.by) for each in facts],
+        claims=[
+            ClaimOut(
+                text=each.text, verdict=VERDICTS.get(each.checked.verdict, "unobserved"), observed=each.words
+            )
+            for each in evidence.claims
+        ],
+        page=reverse("gate-visit", args=[visit.pk]),
+    )
