@@ -104,8 +104,10 @@ def failure_of(response: httpx.Response, profile: Profile) -> Failure:
         return Unreachable(f"{profile.url} sends its callers on to {to}.", "Sign in to that address.")
     problem = _problem(response)
     if problem is None and status != 401:
-        return Unreachable(f"{profile.url} answers {status}, and not as a Gateline server does.",
-                           "Check the address, and any proxy before it.")  # fmt: skip
+        return Unreachable(
+            f"{profile.url} answers {status}, and not as a Gateline server does.",
+            "Check the address, any proxy before it, and that the server is not older than this command.",
+        )
     said = problem or {}
     detail = str(said.get("detail") or response.reason_phrase)
     places = [_place(each) for each in said.get("errors") or () if isinstance(each, dict)]
@@ -124,7 +126,7 @@ def failure_of(response: httpx.Response, profile: Profile) -> Failure:
     if status == 429 or status >= 500:
         wait = response.headers.get("retry-after")
         return Unreachable(detail, f"Try again in {wait} s." if wait else "Try again later.")
-    return Invalid(detail, places=places)
+    return Invalid("The server does not take this:" if places else detail, places=places)
 
 
 def _place(said: dict[str, Any]) -> Place:

@@ -37,7 +37,8 @@ class Place:
     def __str__(self) -> str:
         where = f"line {self.line}, column {self.column}: " if self.line else ""
         path = f"{self.path}: " if self.path else ""
-        return f"{where}{path}{self.message}" + (f" {self.hint}" if self.hint else "")
+        hint = f" · {self.hint}" if self.hint else ""
+        return f"{where}{path}{self.message}{hint}"
 
 
 class Failure(Exception):

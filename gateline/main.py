@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from gateline import __version__, output
-from gateline.commands import lines, login, runner
+from gateline.commands import checkout, lines, lint, login, logs, publish, review, runner, submit, watch
 from gateline.failures import Exit, Failure
 
 
@@ -32,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server",
 )
-for room in (login, lines, runner):
+for room in (login, lines, lint, publish, submit, watch, logs, review, checkout, runner):
     room.install(app)
 
 

@@ -56,15 +56,32 @@ def say(text: str = "", **more: Any) -> None:
     console.print(text, **more)
 
 
+def raw(text: str) -> None:
+    """A line of somebody's log, as it is: without markup, never folded."""
+    sys.stdout.write("".join(map(_visible, text)) + "\n")
+    sys.stdout.flush()
+
+
 def note(text: str) -> None:
     """What is no result: progress, a hint. Not said where a program reads."""
     if not State.json:
         errors.print(text)
 
 
+def asks() -> bool:
+    """Whether a person can be asked here."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and not State.json
+
+
 def plain(text: object) -> str:
-    """Text of others within styled text. What would steer the terminal is taken out."""
-    return escape("".join(sign for sign in str(text) if sign.isprintable() or sign in "\n\t"))
+    """Text of others within styled text. What would steer the terminal, or hide, is spelt out."""
+    return escape("".join(map(_visible, str(text))))
+
+
+def _visible(sign: str) -> str:
+    if sign.isprintable() or sign in "\n\t":
+        return sign
+    return " " if sign.isspace() else f"\\u{ord(sign):04x}"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -105,6 +122,20 @@ def ago(at: str | int | None) -> str:
         return ""
     then = datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int) else datetime.fromisoformat(at)
     return f"{lasted((datetime.now(UTC) - then).total_seconds())} ago"
+
+
+def when(at: str) -> str:
+    """“in 3 h”, or how long ago."""
+    left = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
+    return f"in {lasted(left)}" if left > 0 else ago(at)
+
+
+def between(start: str | None, end: str | None) -> str:
+    """How long from one instant to the other, or until now."""
+    if start is None:
+        return ""
+    until = datetime.fromisoformat(end) if end else datetime.now(UTC)
+    return lasted((until - datetime.fromisoformat(start)).total_seconds())
 
 
 def lasted(seconds: float) -> str:

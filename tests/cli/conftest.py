@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,15 +53,52 @@ class Gateline:
         return json.loads(self.ok(*words, "--json", **more))
 
     def popen(self, *words: str, **more: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "gateline", *words],
-            env=self.environment,
-            cwd=self.config.parent,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            **more,
-        )
+        """It goes on while the test does something; `more`: its streams, otherwise pipes."""
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
+        words = (sys.executable, "-m", "gateline", *words)
+        return subprocess.Popen(words, env=self.environment, cwd=self.config.parent, text=True, **streams)
+
+    def on_a_terminal(self, *words: str) -> Terminal:
+        ours, theirs = pty.openpty()
+        process = self.popen(*words, stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        return Terminal(process, ours)
+
+
+@dataclass
+class Terminal:
+    """A process at a terminal: what it showed so far, and the keys of its person."""
+
+    process: subprocess.Popen[str]
+    file: int
+    shown: str = ""
+
+    def until(self, text: str) -> str:
+        """All that was shown, when this is part of what is new."""
+        begin = len(self.shown)
+        while text not in self.shown[begin:]:
+            piece = self._read()
+            assert piece, f"it ended: {self.shown}"
+            self.shown += piece
+        return self.shown[begin:]
+
+    def type(self, keys: str) -> None:
+        os.write(self.file, keys.encode())
+
+    def code(self) -> int:
+        """When it has ended."""
+        while piece := self._read():
+            self.shown += piece
+        os.close(self.file)
+        return self.process.wait(LONG)
+
+    def _read(self) -> str:
+        ready, _, _ = select.select([self.file], [], [], LONG)
+        assert ready, f"it waits: {self.shown}"
+        try:
+            return os.read(self.file, 65536).decode()
+        except OSError:
+            return ""  # the other side is closed
 
 
 def gateline(folder: Path, **more: str) -> Gateline:

@@ -1,0 +1,179 @@
+"""`checkout`: the branch of a task, to go on with it by hand. With your own git and its credentials."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from gateline import output, places
+from gateline.client import Client
+from gateline.failures import Conflict, Failure, Usage
+from gateline.output import Json, plain, say
+from gateline.places import TaskPlace
+from gateline.session import client
+
+
+class GitFailed(Failure):
+    """git said no; `message` has its words."""
+
+
+@dataclass(frozen=True)
+class Clone:
+    """A work tree, and git in it."""
+
+    folder: Path
+
+    def git(self, *words: str) -> str:
+        """What git says on standard output. Raises GitFailed."""
+        return git("-C", str(self.folder), *words)
+
+    def has(self, commit: str) -> bool:
+        return _ends_well("-C", str(self.folder), "cat-file", "-e", f"{commit}^{{commit}}")
+
+    def remote_of(self, address: str) -> str:
+        """The name of its remote with this address, "" where it has none."""
+        for name in self.git("remote").split():
+            if same_repository(self.git("remote", "get-url", name).strip(), address):
+                return name
+        return ""
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(checkout)
+
+
+def checkout(
+    ctx: typer.Context,
+    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Clone there; otherwise the clone that you are in, else a new folder."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Get the branch of a task, to go on with it by hand.
+
+    In a clone of its repository the branch is fetched and checked out; elsewhere the repository is cloned first. What
+    you commit and push to this branch is a run of yours: approvals of before are void, and you cannot approve it."""
+    if shutil.which("git") is None:
+        raise Usage("There is no git on this machine.", "Install it; checkout works with your own git.")
+    server = client(ctx)
+    place = places.task(server, task)
+    branch = server.get(place.path("branch"))
+    if not branch["address"]:
+        raise Conflict(f"The repository “{branch['repository']}” of {place.name} is not connected any more.")
+    clone, remote = _clone(branch["address"], folder, place.name)
+    _fetch(server, place, branch, clone, remote)
+    _switch(branch, clone, remote)
+    at = clone.git("rev-parse", "HEAD").strip()
+    if json:
+        output.as_json({**branch, "folder": str(clone.folder), "remote": remote, "at": at})
+        return
+    say(f"{plain(branch['branch'])} at {at[:10]} in {plain(clone.folder)}")
+    output.note(
+        f"Go on there, then: git push {plain(remote)} {plain(branch['branch'])}\n"
+        "A push is a run of yours: approvals of before are void, and you cannot approve it."
+    )
+
+
+def _clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
+    """Where the branch goes, and the remote of the repository there. Raises Usage, GitFailed."""
+    here = None if folder else _around(Path.cwd())
+    if here is not None and (remote := here.remote_of(address)):
+        return here, remote
+    target = folder or Path(name)
+    around = _around(target) if target.is_dir() else None
+    if around is not None and around.folder.resolve() == target.resolve():
+        if remote := around.remote_of(address):
+            return around, remote
+        raise Usage(f"{target} is a clone of another repository.", "Name a folder that does not exist yet.")
+    if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
+        raise Usage(f"{target} is there already.", "Name a folder that does not exist yet.")
+    output.note(f"Cloning {plain(address)} into {plain(target)} …")
+    git("clone", "--quiet", "--no-checkout", "--", address, str(target))
+    return Clone(target), "origin"
+
+
+def _around(folder: Path) -> Clone | None:
+    """The work tree that this folder is in."""
+    done = _run("-C", str(folder), "rev-parse", "--show-toplevel")
+    return Clone(Path(done.stdout.strip())) if done.returncode == 0 else None
+
+
+def _fetch(server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clone, remote: str) -> None:
+    """The commits of the branch: from the remote where it was pushed, else from the server, as a bundle."""
+    tracked = f"+refs/heads/{branch['branch']}:refs/remotes/{remote}/{branch['branch']}"
+    if branch["pushed"]:
+        clone.git("fetch", "--quiet", remote, tracked)
+    if clone.has(branch["head"]):
+        return
+    if not clone.has(branch["base"]):
+        clone.git("fetch", "--quiet", remote, branch["base_branch"])
+    with tempfile.TemporaryDirectory(prefix="gateline-") as folder:
+        file = Path(folder) / "task.bundle"
+        with server.stream("GET", place.path("branch", "bundle")) as answer, file.open("wb") as stored:
+            for piece in answer.iter_bytes():
+                stored.write(piece)
+        clone.git("fetch", "--quiet", str(file), f"refs/heads/{branch['branch']}")
+
+
+def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
+    """To a local branch of this name, at the head of the task. One that has commits of its own is left where it is.
+
+    Raises Conflict, GitFailed."""
+    name, head = branch["branch"], branch["head"]
+    if not _ends_well("-C", str(clone.folder), "show-ref", "--verify", "--quiet", f"refs/heads/{name}"):
+        clone.git("switch", "--quiet", "--create", name, "--no-track", head)
+    else:
+        clone.git("switch", "--quiet", name)
+        if _ends_well("-C", str(clone.folder), "merge-base", "--is-ancestor", "HEAD", head):
+            clone.git("merge", "--quiet", "--ff-only", head)
+        elif not _ends_well("-C", str(clone.folder), "merge-base", "--is-ancestor", head, "HEAD"):
+            raise Conflict(
+                f"{name} has commits of yours that are not on top of the task's.",
+                f"Rebase them: git rebase {head[:10]}; or move the branch away: git branch -m {name} mine",
+            )
+    clone.git("config", f"branch.{name}.remote", remote)
+    clone.git("config", f"branch.{name}.merge", f"refs/heads/{name}")
+
+
+def same_repository(one: str, other: str) -> bool:
+    """Whether two addresses lead to the same repository, as git@host:a/b and https://host/a/b.git do."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(address: str) -> str:
+    if "://" not in address and ":" in address and not address.startswith(("/", ".")):
+        host, _, path = address.partition(":")
+        address = f"ssh://{host}/{path}"
+    if "://" not in address:
+        return str(Path(address).resolve())
+    parts = urlsplit(address)
+    if parts.scheme == "file":
+        return str(Path(parts.path).resolve())
+    path = parts.path.strip("/").removesuffix(".git")
+    return f"{(parts.hostname or '').lower()}/{path}"
+
+
+def git(*words: str) -> str:
+    """What git says on standard output; it may ask for credentials at the terminal. Raises GitFailed."""
+    done = _run(*words)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise GitFailed(f"git {' '.join(each for each in words if each not in ('--quiet', '--'))}: {said}")
+    return done.stdout
+
+
+def _ends_well(*words: str) -> bool:
+    return _run(*words).returncode == 0
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=False)

@@ -1,0 +1,111 @@
+"""`lint`: what the rules of a line can and cannot do, of a file or of a line on the server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gateline import output, places
+from gateline.client import Client, path
+from gateline.failures import Exit, Place, Usage
+from gateline.output import Json, plain, say
+from gateline.session import client
+
+SEVERITIES = {
+    "error": ("error", "errors", "red"),
+    "warning": ("warning", "warnings", "yellow"),
+    "info": ("note", "notes", "dim"),
+}
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(lint)
+
+
+def lint(
+    ctx: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(help="A file, - for standard input, or a line of the server.", metavar="FILE|LINE"),
+    ],
+    project: Annotated[
+        str, typer.Option("--project", help="As a line of this project would be checked.")
+    ] = "",
+    draft: Annotated[bool, typer.Option("--draft", help="Of a line: its draft, not what is live.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 1 on warnings, too.")] = False,
+    json: Json = False,
+) -> None:
+    """Check a line before it is published. Ends with 1 if there are errors.
+
+    A file is sent to the server and not stored there. Each finding says its line and column in the file."""
+    server = client(ctx)
+    text = read(what)
+    if text is not None:
+        found, name = examine(server, places.project_of(server, project), text), what
+    else:
+        line = places.line(server, what)
+        live = None if draft else line.facts["live"]
+        found, name = server.get(line.path("lint"), version=live), str(line)
+    if json:
+        output.as_json(found)
+    else:
+        show(found, name)
+    if found["counts"].get("error") or (strict and found["counts"].get("warning")):
+        raise typer.Exit(Exit.NO)
+
+
+def read(what: str) -> str | None:
+    """The text of a file, or None where it is meant as a line. Raises Usage."""
+    if what == "-":
+        return sys.stdin.read()
+    file = Path(what)
+    if not file.is_file():
+        if file.suffix in (".yaml", ".yml", ".json"):
+            raise Usage(f"There is no file {what}.")
+        return None
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise Usage(f"{what} cannot be read: {fault}") from fault
+
+
+def examine(server: Client, project: tuple[str, str], text: str) -> dict[str, Any]:
+    """What the server's lint says of a document that it does not store."""
+    found: dict[str, Any] = server.post(
+        path("owners", project[0], "projects", project[1], "lint"),
+        content=text.encode(),
+        headers={"Content-Type": "application/yaml"},
+    )
+    return found
+
+
+def show(found: dict[str, Any], name: str) -> None:
+    for each in found["findings"]:
+        place = f":{each['line']}:{each['column'] or 1}" if each["line"] else ""
+        word, _plural, colour = SEVERITIES[each["severity"]]
+        head = f"{plain(name)}{place}: [{colour}]{word}[/{colour}] {plain(each['message'])}"
+        say(f"{head} [dim]({plain(each['check'])})[/dim]")
+        if each["hint"]:
+            say(f"    {plain(each['hint'])}")
+    say(f"{counted(found['counts'])}." if found["findings"] else f"{plain(name)}: no problems.")
+
+
+def counted(counts: dict[str, int]) -> str:
+    """“1 error · 2 warnings”"""
+    words = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("note", "notes")}
+    return (
+        " · ".join(f"{n} {words[key][n != 1]}" for key, n in counts.items() if n and key in words)
+        or "no problems"
+    )
+
+
+def errors_of(found: dict[str, Any]) -> list[Place]:
+    """Those that keep a line from being published."""
+    return [
+        Place(each["message"], each["path"], each["hint"], each["line"], each["column"])
+        for each in found["findings"]
+        if each["severity"] == "error"
+    ]

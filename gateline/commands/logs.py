@@ -1,0 +1,97 @@
+"""`logs`: what the stations of a task wrote."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from gateline import output, places
+from gateline.client import Client
+from gateline.commands.watch import ENDS, PAGE, names_of
+from gateline.failures import NotFound
+from gateline.output import Json, plain
+from gateline.places import TaskPlace
+from gateline.session import client
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(logs)
+
+
+def logs(
+    ctx: typer.Context,
+    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    station: Annotated[str, typer.Option("--station", "-s", help="Only of this station: key or name.")] = "",
+    run: Annotated[int, typer.Option("--run", help="Only of this run of the station; otherwise of all.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while the task runs.")] = False,
+    times: Annotated[
+        bool, typer.Option("--times", help="Seconds since the run began, before each line.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print the logs of a task: of all its stations in the order in which they ran, or of one.
+
+    With --json each line is an object."""
+    server = client(ctx)
+    place = places.task(server, task)
+    names = names_of(server, place, place.facts["version"])
+    wanted = next((key for key, name in names.items() if station in (key, name)), station)
+    known: set[int] = set()
+    while True:
+        ended = not follow or server.get(place.path())["status"] in ENDS
+        for visit in _visits(server, place):
+            fits = (not wanted or visit["station"] == wanted) and run in (0, visit["visit"])
+            if fits and visit["id"] not in known and (visit["started"] or ended):
+                known.add(visit["id"])
+                _print(server, place, visit, names, follow=follow, times=times, json=json)
+        if ended:
+            break
+        time.sleep(1)
+    if wanted and not known:
+        stations = ", ".join(
+            sorted({names.get(each["station"], each["station"]) for each in _visits(server, place)})
+        )
+        raise NotFound(
+            f"{place.name} has no such run of “{station}”.", f"Stations that ran: {stations or 'none'}."
+        )
+
+
+def _visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
+    after = 0
+    while True:
+        rows = server.get(place.path("visits"), after=after, limit=PAGE)
+        yield from rows
+        if len(rows) < PAGE:
+            return
+        after = rows[-1]["id"]
+
+
+def _print(
+    server: Client,
+    place: TaskPlace,
+    visit: dict[str, Any],
+    names: dict[str, str],
+    *,
+    follow: bool,
+    times: bool,
+    json: bool,
+) -> None:
+    name = names.get(visit["station"], visit["station"])
+    if not json:
+        output.note(f"[bold]{plain(name)}[/bold], run {visit['visit']}")
+    at = 0
+    while True:
+        piece = server.get(place.path("visits", visit["id"], "log"), from_=at)
+        for each in piece["lines"]:
+            if json:
+                output.json_line({"station": visit["station"], "run": visit["visit"], **each})
+            else:
+                output.raw(f"{each['seconds']:8.1f}  {each['text']}" if times else each["text"])
+        if piece["complete"] or (piece["next"] == at and not follow):
+            return
+        if piece["next"] == at:
+            time.sleep(1)
+        at = piece["next"]

@@ -1,0 +1,156 @@
+"""`publish`: shows what would change, asks, and makes it the version on which tasks are started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from gateline import output, places
+from gateline.client import Client
+from gateline.commands.lint import counted, errors_of, examine, read
+from gateline.failures import Exit, Invalid, NotFound, Usage
+from gateline.output import Json, plain, say
+from gateline.places import LinePlace
+from gateline.session import client
+
+MARKS = {"added": "[green]+[/green]", "removed": "[red]−[/red]", "changed": "~", "order": "↕"}
+
+KEYS = ("what", "affects", "sentence")
+LAYOUT = "layout"
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(publish)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What would be published: a line's draft, or the text of a file. `line` is None where the file begins a line."""
+
+    owner: str
+    project: str
+    key: str
+    line: LinePlace | None
+    text: str | None = None
+
+    @property
+    def place(self) -> str:
+        return f"{self.owner}/{self.project}/{self.key}"
+
+    def path(self, *more: str) -> str:
+        return LinePlace(self.owner, self.project, self.key, {}).path(*more)
+
+
+def publish(
+    ctx: typer.Context,
+    what: Annotated[
+        str, typer.Argument(help="A file, or a line whose draft is to be published.", metavar="FILE|LINE")
+    ],
+    project: Annotated[str, typer.Option("--project", help="Publish the file there: owner/project.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the version.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Publish a line: show what changes, ask, and make it live.
+
+    A file takes the place of the draft when you have agreed; until then nothing is stored. Errors of lint keep it from
+    being published."""
+    server = client(ctx)
+    proposal = _proposal(server, what, project)
+    found = _examined(server, proposal)
+    if found["counts"].get("error"):
+        raise Invalid(f"{what} cannot be published: {counted(found['counts'])}.", places=errors_of(found))
+    number = proposal.line.facts["draft"] if proposal.line else 0
+    changed = _changes(server, proposal)
+    if not json:
+        _show(what, proposal, found, changed)
+    if proposal.line and proposal.line.facts["live"] and not changed:
+        if json:
+            output.as_json({"published": None, "changes": []})
+        else:
+            say("Nothing changes: that is what is live.")
+        return
+    if not yes:
+        _ask(proposal)
+    if proposal.text is not None:
+        saved = server.send(
+            "PUT",
+            proposal.path("draft"),
+            params={"based_on": number},
+            content=proposal.text.encode(),
+            headers={"Content-Type": "application/yaml"},
+        )
+        number = saved["draft"]
+    made = server.post(proposal.path("publish"), {"draft": number, "name": name})
+    if json:
+        output.as_json({"published": made, "changes": changed})
+        return
+    say(f"[green]Published[/green] {plain(proposal.place)} v{made['number']}.")
+
+
+def _proposal(server: Client, what: str, project: str) -> Proposal:
+    """Raises Usage, NotFound, Invalid."""
+    text = read(what)
+    if text is None:
+        line = places.line(server, what)
+        return Proposal(line.owner, line.project, line.key, line)
+    owner, key = places.project_of(server, project)
+    examined = examine(server, (owner, key), text)
+    if not examined["readable"] or not examined["line"]:
+        raise Invalid(f"{what} is no line that can be read.", places=errors_of(examined))
+    try:
+        line = places.line(server, f"{owner}/{key}/{examined['line']}")
+    except NotFound:
+        return Proposal(owner, key, examined["line"], None, text)
+    return Proposal(owner, key, line.key, line, text)
+
+
+def _examined(server: Client, proposal: Proposal) -> dict[str, Any]:
+    if proposal.text is not None:
+        return examine(server, (proposal.owner, proposal.project), proposal.text)
+    found: dict[str, Any] = server.get(proposal.path("lint"))
+    return found
+
+
+def _changes(server: Client, proposal: Proposal) -> list[dict[str, Any]]:
+    """`{what, affects, sentence}` against what is live, without places on the canvas; none where nothing is live."""
+    if proposal.line is None or not proposal.line.facts["live"]:
+        return []
+    if proposal.text is None:
+        rows = server.get(proposal.path("changes"), from_="live", to="draft")
+        return [{key: each[key] for key in KEYS} for each in rows if each["affects"] != LAYOUT]
+    picture = server.get(proposal.path("picture"), from_="live", to="live")
+    told = server.post(
+        proposal.path("draft", "import"), {"document": picture["document"], "text": proposal.text}
+    )
+    return [
+        {"what": row["what"], "affects": group["affects"], "sentence": row["sentence"]}
+        for group in told["changes"]
+        if group["affects"] != LAYOUT
+        for row in group["rows"]
+    ]
+
+
+def _show(what: str, proposal: Proposal, found: dict[str, Any], changed: list[dict[str, Any]]) -> None:
+    live = proposal.line.facts["live"] if proposal.line else None
+    against = f"against v{live}" if live else "not published yet"
+    say(f"[bold]{plain(proposal.place)}[/bold]  [dim]{against}[/dim]")
+    for each in changed:
+        routing = " [yellow](routing)[/yellow]" if each["affects"] == "routing" else ""
+        say(f"  {MARKS.get(each['what'], '~')} {plain(each['sentence'])}{routing}")
+    for each in found["findings"]:
+        if each["severity"] == "warning":
+            say(f"  [yellow]warning[/yellow] {plain(each['message'])}")
+    if found["findings"]:
+        say(f"  {counted(found['counts'])}: gateline lint {plain(what)}")
+
+
+def _ask(proposal: Proposal) -> None:
+    """Raises Usage without a terminal, Exit where the answer is no."""
+    if not output.asks():
+        raise Usage("There is no terminal to ask whether to publish.", "Add --yes.")
+    if not typer.confirm(f"Publish {proposal.place}?", err=True):
+        output.note("Nothing was published.")
+        raise typer.Exit(Exit.NO)

@@ -1,0 +1,114 @@
+"""`submit`: starts a task on the live version of a line."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gateline import output, places
+from gateline.client import Client, path
+from gateline.commands.watch import follow
+from gateline.failures import Invalid, Place, Usage
+from gateline.output import Json, plain, say
+from gateline.places import LinePlace, TaskPlace
+from gateline.session import client
+
+YES, NO = ("true", "yes"), ("false", "no")
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(submit)
+
+
+def submit(
+    ctx: typer.Context,
+    line: Annotated[str, typer.Argument(help="line, project/line or owner/project/line.")],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(help="Inputs, as the start form has them: key=value.", metavar="KEY=VALUE…"),
+    ] = None,
+    file: Annotated[
+        list[str] | None,
+        typer.Option("--file", "-f", help="Upload a file for an input.", metavar="KEY=@PATH"),
+    ] = None,
+    title: Annotated[str, typer.Option("--title", "-t", help="Otherwise made from the inputs.")] = "",
+    description: Annotated[str, typer.Option("--description", "-d", help="What is to be done.")] = "",
+    priority: Annotated[str, typer.Option("--priority", help="low, medium or high.")] = "medium",
+    label: Annotated[list[str] | None, typer.Option("--label", help="May be given several times.")] = None,
+    after: Annotated[
+        list[str] | None, typer.Option("--after", help="Start when this task is completed.", metavar="WI-…")
+    ] = None,
+    key: Annotated[
+        str, typer.Option("--key", help="The same key within 24 hours starts no second task.", metavar="KEY")
+    ] = "",
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Watch it to its end.")] = False,
+    json: Json = False,
+) -> None:
+    """Start a task. The name of the task is the only line on standard output.
+
+    Example: gateline submit fix-lint repository=https://git.example.com/app.git --file notes=@notes.md"""
+    given, files = [_pair(each) for each in values or ()], [_pair(each) for each in file or ()]
+    server = client(ctx)
+    place = places.line(server, line)
+    fields = {each["key"]: each for each in server.get(place.path("start-form"))["fields"]}
+    inputs = {name: _typed(fields.get(name), name, text) for name, text in given}
+    for name, text in files:
+        inputs[name] = _upload(server, place, fields.get(name), name, text)
+    body: dict[str, Any] = {"inputs": inputs, "description": description, "priority": priority}
+    body |= {"title": title} if title else {}
+    body |= {"labels": label} if label else {}
+    body |= {"depends_on": after} if after else {}
+    made = server.post(place.tasks, body, headers={"Idempotency-Key": key or str(uuid.uuid4())})
+    task = TaskPlace.of(made)
+    if json and not watch:
+        output.as_json(made)
+        return
+    if not json:
+        say(plain(task.name))
+        output.note(f"Started “{plain(made['title'])}”: {plain(task.page(server))}")
+    if watch:
+        follow(server, task, json)
+
+
+def _pair(said: str) -> tuple[str, str]:
+    """Raises Usage."""
+    key, equals, value = said.partition("=")
+    if not equals or not key:
+        raise Usage(f"“{said}” is no input.", "Write key=value; a value with spaces in quotes.")
+    return key, value
+
+
+def _typed(field: dict[str, Any] | None, key: str, text: str) -> Any:
+    """As the start form takes it. Keys that it does not have are left to the server, which names those that it has.
+    Raises Usage, Invalid."""
+    kind = field["type"] if field else "text"
+    if kind == "file":
+        raise Usage(f"{key} is a file.", f"Upload it: --file {key}=@path")
+    if kind == "yes_no" and text.lower() in YES + NO:
+        return text.lower() in YES
+    if kind == "number":
+        try:
+            return int(text) if text.lstrip("-").isdigit() else float(text)
+        except ValueError as fault:
+            place = Place(f"“{text}” is no number.", f"inputs.{key}")
+            raise Invalid("An input does not fit the start form.", places=[place]) from fault
+    return text
+
+
+def _upload(server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str) -> Any:
+    """Raises Usage, and what the server refuses."""
+    if field is not None and field["type"] != "file":
+        raise Usage(f"{key} takes no file.", f"Write {key}=value.")
+    source = Path(text.removeprefix("@"))
+    try:
+        stream = source.open("rb")
+    except OSError as fault:
+        raise Usage(f"{source} cannot be read: {fault.strerror}.") from fault
+    with stream:
+        return server.post(
+            path("owners", line.owner, "projects", line.project, "files"),
+            files={"file": (source.name, stream)},
+        )

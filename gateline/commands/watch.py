@@ -1,0 +1,251 @@
+"""`watch`: a task while it moves, to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from gateline import output, places
+from gateline.client import Client
+from gateline.failures import Exit, Failure, Unreachable
+from gateline.output import Json, plain, say
+from gateline.places import TaskPlace
+from gateline.session import client
+
+ENDS = {"completed": Exit.OK, "failed": Exit.NO, "cancelled": Exit.CANCELLED}
+WAITING = ("awaiting_review", "waiting_for_input", "held", "blocked", "stuck")
+WORDS = {
+    "queued": "Queued",
+    "running": "Running",
+    "evaluating": "Evaluating",
+    "awaiting_review": "Waiting for review",
+    "waiting_for_input": "Waiting for input",
+    "held": "On hold",
+    "blocked": "Blocked",
+    "stuck": "Stuck",
+    "completed": "Completed",
+    "failed": "Failed",
+    "cancelled": "Cancelled",
+}
+"""The words of the pages for `display_status`."""
+SIGNS = {"success": "[green]✓[/green]", "failure": "[red]✗[/red]", "blocked": "[yellow]![/yellow]"}
+PAGE = 200
+TAIL = 4
+"""Lines of the log that are shown below the station that runs."""
+PATIENCE = 60.0
+"""Seconds in which a server that went away may come back."""
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(watch)
+
+
+def watch(
+    ctx: typer.Context,
+    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    until_waiting: Annotated[
+        bool, typer.Option("--until-waiting", help="End with 10, too, when it waits for a person.")
+    ] = False,
+    interval: Annotated[float, typer.Option("--interval", min=0.2, help="Seconds between two looks.")] = 1.0,
+    json: Json = False,
+) -> None:
+    """Watch a task to its end. Ends with 0 if it was completed, 1 if it failed, 9 if it was cancelled.
+
+    With --json, and without a terminal, each change is a line of its own."""
+    server = client(ctx)
+    follow(server, places.task(server, task), json, until_waiting=until_waiting, interval=interval)
+
+
+def follow(
+    server: Client, task: TaskPlace, json: bool, *, until_waiting: bool = False, interval: float = 1.0
+) -> None:
+    """Raises Exit with what its end was."""
+    seen = Watched(server, task)
+    drawn = output.console.is_terminal and not json
+    with ExitStack() as stack:
+        live = stack.enter_context(Live(console=output.console, auto_refresh=False)) if drawn else None
+        while True:
+            changed = seen.look()
+            if live is not None:
+                live.update(seen.drawn(), refresh=True)
+            elif json:
+                for each in changed:
+                    output.json_line(each)
+            else:
+                for each in changed:
+                    say(_sentence(each, seen.names))
+            status = seen.status
+            if status in ENDS or (until_waiting and status in WAITING):
+                break
+            time.sleep(interval)
+    raise typer.Exit(ENDS.get(seen.status, Exit.WAITS))
+
+
+@dataclass
+class Watched:
+    """What is known of a task, and since when it changed."""
+
+    server: Client
+    place: TaskPlace
+    task: dict[str, Any] = field(default_factory=dict)
+    positions: list[dict[str, Any]] = field(default_factory=list)
+    visits: dict[int, dict[str, Any]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    tail: list[str] = field(default_factory=list)
+    _log: tuple[int, int] = (0, 0)
+    _told: tuple[str, str] = ("", "")
+
+    @property
+    def status(self) -> str:
+        return str(self.task["display_status"])
+
+    def look(self) -> list[dict[str, Any]]:
+        """What is new since the last look, oldest first. A server that went away is waited for."""
+        task = self._patiently()
+        news: list[dict[str, Any]] = []
+        if task.get("events") != self.task.get("events") or task["display_status"] != self.task.get(
+            "display_status"
+        ):
+            self.task = task
+            self.names = self.names or names_of(self.server, self.place, task["version"])
+            self.positions = self.server.get(self.place.path("positions"))
+            visits, status = list(self._new_visits()), list(self._new_status())
+            news = [*visits, *status] if self.status in ENDS else [*status, *visits]
+        self._read_log()
+        return news
+
+    def cost(self) -> float | None:
+        """Dollars that its runs report together; None where none has a price."""
+        priced = [cost for each in self.visits.values() if (cost := cost_of(each)) is not None]
+        return sum(priced) if priced else None
+
+    def drawn(self) -> RenderableType:
+        """What is known, as a picture that is drawn anew."""
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        for each in self.visits.values():
+            table.add_row(*self._row(each))
+        status = WORDS.get(self.status, self.status)
+        spent = self.cost()
+        head = [
+            f"[bold]{plain(self.place.name)}[/bold]  {plain(self.task['title'])}",
+            f"[bold]{status}[/bold]" + (f" · ${spent:.2f}" if spent is not None else ""),
+        ]
+        waits = [line for each in self.positions for line in self._waiting(each)]
+        tail = [Text(f"    {line}", style="dim", overflow="ellipsis", no_wrap=True) for line in self.tail]
+        return Group("  ".join(head), table, *tail, *waits)
+
+    def _row(self, visit: dict[str, Any]) -> tuple[str, ...]:
+        name = self.names.get(visit["station"], visit["station"])
+        run = f"run {visit['visit']}" if visit["visit"] > 1 else ""
+        if visit["state"] == "done":
+            sign = SIGNS.get(visit["result"] or "", "·")
+        else:
+            sign = "[cyan]▶[/cyan]" if visit["started"] else "[dim]…[/dim]"
+        cost = cost_of(visit)
+        return (
+            f"  {sign}",
+            plain(name),
+            run,
+            output.between(visit["started"], visit["ended"]),
+            f"${cost:.2f}" if cost is not None else "",
+            plain((visit["summary"] or "").partition("\n")[0][:100]),
+        )
+
+    def _waiting(self, position: dict[str, Any]) -> Iterator[str]:
+        if position["waits_for"]:
+            remedy = f" {plain(position['remedy'])}" if position["remedy"] else ""
+            yield f"  [yellow]{plain(position['waits_for'])}[/yellow]{remedy}"
+
+    def _new_visits(self) -> Iterator[dict[str, Any]]:
+        # Those that had not ended at the last look, and all after them, are read anew.
+        open_ids = [key for key, each in self.visits.items() if each["state"] != "done"]
+        after = min(open_ids, default=max(self.visits, default=0) + 1) - 1
+        while True:
+            rows = self.server.get(self.place.path("visits"), after=after, limit=PAGE)
+            for each in rows:
+                before, self.visits[each["id"]] = self.visits.get(each["id"]), each
+                if before is None or (before["state"], before["started"]) != (each["state"], each["started"]):
+                    yield {"kind": "visit", **{key: each[key] for key in VISIT}, "cost_usd": cost_of(each)}
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]["id"]
+
+    def _new_status(self) -> Iterator[dict[str, Any]]:
+        waits = "; ".join(each["waits_for"] for each in self.positions if each["waits_for"])
+        if (self.status, waits) != self._told:
+            self._told = (self.status, waits)
+            facts = {key: self.task[key] for key in ("status", "display_status", "error", "reason", "end")}
+            yield {
+                "kind": "task",
+                "task": self.place.name,
+                **facts,
+                "waits_for": waits,
+                "cost_usd": self.cost(),
+            }
+
+    def _read_log(self) -> None:
+        running = [each for each in self.visits.values() if each["state"] != "done" and each["started"]]
+        if not running or not output.console.is_terminal:
+            self.tail = []
+            return
+        visit = running[-1]["id"]
+        at = self._log[1] if self._log[0] == visit else 0
+        piece = self.server.get(self.place.path("visits", visit, "log"), from_=at)
+        self.tail = [*(self.tail if at else []), *(each["text"] for each in piece["lines"])][-TAIL:]
+        self._log = (visit, piece["next"])
+
+    def _patiently(self) -> dict[str, Any]:
+        """Raises Unreachable: it did not come back."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                found: dict[str, Any] = self.server.get(self.place.path())
+                return found
+            except Unreachable:
+                if not self.task or time.monotonic() > until:
+                    raise
+                time.sleep(2)
+
+
+VISIT = ("id", "station", "visit", "state", "attempt", "result", "exit_code", "summary", "started", "ended")
+
+
+def cost_of(visit: dict[str, Any]) -> float | None:
+    usage = ((visit["outcome"] or {}).get("facts") or {}).get("usage") or {}
+    cost = usage.get("cost_usd")
+    return None if cost is None else float(cost)
+
+
+def names_of(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
+    """Of the stations of this version, by their keys."""
+    line = places.LinePlace(task.owner, task.project, task.line, {})
+    try:
+        document = server.get(line.path("picture"), from_=version, to=version)["document"]
+    except Failure:
+        return {}
+    return {each["key"]: each.get("name") or each["key"] for each in document["stations"]}
+
+
+def _sentence(news: dict[str, Any], names: dict[str, str]) -> str:
+    cost = f" · ${news['cost_usd']:.2f}" if news["cost_usd"] is not None else ""
+    if news["kind"] == "task":
+        why = news["waits_for"] or news["reason"] or news["error"] or ""
+        status = WORDS.get(news["display_status"], news["display_status"])
+        return f"[bold]{status}[/bold]" + (f": {plain(why)}" if why else "") + cost
+    name = plain(names.get(news["station"], news["station"]))
+    run = f", run {news['visit']}" if news["visit"] > 1 else ""
+    if news["state"] != "done":
+        return f"{name}{run}: {'started' if news['started'] else 'queued'}"
+    summary = (news["summary"] or "").partition("\n")[0]
+    took = output.between(news["started"], news["ended"])
+    said = f": {plain(summary)}" if summary else ""
+    return f"{SIGNS.get(news['result'] or '', '·')} {name}{run} ({took}){cost}{said}"

@@ -1,0 +1,82 @@
+"""A line drawn as text: its stations in order, below each its rules in the order in which they are tried, and what
+lint proved of every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateline.output import plain
+
+STANDINGS = {
+    "live": ("Live", "green"),
+    "partly shadowed": ("Partly shadowed", "yellow"),
+    "dead": ("Never matches", "red"),
+    "unknown": ("Not proved", "dim"),
+}
+"""How each is said, as on the canvas."""
+BUILT_IN = {"@origin": "back to where it came from", "@blocked": "wait for a person"}
+
+
+@dataclass(frozen=True)
+class LineDrawing:
+    """`document` as JSON; `conditions`: of each rule in words, by its id; `lint`: what the server's lint answered."""
+
+    document: Mapping[str, Any]
+    conditions: Mapping[str, str]
+    lint: Mapping[str, Any]
+
+    def rows(self) -> Iterator[str]:
+        """Styled lines of text."""
+        standings = {each["station"]: each for each in self.lint["stations"]}
+        for number, station in enumerate(self.document["stations"], 1):
+            if number > 1:
+                yield "  [dim]│[/dim]"
+            yield from self._station(station, standings.get(station["key"], {"rules": [], "untaken": []}))
+        named = [
+            f"{plain(each.get('name') or each['key'])} ({each['kind']})"
+            for each in self.document.get("ends", ())
+        ]
+        if named:
+            yield ""
+            yield f"  [dim]Ends:[/dim] {', '.join(named)}"
+
+    def _station(self, station: Mapping[str, Any], standing: Mapping[str, Any]) -> Iterator[str]:
+        kind = station["work"]["kind"]
+        gate = f"  ◇ {self._gate(station['gate'])}" if station.get("gate") else ""
+        yield f"  [bold]● {plain(self._name(station['key']))}[/bold]  [dim]{plain(kind)}[/dim]{gate}"
+        proved = {each["rule"]: each for each in standing["rules"]}
+        for number, rule in enumerate(station.get("rules", ()), 1):
+            yield from self._rule(number, rule, proved.get(rule["id"]))
+        for each in standing["untaken"]:
+            yield f"  [dim]│  – otherwise, {each['outcomes']} → {plain(each['then'])}[/dim]"
+
+    def _rule(self, number: int, rule: Mapping[str, Any], proved: Mapping[str, Any] | None) -> Iterator[str]:
+        to = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
+        gates = "".join(f" ◇ {self._gate(each)} →" for each in rule.get("gates", ()))
+        words = self.conditions.get(rule["id"]) or "always"
+        label = f"{plain(rule['label'])}: " if rule.get("label") else ""
+        said, colour = STANDINGS[proved["standing"]] if proved else ("", "dim")
+        targets = " + ".join(plain(self._name(each)) for each in to)
+        yield f"  [dim]│[/dim]  {number} {label}{plain(words)} →{gates} {targets}   [{colour}]{said}[/{colour}]"
+        killers = (proved or {}).get("killers") or (proved or {}).get("shadowed_by") or ()
+        if killers:
+            yield f"  [dim]│    behind {', '.join(plain(self._rule_name(each)) for each in killers)}[/dim]"
+
+    def _name(self, key: str) -> str:
+        every = [*self.document["stations"], *self.document.get("ends", ())]
+        return next((each.get("name") or key for each in every if each["key"] == key), BUILT_IN.get(key, key))
+
+    def _gate(self, key: str | Mapping[str, Any]) -> str:
+        if not isinstance(key, str):
+            return plain(key.get("name") or key.get("key") or "gate")
+        named = (each.get("name") for each in self.document.get("gates", ()) if each["key"] == key)
+        return plain(next(named, "") or key)
+
+    def _rule_name(self, wanted: str) -> str:
+        for station in self.document["stations"]:
+            for number, rule in enumerate(station.get("rules", ()), 1):
+                if rule["id"] == wanted:
+                    return f"{station.get('name') or station['key']}, rule {number}"
+        return wanted

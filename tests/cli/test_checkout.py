@@ -1,0 +1,65 @@
+"""`gateline checkout`: the branch of a task with the person's own git, before and after a remote has it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Gateline
+from tests.factories import World
+from tests.work.driving import Bench, outcome_of
+from tests.work.remotes import RemoteRepository
+from tests.work.test_repository_lines import line, origin, run
+
+__all__ = ["origin"]
+pytestmark = [
+    pytest.mark.moves,
+    pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here"),
+]
+Cli = Callable[..., Gateline]
+WHO = {"GIT_AUTHOR_NAME": "Somebody", "GIT_AUTHOR_EMAIL": "somebody@example.com"}
+GIT = os.environ | WHO | {
+    "GIT_COMMITTER_NAME": "Somebody",
+    "GIT_COMMITTER_EMAIL": "somebody@example.com",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.directory",
+    "GIT_CONFIG_VALUE_0": "*",
+}  # fmt: skip
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words], env=GIT, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_it_checks_out_what_nobody_pushed_and_the_push_goes_back(
+    cli: Cli, world: World, origin: RemoteRepository, tmp_path: Path
+) -> None:
+    task = world.start(line(world), title="Fix the answer")
+    run(Bench(tmp_path / "workspaces"), task)
+    head = outcome_of(task, "fix")["facts"]["git"]["head"]
+    mine = cli(world.operator)
+    mine = Gateline(mine.config, mine.environment | {k: v for k, v in GIT.items() if k.startswith("GIT_")})
+    said = mine.json("checkout", task.name)
+    clone = tmp_path / task.name
+    assert (said["at"], said["remote"], Path(said["folder"])) == (head, "origin", Path(task.name))
+    assert (clone / "app.py").read_text() == "x = 2\n"
+    assert git(clone, "status", "--porcelain") == ""
+
+    (clone / "app.py").write_text("x = 3\n")
+    git(clone, "commit", "-qam", "Three")
+    git(clone, "push", "-q", "origin", said["branch"])
+    assert origin.head(said["branch"]) == git(clone, "rev-parse", "HEAD")
+    # In the clone, again: what is on top of the task's commits stays.
+    assert mine.json("checkout", task.name, cwd=clone)["at"] == git(clone, "rev-parse", "HEAD")
+    git(clone, "reset", "-q", "--hard", "main~0" if said["base_branch"] == "main" else "HEAD")
+    git(clone, "commit", "-q", "--allow-empty", "-m", "Elsewhere")
+    apart = mine.run("checkout", task.name, cwd=clone)
+    assert (apart.returncode, "commits of yours that are not on top" in apart.stderr) == (6, True)

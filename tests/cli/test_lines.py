@@ -1,0 +1,81 @@
+"""Lines on the command line: listed, drawn, checked and published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from ruamel.yaml import YAML
+
+from pipelines.lines import publishing
+from tests.cli.conftest import Gateline
+from tests.factories import World, document, station
+from tests.reviews.conftest import gated
+
+Cli = Callable[..., Gateline]
+
+
+def yaml_of(given: dict[str, object], file: object) -> None:
+    YAML().dump(given, file)
+
+
+def test_it_draws_a_line_with_what_is_proved_of_each_rule(cli: Cli, world: World) -> None:
+    given = gated()
+    version = world.line(**given)
+    given["stations"][0]["rules"].append({"id": "never", "to": "failed"})
+    publishing.save_draft(version.line, document(**given), world.admin, version.line.draft_number)
+    mine = cli(world.viewer)
+    place = f"{world.project.owner.key}/{world.project.key}/release"
+    drawn = mine.ok("lines", "release", "--draft")
+    assert f"Release  {place} · draft 2" in drawn
+    assert "1 Built: always → ◇ Release review → ship   Live" in drawn
+    assert "2 always → failed   Never matches" in drawn
+    assert "\x1b" not in drawn
+    assert mine.json("lines", place)["lint"]["stations"][0]["rules"][0]["standing"] == "live"
+    said = mine.run("lines", "nothing")
+    assert said.returncode == 5
+    assert place in said.stderr
+
+
+def test_it_checks_a_file_and_publishes_it_when_told(cli: Cli, world: World) -> None:
+    world.line(**gated())
+    assert world.reviewer  # else lint warns that nobody can decide
+    mine = cli(world.designer)
+    file = mine.config.parent / "release.yaml"
+    changed = document(**gated()) | {"name": "Releases"}
+    with file.open("w") as stream:
+        yaml_of(changed, stream)
+    assert "no problems" in mine.ok("lint", str(file))
+    unasked = mine.run("publish", str(file))
+    assert (unasked.returncode, "Add --yes." in unasked.stderr) == (2, True)
+    assert "Name of the line: “Release” before, “Releases” now." in unasked.stdout
+    assert mine.json("publish", str(file), "--yes")["published"]["number"] == 2
+    assert "Nothing changes" in mine.ok("publish", str(file), "--yes")
+    file.write_text(file.read_text().replace("to: ship", "to: nowhere"))
+    wrong = mine.run("lint", str(file))
+    assert wrong.returncode == 1
+    assert f"{file}:" in wrong.stdout
+    assert "no station or end “nowhere”" in wrong.stdout
+    refused = mine.run("publish", str(file), "--yes")
+    assert (refused.returncode, "line " in refused.stderr) == (7, True)
+    assert world.project.lines.get(key="release").live.number == 2
+
+
+@pytest.mark.wide
+def test_a_file_begins_a_line_and_a_draft_is_published_by_its_name(cli: Cli, world: World) -> None:
+    mine = cli(world.designer)
+    file = mine.config.parent / "new.yaml"
+    with file.open("w") as stream:
+        yaml_of(document([station("build", {"id": "on", "to": "completed"})], key="fresh"), stream)
+    assert "Published acme/" in mine.ok("publish", str(file), "--yes", "--name", "First")
+    line = world.project.lines.get(key="fresh")
+    assert line.live.name == "First"
+    world_line = line.draft | {"name": "Fresher"}
+    from_page = cli(world.designer)
+    with file.open("w") as stream:
+        yaml_of(world_line, stream)
+    assert from_page.run("publish", "fresh", "--yes").stdout.endswith(
+        "Nothing changes: that is what is live.\n"
+    )
+    viewer = cli(world.viewer).run("publish", str(file), "--yes")
+    assert viewer.returncode == 4
