@@ -39,6 +39,9 @@ MOST_EDITS, LONGEST_HUNK, LONGEST_OUTPUT = 100, 2_000, 8_000
 CONTEXT = 1
 HONEST = "Codemod is a program and no model."
 NO_FIXER = "no_fixer"
+INSTALL = (
+    "Install it where the runner runs, or have the repository's own packages installed before this station."
+)
 REMEDY = (
     "Add the configuration of one to the repository: ruff.toml, or [tool.ruff] in pyproject.toml (ruff); "
     "eslint.config.js (eslint); biome.json (biome); .prettierrc, or “prettier” in package.json (prettier); "
@@ -219,6 +222,12 @@ def main(arguments: list[str]) -> int:
     good = [run(folder, number, argv, fine) for number, (argv, fine) in enumerate(wanted, 1)]
     changed = tell_edits(before, picture(folder))
     ran = plural(len(wanted), "command", "commands")
+    absent = sorted({argv[0] for argv, _fine in wanted if located(folder, argv[0]) is None})
+    if absent and not changed:
+        # Nothing was looked at: that is not the same as nothing to do.
+        missing = f"{HONEST} Set up here, but not installed: {', '.join(absent)}. {INSTALL}"
+        say("end", failed=True, why=NO_FIXER, text=missing)
+        return 1
     if not all(good):
         failed = f"{len(good) - sum(good)} of {ran} failed"
         say("end", failed=True, text=f"{HONEST} {failed}. {plural(changed, 'file', 'files')} changed.")

@@ -335,6 +335,15 @@ async def test_codemod_without_a_fixer_fails_and_says_what_makes_one_be_found(
         assert file in outcome["summary"]
 
 
+async def test_codemod_with_a_fixer_that_is_not_installed_looked_at_nothing(
+    sink: Collected, attempt: Attempt, program: Programs
+) -> None:
+    (attempt.workspace / "biome.json").write_text("{}")
+    outcome = await ran(program.spec("codemod"), sink)
+    assert (outcome["result"], outcome["failure_type"]) == ("failure", "no_fixer")
+    assert "Set up here, but not installed: biome." in outcome["summary"]
+
+
 async def test_codemod_runs_the_commands_that_it_is_given(
     program: Programs, sink: Collected, attempt: Attempt
 ) -> None:
