@@ -62,6 +62,10 @@ class RunnerRow:
         return ("attention", _("Draining")) if self.worker.stopping else ("ok", _("Online"))
 
     @property
+    def has_room(self) -> bool:
+        return bool(self.online and self.worker and self.worker.concurrency and not self.worker.stopping)
+
+    @property
     def drained(self) -> bool:
         return bool(self.token and self.token.drained_at)
 

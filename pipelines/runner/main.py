@@ -105,7 +105,7 @@ def _refused(why: str) -> int:
 
 async def _isolation(said: Options, workspaces: Path) -> Isolation:
     """:raises CannotIsolate"""
-    where = of_installation(CHECKOUT, said.path, said.readable, hidden=(said.state,))
+    where = of_installation(CHECKOUT, said.path, said.readable, hidden=(said.state,), repositories=said.roots)
     return (await choose(said.isolation, where, workspaces, None)).isolation
 
 
@@ -115,7 +115,11 @@ def config_of(said: Options, isolation: Isolation) -> WorkerConfig:
         workspaces=said.state / "workspaces",
         isolation=isolation,
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *said.path))),
-        variables={"GATELINE_REPOSITORY_ROOTS": "", "GATELINE_PRIVATE_HOSTS": ",".join(said.private_hosts)},
+        variables={
+            "GATELINE_REPOSITORY_ROOTS": os.pathsep.join(said.roots),
+            "GATELINE_PRIVATE_HOSTS": ",".join(said.private_hosts),
+        },
+        repository_roots=said.roots,
         labels=frozenset(said.labels),
         concurrency=said.concurrency,
         lease_seconds=LEASE_SECONDS,

@@ -34,6 +34,7 @@ class Options:
     readable: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
     model: tuple[str, str, str] = field(default=("", "", ""), repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -59,6 +60,9 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
         readable=tuple(said.readable),
         path=tuple(
             environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
+        ),
+        roots=tuple(
+            each for each in environment.get("GATELINE_REPOSITORY_ROOTS", "").split(os.pathsep) if each
         ),
         private_hosts=_words(environment.get("GATELINE_PRIVATE_HOSTS", "")),
         model=(

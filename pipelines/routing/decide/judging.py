@@ -41,6 +41,7 @@ SET_BY_GATELINE: Final = (
         "branch_changed",
         "not_approved",
         "workspace_too_large",
+        "not_stored",
         "secret_in_file",
         "supervisor_lost",
         "unknown_work",

@@ -37,6 +37,7 @@ WORDS = {
     "no_label": lambda: _("no label fits"),
     "no_space": lambda: _("no disk space"),
     "not_approved": lambda: _("not what was approved"),
+    "not_stored": lambda: _("what the runner left was refused"),
     "nothing_done": lambda: _("nothing changed"),
     "output_missing": lambda: _("output is missing"),
     "parse_error": lambda: _("the output cannot be read"),

@@ -41,11 +41,19 @@ class CallRefused(Exception):
 class ServerCalls:
     """`refused` is called once, in any thread, when the token is refused. Threads share it."""
 
-    def __init__(self, server: str, token: str, runner: uuid.UUID, refused: Callable[[str], None]) -> None:
-        self._base = f"{server.rstrip('/')}/api/runner/{runner}"
+    def __init__(
+        self,
+        server: str,
+        token: str,
+        runner: uuid.UUID,
+        refused: Callable[[str], None],
+        by: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._base = f"{server.rstrip('/')}/api/v1/runner/{runner}"
         self._client = httpx.Client(
             headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
             timeout=TIMEOUT,
+            transport=by,
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=32),
         )
         self._refused = refused
@@ -91,17 +99,16 @@ class ServerCalls:
             method, path, {**document, again: True} if again and tried else document, lease=lease
         ))  # fmt: skip
 
-    async def send_file(self, path: str, file: Callable[[], Any], lease: uuid.UUID) -> None:
+    async def send_file(self, path: str, file: Callable[[], Any], size: int, lease: uuid.UUID) -> None:
         """`file` opens it anew for each try: a context manager with its bytes."""
+
+        headers = {**_about(lease), "Content-Length": str(size)}
 
         def put(tried: bool) -> None:
             with file() as source:
+                pieces = iter(lambda: source.read(PIECE), b"")
                 try:
-                    answer = self._client.put(
-                        self._base + path,
-                        content=iter(lambda: source.read(PIECE), b""),
-                        headers=_about(lease),
-                    )
+                    answer = self._client.put(self._base + path, content=pieces, headers=headers)
                 except httpx.TransportError as error:
                     raise ServerAway(f"{type(error).__name__}: {error}") from error
             self._look_at(answer)

@@ -108,12 +108,14 @@ class HttpTransport:
         sizes = {digest: size for digest, (_path, size) in left.files.items()}
         wanted = (await self._about(started, "wanted", {"files": sizes}))["wanted"]
         for digest in wanted:
-            path = left.files[digest][0]
+            path, size = left.files[digest]
 
             def file(at: str = path) -> AbstractContextManager[BinaryIO]:
                 return opened(left.root, at)
 
-            await self._calls.send_file(f"/jobs/{started.orders.job_id}/files/{digest}", file, started.lease)
+            await self._calls.send_file(
+                f"/jobs/{started.orders.job_id}/files/{digest}", file, size, started.lease
+            )
         await self._about(started, "store", wire.leavings_json(left))
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
