@@ -17,7 +17,7 @@ WORDS = {
 NOT_THE_WORK = (
     *("template_error", "command_not_started", "resource_limit", "no_space", "prepare_failed", "merge_conflict"),
     *("base_moved", "branch_changed", "not_approved", "workspace_too_large", "supervisor_lost", "unknown_work"),
-    "no_fixer",
+    *("no_fixer", "not_stored"),
 )  # fmt: skip
 
 
