@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import engine
 from pipelines.errors import NotFound, Refused
-from pipelines.models import ApiToken, Worker
+from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.work.transport.http.wire import PROTOCOL
@@ -58,8 +58,20 @@ def register(token: ApiToken, runner: uuid.UUID, said: Mapping[str, Any]) -> Wor
     except IntegrityError as error:
         raise NotFound from error
     if not made:
-        leases.cut_short(runner)
+        _take_back(runner)
     return found
+
+
+def _take_back(runner: uuid.UUID) -> None:
+    """At once: the new process would renew these leases with its own. Each counts an attempt, as after any crash, so
+    that a job which ends its runner cannot go on for ever."""
+    leases.cut_short(runner)
+    for held in leases.held_by(runner):
+        attempt = (
+            Job.objects.filter(pk=held.job_id, lease_key=held.key).values_list("attempt", flat=True).first()
+        )
+        if attempt is not None:
+            engine.lose(held.job_id, attempt, held.key)
 
 
 def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:

@@ -234,6 +234,15 @@ def test_a_doubled_report_moves_once(world: World, far: FarAway, held: tuple[Job
     assert world.kinds(job.task).count("job.reported") == 1
 
 
+def test_a_runner_that_starts_again_has_lost_an_attempt(far: FarAway, held: tuple[Job, str]) -> None:
+    job, lease = held
+    assert far.call("", {**FACTS, "protocol": 1}).status_code == 200
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.lease_key) == ("queued", 2, None)
+    assert far.call("/leases", {}).json()["held"] == {}
+    assert report(far, job, lease, result="success")["status"] == "ignored"
+
+
 def test_nothing_changes_once_the_lease_is_lost(world: World, far: FarAway, held: tuple[Job, str]) -> None:
     job, lease = held
     world.expire(job.task)
