@@ -17,7 +17,7 @@ from pipelines.api.lookup import line_of
 from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
-from pipelines.formats import native
+from pipelines.formats import foreign, native
 from pipelines.formats.changes import AFFECTS, changes
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line
@@ -118,16 +118,29 @@ def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
 
 def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
-    document = {**native.loads(sent.text), "key": line.key}
-    problems = native.locate(sent.text, _problems(document))
+    opened = foreign.opened(sent.text)
+    document = {**opened.document, "key": line.key}
+    problems = native.locate(opened.text, _problems(document))
     if not drawable(document):
         raise DocumentError(problems or _not_drawn())
     return {
         "document": document,
-        "text": sent.text,
-        "changes": _changes(sent.document, document),
+        "text": opened.text,
+        "changes": [*_losses(opened), *_changes(sent.document, document)],
         "problems": [each.to_dict() for each in problems],
     }
+
+
+def _losses(opened: foreign.Opened) -> list[dict[str, Any]]:
+    """What a document of another system says otherwise, before the changes."""
+    if not opened.losses:
+        return []
+    rows = [
+        {"sentence": words(each.message), "what": "changed", "icon": "info", "word": each.path}
+        for each in opened.losses
+    ]
+    title = _("Different from the document of %(system)s") % {"system": opened.system}
+    return [{"affects": "words", "title": title, "rows": rows[:MOST]}]
 
 
 def _not_drawn() -> list[Problem]:

@@ -1,5 +1,4 @@
-"""Which other system a document seems to be from, by its shape. Nothing here reads such a document: who pastes one is
-told what it is, and not that some key of this format is missing.
+"""Which other system a document seems to be from, by its shape; `foreign` reads it.
 
 A document that says `gateline` is never one of them."""
 
@@ -14,24 +13,38 @@ from pipelines.routing.basics.wording import Wording as _
 Sign = Callable[[Any], str | None]
 """Answers the path of the part that gives the document away."""
 
-HINT: Final = _(
-    "Gateline reads lines in its own format, which begin with “gateline: 1”. "
-    "Draw this one on the canvas, or rewrite it in that format."
+VIBE_FACTORY, ALP, CONTENOX, FLUX, FLUX_RECORD, AEEF = (
+    *("vibe-factory", "alp", "contenox", "flux"),
+    *("flux-record", "aeef"),
 )
+IMPORTED: Final = _(
+    "Gateline's own format begins with “gateline: 1”. Import this one at Lines › New line › From a file."
+)
+UNREAD: Final = _("Gateline's own format begins with “gateline: 1”. Draw this one on the canvas.")
+READ: Final = (VIBE_FACTORY, ALP, CONTENOX, FLUX)
 
 
 def foreign(document: Any) -> Problem | None:
     """`document`: any JSON value."""
     if isinstance(document, Mapping) and "gateline" in document:
         return None
-    for what, signs in KNOWN:
+    for dialect, what, signs in KNOWN:
         for sign in signs:
             path = sign(document)
             if path is not None:
-                return Problem(
-                    path, _("this seems to be %(what)s, which cannot be read yet", what=what), HINT
-                )
+                hint = IMPORTED if dialect in READ else UNREAD
+                return Problem(path, _("this seems to be %(what)s", what=what), hint)
     return None
+
+
+def recognised(document: Any) -> str | None:
+    """The dialect; None for a document of Gateline's own, and for what nobody knows."""
+    if isinstance(document, Mapping) and "gateline" in document:
+        return None
+    return next(
+        (dialect for dialect, _what, signs in KNOWN if any(sign(document) is not None for sign in signs)),
+        None,
+    )
 
 
 def _has(*keys: str) -> Sign:
@@ -87,8 +100,9 @@ def _transition(given: Any) -> str | None:
     return "transition" if isinstance(said, Mapping) and {"from", "to", "requires"} <= said.keys() else None
 
 
-KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
+KNOWN: Final[tuple[tuple[str, str, tuple[Sign, ...]], ...]] = (
     (
+        VIBE_FACTORY,
         _("a workflow of Vibe Factory"),
         (
             _among("stations", "workflow_id", "station_prompt", "is_terminator"),
@@ -98,6 +112,7 @@ KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
         ),
     ),
     (
+        ALP,
         _("an assembly line of ALP (Agentics)"),
         (
             _has("transitionRules"),
@@ -108,8 +123,9 @@ KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
             _only,
         ),
     ),
-    ("a task chain of contenox", (_among("tasks", "handler"), _has("handler", "transition"))),
+    (CONTENOX, "a task chain of contenox", (_among("tasks", "handler"), _has("handler", "transition"))),
     (
+        FLUX,
         _("a playbook of Flux"),
         (
             _among("stages", "onPass", "onFail", "fallback", "skill"),
@@ -117,8 +133,9 @@ KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
             _among("rules", "severity", "onFail"),
         ),
     ),
-    ("a record of Flux", (_has("flux:signal"), _has("verdict", "run", "issue"))),
+    (FLUX_RECORD, "a record of Flux", (_has("flux:signal"), _has("verdict", "run", "issue"))),
     (
+        AEEF,
         _("a document of AEEF"),
         (
             _has("agent_id", "contract_version"),

@@ -38,12 +38,7 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     Unless `exact`, a number that no double holds exactly is refused: stores and browsers would round it.
     With `exact` it is a `Decimal`.
     """
-    try:
-        document = _value(as_text(text), exact)
-    except Malformed as error:
-        raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
-    except (TextError, jsontext.JsonTextError) as error:
-        raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
+    document = value_of(text, exact=exact)
     other = foreign(document)
     if other is not None:
         # The place says it; the path would read as if only that part were wrong.
@@ -55,6 +50,16 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     except Malformed as error:
         raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
     return document
+
+
+def value_of(text: str | bytes, *, exact: bool = False) -> Any:
+    """Any JSON value, of YAML or JSON. Raises DocumentError with line and column in the problem."""
+    try:
+        return _value(as_text(text), exact)
+    except Malformed as error:
+        raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
+    except (TextError, jsontext.JsonTextError) as error:
+        raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
 
 
 def read(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = False) -> Line:

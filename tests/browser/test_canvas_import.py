@@ -32,7 +32,7 @@ stations:
     name: Pack
     work: {kind: manual, instructions: Pack it.}
 """
-ALP = '{"id": "x", "stations": [{"id": "a", "trigger": {"type": "none"}}], "transitionRules": []}'
+ALP = '{"id": "x", "stations": [{"id": "a", "trigger": {"type": "dispatch_worker"}}], "transitionRules": []}'
 PASTE = """text => {
     const data = new DataTransfer();
     data.setData("text/plain", text);
@@ -49,7 +49,7 @@ def test_a_document_is_looked_at_applied_as_one_change_and_undone_with_its_comme
     node(page, "build").focus()
     page.evaluate(PASTE, ALP)
     dialog = page.get_by_role("dialog", name="Import a document into this line")
-    expect(dialog).to_contain_text("seems to be an assembly line of ALP")
+    expect(dialog).to_contain_text("Different from the document of ALP (Agentics)")
     expect(dialog.get_by_label("Document, as YAML or JSON")).to_have_value(ALP)
     broken = tmp_path / "broken.yaml"
     broken.write_text("key: x\nstations: [\n")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import io
 import json
+import re
+import zipfile
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 
@@ -153,26 +158,80 @@ FOREIGN = [
 ]
 
 
+TO_ITSELF = {
+    "id": "t-1",
+    "source_station_id": "st-1",
+    "target_station_id": "st-1",
+    "condition_type": "always",
+}
+WHOLE_VIBE = {**VIBE, "transitions": [TO_ITSELF]}
+READ = [ALP, {key: said for key, said in ALP.items() if key != "transitionRules"}, CONTENOX, WHOLE_VIBE, FLUX]
+PARTS = [(system, given) for system, given in FOREIGN if given not in READ]
+
+
 @pytest.mark.smoke(9)
-@pytest.mark.parametrize(("system", "given"), FOREIGN, ids=lambda each: each if type(each) is str else "")
+@pytest.mark.parametrize(("system", "given"), PARTS, ids=lambda each: each if type(each) is str else "")
 @pytest.mark.parametrize("written", [json.dumps, native.dumps], ids=["json", "yaml"])
-def test_a_document_of_another_system_is_called_by_its_name(
+def test_what_is_no_whole_line_of_another_system_is_called_by_its_name(
     world: World, client: Client, system: str, given: Any, written: Any
 ) -> None:
     (problem,) = problems(sent(world, client, {"text": written(given)}))
     assert system in problem["message"]
-    assert "gateline: 1" in problem["hint"]
+    assert problem["hint"]
     assert problem["line"] >= 1
 
 
-@pytest.mark.parametrize("given", [ALP, CONTENOX, VIBE, FLUX, AEEF])
-def test_a_new_line_of_such_a_document_is_refused_the_same_way(
+@pytest.mark.parametrize("given", READ)
+def test_a_document_of_another_system_takes_the_place_of_the_draft_with_what_differs_first(
+    world: World, client: Client, given: dict[str, Any]
+) -> None:
+    said = sent(world, client, {"text": json.dumps(given)}).json()
+    assert said["document"]["key"] == "drawn" and native.loads(said["text"]).keys() == said["document"].keys()
+    assert said["problems"] == []
+    if given in (ALP, FLUX):
+        assert said["changes"][0]["title"].startswith("Different from the document of")
+
+
+@pytest.mark.parametrize("given", [ALP, CONTENOX, WHOLE_VIBE, FLUX])
+def test_a_new_line_of_such_a_document_is_shown_before_it_is_saved(
+    world: World, client: Client, given: dict[str, Any]
+) -> None:
+    shown = client.post(at(world, "lines-new"), {"text": json.dumps(given)})
+    assert shown.status_code == 200 and Line.objects.count() == 1
+    page = text(shown)
+    assert "1 station ·" in page and "Nothing is saved yet." in page
+    document = html.unescape(
+        re.search(r"<textarea[^>]*>\n?(.*?)</textarea>", shown.content.decode(), re.DOTALL)[1]
+    )  # type: ignore[index]
+    saved = client.post(at(world, "lines-new"), {"text": document})
+    assert saved.status_code == 302
+    assert Line.objects.exclude(key="drawn").get().draft == native.loads(document)
+
+
+@pytest.mark.parametrize("given", [AEEF, {**FLUX, "stages": [{"id": "a", "onPass": "nowhere"}]}])
+def test_a_new_line_of_what_cannot_be_read_is_refused(
     world: World, client: Client, given: dict[str, Any]
 ) -> None:
     answer = client.post(at(world, "lines-new"), {"text": json.dumps(given)})
     assert answer.status_code == 422
-    assert "cannot be read yet" in text(answer)
+    assert "cannot be read as a line yet" in text(answer)
     assert Line.objects.count() == 1
+
+
+def test_a_folder_of_an_assembly_line_comes_as_a_zip(world: World, client: Client) -> None:
+    archive = SimpleUploadedFile("line.zip", zipped(ALP))
+    page = text(client.post(at(world, "lines-new"), {"file": archive}))
+    assert "ALP (Agentics)" in page and "1 station ·" in page
+    wrong = client.post(at(world, "lines-new"), {"file": SimpleUploadedFile("line.zip", b"PK broken")})
+    assert wrong.status_code == 422 and "the archive cannot be read" in text(wrong)
+
+
+def zipped(line: dict[str, Any]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr(".agentics/assembly-line.json", json.dumps({"name": line["name"]}))
+        archive.writestr(".agentics/stations/01-a/station.json", json.dumps(line["stations"][0]))
+    return held.getvalue()
 
 
 def test_a_draft_of_such_a_document_is_refused_over_http(world: World, api: Apis) -> None:

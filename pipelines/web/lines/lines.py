@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats import native
+from pipelines.formats import foreign, native
 from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.models import Line, LineVersion, Project
@@ -82,8 +82,9 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         return redirect("line-draw", project.owner.key, project.key, made.key)
     form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
     problems: list[Problem] = []
+    converted: foreign.Opened | None = None
     if form.is_valid():
-        made, problems = _imported(request, project, form)
+        made, problems, converted = _imported(request, project, form)
         if made:
             return redirect("line-draw", project.owner.key, project.key, made.key)
     return show(
@@ -92,14 +93,28 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         project=project,
         section="lines",
         trail=tab_trail(project, _("New line")),
-        status=422 if form.is_bound or empty.is_bound else 200,
+        status=422 if empty.is_bound or (form.is_bound and not converted) else 200,
+        converted=_converted(converted) if converted else None,
         empty=empty,
         form=form,
         problems=problems,
         example=EXAMPLE,
         starters=pictures(get_language()),
-        text=form["text"].value() or "",
+        text=converted.text if converted else form["text"].value() or "",
     )
+
+
+def _converted(opened: foreign.Opened) -> dict[str, Any]:
+    """What it became, in numbers, and what is said otherwise."""
+    stations = opened.document["stations"]
+    return {
+        "system": opened.system,
+        "name": opened.document["name"],
+        "stations": len(stations),
+        "rules": sum(len(station["rules"]) for station in stations),
+        "gates": len(opened.document.get("gates", ())),
+        "losses": opened.losses,
+    }
 
 
 def _begun(
@@ -124,27 +139,25 @@ def pictures(language: str | None) -> tuple[tuple[Starter, Any], ...]:
     return tuple((starter, drawing_of(starter.line)) for starter in STARTERS)
 
 
-def _imported(request: SignedIn, project: Project, form: Import) -> tuple[Line | None, list[Problem]]:
+def _imported(
+    request: SignedIn, project: Project, form: Import
+) -> tuple[Line | None, list[Problem], foreign.Opened | None]:
+    """The line; or what is wrong; or what a document of another system became, to be looked at first."""
     try:
-        text = form.document()
-    except UnicodeDecodeError:
-        return None, [
-            Problem("", _("The file is not UTF-8 text."), _("Save it as UTF-8 and choose it again."))
-        ]
-    try:
-        document = native.loads(text)
+        opened = form.opened()
+        if opened.dialect:
+            return None, [], opened
+        document = opened.document
         key, name = document.get("key"), document.get("name") or document.get("key")
         if not isinstance(key, str) or not isinstance(name, str):
-            return None, [
-                Problem(
-                    "key", _("is missing"), _("A line is identified by its key, for example “key: my-line”.")
-                )
-            ]
-        return publishing.create_line(project, key, name, text, request.user), []
+            hint = _("A line is identified by its key, for example “key: my-line”.")
+            return None, [Problem("key", _("is missing"), hint)], None
+        return publishing.create_line(project, key, name, opened.text, request.user), [], None
     except (DocumentError, Invalid) as fault:
-        return None, list(fault.problems)
+        return None, list(fault.problems), None
     except Conflict as taken:
-        return None, [Problem("key", taken.detail, _("Change the key, or edit the existing line."))]
+        hint = _("Change the key, or edit the existing line.")
+        return None, [Problem("key", taken.detail, hint)], None
 
 
 def get(request: SignedIn, project: Project, key: str) -> Line:

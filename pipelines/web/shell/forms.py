@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
+from pipelines.formats import foreign
+from pipelines.formats.foreign.folder import files_of
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify, slug
@@ -351,7 +353,10 @@ class Import(forms.Form):
             raise ValidationError(_("The file is larger than 2 MB."))
         return file
 
-    def document(self) -> str:
-        """Raises UnicodeDecodeError for a file that is no UTF-8 text."""
+    def opened(self) -> foreign.Opened:
+        """A line, or a document of another system as one; a .zip is that of a folder. Raises DocumentError."""
         file = self.cleaned_data.get("file")
-        return file.read().decode("utf-8") if file else self.cleaned_data["text"]
+        if not file:
+            return foreign.opened(self.cleaned_data["text"])
+        given = file.read()
+        return foreign.opened_files(files_of(given)) if given.startswith(b"PK") else foreign.opened(given)

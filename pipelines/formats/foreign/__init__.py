@@ -1,0 +1,132 @@
+"""Documents of other systems as lines: recognised, read, and what is lost on the way told. Nothing that a document
+names is run, opened or fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pipelines.formats import native
+from pipelines.formats.dialects import ALP, CONTENOX, FLUX, VIBE_FACTORY, recognised
+from pipelines.formats.foreign import alp, contenox, flux, vibe_factory
+from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.formats.foreign.comments import without_comments
+from pipelines.formats.foreign.folder import MOST_FILES, refused
+from pipelines.formats.yamltext import TextError
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.line import DocumentError
+
+NAMES: Final = {
+    VIBE_FACTORY: "Vibe Factory",
+    ALP: "ALP (Agentics)",
+    CONTENOX: "contenox",
+    FLUX: "Flux",
+}
+
+
+@dataclass(frozen=True)
+class DocumentReader:
+    """`parts`: the lists of which one makes a document whole."""
+
+    read: Callable[[Mapping[str, Any], Carrier], Json]
+    parts: tuple[str, ...]
+
+
+READERS: Final = {
+    VIBE_FACTORY: DocumentReader(vibe_factory.read, ("stations",)),
+    ALP: DocumentReader(alp.read, ("stations", "columns")),
+    CONTENOX: DocumentReader(contenox.read, ("tasks",)),
+    FLUX: DocumentReader(flux.read, ("stages",)),
+}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """`dialect`: "" for a document of Gateline's own. `text`: the document as YAML. `losses`: what it says otherwise
+    than what was read, with places in that."""
+
+    document: Json
+    text: str
+    dialect: str = ""
+    losses: tuple[Problem, ...] = ()
+
+    @property
+    def system(self) -> str:
+        return NAMES.get(self.dialect, "")
+
+
+def opened(text: str | bytes) -> Opened:
+    """Raises DocumentError, each problem with its line and column."""
+    try:
+        source = native.as_text(text)
+    except TextError as error:
+        raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
+    try:
+        given = native.value_of(source)
+    except DocumentError:
+        # JSON with comments, as contenox allows it (T9).
+        if not source.lstrip().startswith(("{", "/")):
+            raise
+        source = without_comments(source)
+        given = native.value_of(source)
+    dialect = recognised(given)
+    if dialect is None or dialect not in READERS:
+        return Opened(native.loads(source), source)
+    return _converted(given, dialect, lambda problems: native.locate(source, problems))
+
+
+def opened_files(files: Mapping[str, str | bytes]) -> Opened:
+    """A folder of an assembly line of ALP, or one file. Raises DocumentError; problems name the file."""
+    if len(files) > MOST_FILES:
+        raise refused(_("these are more than %(most)s files", most=MOST_FILES))
+    if sum(map(len, files.values())) > native.MAX_TEXT:
+        raise refused(_("the files are longer than %(most)s characters together", most=native.MAX_TEXT))
+    if len(files) == 1:
+        return opened(next(iter(files.values())))
+    parsed: dict[str, Any] = {}
+    for path, text in files.items():
+        try:
+            parsed[path] = native.value_of(text) if path.endswith(".json") else native.as_text(text)
+        except DocumentError as fault:
+            raise DocumentError([_of_file(each, path) for each in fault.problems]) from None
+        except TextError as fault:
+            raise DocumentError([Problem(path, fault.message)]) from None
+    if not any(path.endswith(("assembly-line.json", "/station.json")) for path in parsed):
+        raise refused(_("these files are no line together"))
+    whole, places = alp.together(parsed)
+
+    def placed(problems: list[Problem]) -> tuple[Problem, ...]:
+        return tuple(_of_place(each, places) for each in problems)
+
+    return _converted(whole, ALP, placed)
+
+
+def _of_place(problem: Problem, places: Mapping[str, str]) -> Problem:
+    part = next((each for each in places if problem.path.startswith(each)), None)
+    return (
+        _of_file(replace(problem, path=problem.path[len(part) :].lstrip(".")), places[part])
+        if part
+        else problem
+    )
+
+
+def _of_file(problem: Problem, path: str) -> Problem:
+    return replace(problem, path=f"{path}: {problem.path}" if problem.path else path)
+
+
+def _converted(given: Any, dialect: str, located: Callable[[list[Problem]], tuple[Problem, ...]]) -> Opened:
+    reader, carrier = READERS[dialect], Carrier()
+    if not isinstance(given, Mapping) or not any(part in given for part in reader.parts):
+        message = _("this is a part of a document of %(system)s", system=NAMES[dialect])
+        hint = _("import the whole document: it has the list “%(part)s”", part=reader.parts[0])
+        raise DocumentError([Problem("", message, hint, 1, 1)])
+    document = reader.read(given, carrier)
+    if carrier.faults:
+        raise DocumentError(located(carrier.faults))
+    return Opened(document, native.dumps(document), dialect, _in_order(located(carrier.losses)))
+
+
+def _in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda each: (each.line or 0, each.column or 0)))

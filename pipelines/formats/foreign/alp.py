@@ -1,0 +1,274 @@
+"""Assembly lines of ALP: one document, or the files of `.agentics` put together (A1…A31). The preset is `alp`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import (
+    Carrier,
+    Json,
+    kept,
+    objects,
+    quoted,
+    slug,
+    word,
+    worked_by_a_person,
+)
+from pipelines.routing.basics.wording import Wording as _
+
+PRESET: Final = "alp"
+CONDITIONS: Final = ("success", "failure", "cancelled", "any")
+# What real lines name where no station has that name (T4).
+ENDS: Final = {
+    **dict.fromkeys(("done", "completed", "complete", "end"), "completed"),
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "blocked": "@blocked",
+}
+READ_OF_STATION: Final = ("name", "prompt", "system")
+READ_OF_TRIGGER: Final = (
+    "type",
+    "labels",
+    "promptTemplate",
+    "appendSystemPrompt",
+    "idleTimeoutMinutes",
+    "maxTimeoutMinutes",
+)
+FROM: Final = ("fromStationId", "fromColumnId", "from")
+TO: Final = ("toStationId", "toColumnId", "to")
+GATE: Final = ("gateId", "gate")
+ALSO: Final = "_alsoEnforce"
+READ_OF_RULE: Final = (
+    *FROM, *TO, *GATE, ALSO,
+    *("id", "label", "condition", "maxRetries", "evaluator", "onYes", "onNo", "hook", "onPass", "onBlock"),
+)  # fmt: skip
+READ_OF_GATE: Final = ("name", "requiresApproval", "notifyEmails")
+
+
+class AssemblyLine:
+    def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
+        self.carrier = carrier
+        self.part = "stations" if "stations" in given else "columns"
+        self.of_rules = "transitionRules" if "transitionRules" in given else "transitions"
+        self.stations = objects(carrier, given.get(self.part), self.part)
+        self.rules = objects(carrier, given.get(self.of_rules), self.of_rules)
+        self.gates = objects(carrier, given.get("gates"), "gates")
+        self.keys = {
+            str(station.get("id")): carrier.key(station.get("id") or station.get("name"), "station")
+            for _place, station in self.stations
+        }
+        taken: set[str] = set()
+        self.gate_keys: dict[str, str] = {}
+        for _place, gate in self.gates:
+            self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(taken) + 1}")
+            taken.add(str(gate.get("id")))
+        self.asks = False
+
+    def target(self, given: Any, path: str) -> str | None:
+        identity = given.get("toStationId") if isinstance(given, Mapping) else given
+        if str(identity) in self.keys:
+            return self.keys[str(identity)]
+        if word(identity) in ENDS:
+            self.carrier.lose(path, _("no station is called %(name)s: it is read as an end", name=identity))
+            return ENDS[str(identity)]
+        self.carrier.refuse(path, _("there is no station %(id)s", id=quoted(identity)))
+        return None
+
+    def asked(self, rule: Mapping[str, Any], at: str) -> list[str]:
+        also = rule.get(ALSO)
+        named = [value for name in GATE if (value := rule.get(name))] + (
+            also if isinstance(also, list) else []
+        )
+        found = []
+        for gate in dict.fromkeys(map(str, named)):
+            if gate in self.gate_keys:
+                found.append(self.gate_keys[gate])
+            else:
+                self.carrier.refuse(f"{at}.gateId", _("there is no gate %(id)s", id=gate[:80]))
+        return found
+
+
+def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
+    line = AssemblyLine(given, carrier)
+    for at, rule in line.rules:
+        if str(_first(rule, FROM)) not in line.keys:
+            path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
+            carrier.refuse(path, _("there is no station %(id)s", id=quoted(_first(rule, FROM))))
+    name = str(given.get("name") or given.get("id") or "Line")
+    stations = [_station(station, place, line) for place, station in line.stations]
+    if line.asks:
+        carrier.lose(
+            line.of_rules,
+            _(
+                "questions and hooks in rules are switched on for this line: its rules need agentic_conditions"
+            ),
+        )
+    return {
+        "gateline": 1,
+        "key": slug(given.get("id") or name, "line"),
+        "name": name,
+        **({"description": str(given["description"])} if given.get("description") else {}),
+        "preset": PRESET,
+        **({"flags": {"agentic_conditions": True}} if line.asks else {}),
+        "stations": stations,
+        **({"gates": [_gate(gate, place, line) for place, gate in line.gates]} if line.gates else {}),
+        **kept(given, ("id", "name", "description", line.part, line.of_rules, "gates")),
+    }
+
+
+def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
+    carrier, identity = line.carrier, str(station.get("id"))
+    key, name = line.keys[identity], str(station.get("name") or identity)
+    trigger = station.get("trigger")
+    trigger = trigger if isinstance(trigger, Mapping) else {}
+    by = "a runner of ALP" if trigger.get("type") == "dispatch_worker" else ""
+    parts = (
+        carrier.template(
+            f"{place}.trigger.appendSystemPrompt", trigger.get("appendSystemPrompt") or station.get("system")
+        ),
+        carrier.template(
+            f"{place}.trigger.promptTemplate", trigger.get("promptTemplate") or station.get("prompt")
+        ),
+    )
+    label = name.capitalize() if name.isupper() else name
+    own = [(at, rule) for at, rule in line.rules if str(_first(rule, FROM)) == identity]
+    rules = [made for at, rule in own for made in _rules(rule, at, key, line)]
+    limits = {
+        to: f"{minutes}m"
+        for to, said in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
+        if type(minutes := trigger.get(said)) is int and minutes > 0
+    }
+    labels = trigger.get("labels")
+    if not by and not own and line.rules:
+        # A station where nothing works and nothing leads on is where a task ends (T5).
+        rules = [
+            {"id": carrier.rule_id(f"{key}-ends", "rule"), "when": {"result": "success"}, "to": "completed"}
+        ]
+    rest = kept(station, (*READ_OF_STATION, "trigger")).get("extra", {})
+    rest |= {"trigger": unread} if (unread := kept(trigger, READ_OF_TRIGGER).get("extra")) else {}
+    return {
+        "key": key,
+        "name": label,
+        "work": worked_by_a_person(carrier, f"{place}.trigger", label, by, "\n\n".join(filter(None, parts))),
+        **({"limits": limits} if limits else {}),
+        **({"labels": [str(each) for each in labels]} if isinstance(labels, list) and labels else {}),
+        "rules": rules,
+        **({"extra": rest} if rest else {}),
+    }
+
+
+def _rules(rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> list[Json]:
+    condition = word(rule.get("condition"))
+    if condition == "agentic":
+        return _answers(rule, at, key, line, ("onYes", "onNo"))
+    if condition == "hook":
+        return _answers(rule, at, key, line, ("onPass", "onBlock"))
+    if condition not in CONDITIONS:
+        line.carrier.refuse(
+            f"{at}.condition",
+            _("%(condition)s is no condition", condition=quoted(rule.get("condition"))),
+            _("it is success, failure, cancelled or any"),
+        )
+        return []
+    name = next((each for each in TO if each in rule), TO[0])
+    target = line.target(rule.get(name), f"{at}.{name}")
+    if target is None:
+        return []
+    return [_rule(rule, at, line, f"{key}-{condition}", {"result": condition}, target)]
+
+
+def _answers(
+    rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine, ways: tuple[str, str]
+) -> list[Json]:
+    """One rule for each answer, and only after a success (A25, A27, A29)."""
+    line.asks = True
+    asks = ways[0] == "onYes"
+    question = rule.get("evaluator" if asks else "hook")
+    if not isinstance(question, str) or not question.strip():
+        line.carrier.refuse(f"{at}.{'evaluator' if asks else 'hook'}", _("is missing"))
+        return []
+    asked: Json = {"agentic": {"question": question}} if asks else {"hook": {"argv": [question]}}
+    found = []
+    for way, answer in zip(ways, ("yes", "no") if asks else ("pass", "block"), strict=True):
+        to = rule.get(way)
+        if not isinstance(to, Mapping):
+            line.carrier.refuse(f"{at}.{way}", _("has to name a station"))
+            continue
+        target = line.target(to, f"{at}.{way}.toStationId")
+        if target is None:
+            continue
+        when: Json = {"all": [{"result": "success"}, {**asked, "answer": answer}]}
+        made = _rule(rule, at, line, f"{key}-{answer}", when, target)
+        # The evaluator's explanation, where it leads back to its own station; a hook's text, where it says so (A28).
+        if to.get("feedbackFromHook") is True or (asks and target == key):
+            made["feedback"] = True
+        found.append(made)
+    return found
+
+
+def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str) -> Json:
+    most = rule.get("maxRetries")
+    gates = line.asked(rule, at)
+    return {
+        "id": line.carrier.rule_id(rule.get("id") or otherwise, "rule"),
+        **({"label": str(rule["label"])} if rule.get("label") else {}),
+        "when": when,
+        "to": to,
+        **({"gates": gates} if gates else {}),
+        **({"max_retries": most} if type(most) is int and most > 0 else {}),
+        **kept(rule, READ_OF_RULE),
+    }
+
+
+def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
+    emails = gate.get("notifyEmails")
+    mode: Json = {}
+    if gate.get("enabled") is False:
+        mode = {"mode": "skip"}  # T8: it passes, and that is recorded
+    elif gate.get("tool"):
+        line.carrier.lose(
+            f"{place}.tool",
+            _("the tool of this gate is not run: a person decides. Give the gate checks, or a tool"),
+        )
+    if gate.get("requiresApproval") is False:
+        mode |= {"requires_approval": False}
+    return {
+        "key": line.gate_keys[str(gate.get("id"))],
+        "name": str(gate.get("name") or gate.get("id")),
+        **mode,
+        # That system bars nobody.
+        "approval": {"requester_may": True, "producer_may": True},
+        **({"notify": [str(each) for each in emails]} if isinstance(emails, list) and emails else {}),
+        **kept(gate, READ_OF_GATE),
+    }
+
+
+def _first(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((rule[name] for name in names if name in rule), None)
+
+
+def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str]]:
+    """One document of the parsed files of a folder, and which file each part of it is from: `assembly-line.json`,
+    `transitions.json`, `gates.json` and `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in
+    the order of the folders' names."""
+    named = {path.rpartition("/")[2]: path for path in files}
+    head = _object(files.get(named.get("assembly-line.json", "")))
+    stations, places = [], {}
+    for index, path in enumerate(sorted(each for each in files if each.endswith("/station.json"))):
+        folder = path.removesuffix("station.json")
+        station = {"id": folder.rstrip("/").rpartition("/")[2], **_object(files[path])}
+        for name in ("prompt", "system"):
+            if isinstance(files.get(f"{folder}{name}.md"), str):
+                station[name] = files[f"{folder}{name}.md"]
+        stations.append(station)
+        places[f"stations[{index}]"] = path
+    for name, key in (("transitions.json", "transitionRules"), ("gates.json", "gates")):
+        if name in named:
+            head[key] = files[named[name]]
+            places[key] = named[name]
+    return {**head, "stations": stations}, places
+
+
+def _object(given: Any) -> Json:
+    return dict(given) if isinstance(given, Mapping) else {}

@@ -1,0 +1,126 @@
+"""What every reader of another system's document writes into: keys, losses and faults of one import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document import templates
+
+Json = dict[str, Any]
+RESERVED = ("completed", "failed", "cancelled")
+_UNFIT = re.compile(r"[^a-z0-9_.]+")
+_PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+MAX_KEY = 48
+"""Shorter than a key may be: a number is added where two are alike."""
+
+
+@dataclass
+class Carrier:
+    """`losses`: what the native document cannot say, or says otherwise; with `faults` there is no line. Both by their
+    place in the document that is read."""
+
+    losses: list[Problem] = field(default_factory=list)
+    faults: list[Problem] = field(default_factory=list)
+    _taken: set[str] = field(default_factory=lambda: set(RESERVED))
+    _ids: set[str] = field(default_factory=set)
+
+    def lose(self, path: str, message: Any, hint: Any = "") -> None:
+        lost = Problem(path, message, hint)
+        if lost not in self.losses:
+            self.losses.append(lost)
+
+    def refuse(self, path: str, message: Any, hint: Any = "") -> None:
+        self.faults.append(Problem(path, message, hint))
+
+    def key(self, name: Any, otherwise: str) -> str:
+        """A free key for a station or an end, from its name or id."""
+        return _free(name, otherwise, self._taken)
+
+    def rule_id(self, name: Any, otherwise: str) -> str:
+        return _free(name, otherwise, self._ids)
+
+    def template(self, path: str, text: Any) -> str:
+        """`text` as a template; places that this system would not understand stay as they are written."""
+        if not isinstance(text, str):
+            return ""
+
+        def kept(found: re.Match[str]) -> str:
+            try:
+                templates.names(found[0])
+            except ValueError:
+                self.lose(
+                    path,
+                    _(
+                        "“%(place)s” is no place that Gateline fills in: it stays as text",
+                        place=found[0][:80],
+                    ),
+                )
+                return '{{"{{"}}' + found[1] + "}}"
+            return found[0]
+
+        return _PLACE.sub(kept, text)
+
+
+def slug(name: Any, otherwise: str) -> str:
+    """`name` as a key; `otherwise` where nothing of it can be in one."""
+    text = _UNFIT.sub("-", str(name).lower() if isinstance(name, str | int) else "")
+    return text.strip("-._")[:MAX_KEY].rstrip("-._") or otherwise
+
+
+def _free(name: Any, otherwise: str, taken: set[str]) -> str:
+    found = free_key(slug(name, otherwise), taken)
+    taken.add(found)
+    return found
+
+
+def quoted(value: Any) -> str:
+    """As it stands in the document, cut."""
+    return jsontext.dumps(value)[:80]
+
+
+def word(given: Any) -> str | None:
+    """Of what may be a word of a closed list."""
+    return given if isinstance(given, str) else None
+
+
+def kept(given: Mapping[str, Any], read: Container[str]) -> Json:
+    """What a reader does not read, under `extra`: it is written back by an export."""
+    rest = {key: value for key, value in given.items() if key not in read and value not in (None, "", [], {})}
+    return {"extra": rest} if rest else {}
+
+
+def objects(carrier: Carrier, given: Any, path: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The objects of a list with their places; anything else is refused."""
+    if given is None:
+        return []
+    if not isinstance(given, list):
+        carrier.refuse(path, _("has to be a list"))
+        return []
+    found = []
+    for index, member in enumerate(given):
+        if isinstance(member, Mapping):
+            found.append((f"{path}[{index}]", member))
+        else:
+            carrier.refuse(f"{path}[{index}]", _("has to be an object"))
+    return found
+
+
+def worked_by_a_person(carrier: Carrier, path: str, name: str, by: Any, instructions: str) -> Json:
+    """Imported work runs nothing until somebody chooses what does it."""
+    if by:
+        carrier.lose(
+            path,
+            _(
+                "%(name)s was worked by %(by)s; here a person does it until you choose an agent or a command",
+                name=name,
+                by=str(by)[:80],
+            ),
+        )
+    return {"kind": "manual", **({"instructions": instructions} if instructions else {})}

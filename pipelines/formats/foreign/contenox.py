@@ -1,0 +1,282 @@
+"""Task chains of contenox: `id, description, tasks` (B1…B20). The native document has the preset `contenox`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import (
+    Carrier,
+    Json,
+    kept,
+    objects,
+    quoted,
+    slug,
+    word,
+    worked_by_a_person,
+)
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.compose_strategies import STRATEGIES
+
+PRESET: Final = "contenox"
+FAILED: Final = {"result": ["failure", "cancelled"]}
+OPERATORS: Final = {
+    **{
+        each: each
+        for each in ("equals", "not_equals", "contains", "not_contains", "starts_with", "ends_with", "range")
+    },
+    ">": "gt",
+    "gt": "gt",
+    "<": "lt",
+    "lt": "lt",
+    "in_range": "range",
+}
+CHATS: Final = ("chat_completion", "model_execution", "prompt_to_string")
+CHOICES: Final = ("route", "condition_key", "prompt_to_condition")
+READ_OF_TASK: Final = (
+    "id",
+    "handler",
+    "system_instruction",
+    "prompt_template",
+    "transition",
+    "retry_on_failure",
+    "timeout",
+)
+READ_OF_BRANCH: Final = ("operator", "when", "goto", "compose")
+JSON_PATH: Final = "json_path:"
+_RANGE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)\s*")
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)")
+SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
+    tasks = objects(carrier, given.get("tasks"), "tasks")
+    if not tasks:
+        carrier.refuse("tasks", _("a chain has at least one task"))
+    keys: dict[str, str] = {}
+    for place, task in tasks:
+        identity = task.get("id")
+        if identity is None and len(tasks) == 1:
+            identity = "task"
+        if not isinstance(identity, str) or not identity or identity == "end" or identity in keys:
+            carrier.refuse(f"{place}.id", _("has to be a text of its own, and not “end”"))
+        else:
+            keys[identity] = carrier.key(identity, "task")
+    name = str(given.get("id") or given.get("description") or "Chain")
+    stations = [
+        _station(task, place, keys, carrier) for place, task in tasks if str(task.get("id") or "task") in keys
+    ]
+    return {
+        "gateline": 1,
+        "key": slug(name, "chain"),
+        "name": _words(name),
+        **({"description": str(given["description"])} if given.get("description") else {}),
+        "preset": PRESET,
+        "inputs": [{"key": "input", "type": "long_text", "label": "Input", "required": True}],
+        "stations": stations,
+        **kept(given, ("id", "description", "tasks")),
+    }
+
+
+def _station(task: Mapping[str, Any], place: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
+    identity = str(task.get("id") or "task")
+    key = keys[identity]
+    rules = _rules(task, place, key, keys, carrier)
+    limit = _seconds(task.get("timeout"), f"{place}.timeout", carrier)
+    return {
+        "key": key,
+        "name": _words(identity),
+        "work": _work(task, place, _words(identity), rules, carrier),
+        **({"limits": {"max_timeout": limit}} if limit else {}),
+        "rules": rules,
+        **kept(task, READ_OF_TASK),
+    }
+
+
+def _work(task: Mapping[str, Any], place: str, name: str, rules: list[Json], carrier: Carrier) -> Json:
+    handler = word(task.get("handler"))
+    system = carrier.template(f"{place}.system_instruction", task.get("system_instruction"))
+    prompt = carrier.template(f"{place}.prompt_template", task.get("prompt_template"))
+    asking = {**({"system": system} if system else {}), "prompt": prompt or "{{.input}}"}
+    if handler == "noop":
+        return {"kind": "noop"}
+    if handler == "raise_error":
+        return {"kind": "error", "message": prompt or "raise_error"}
+    if handler in CHATS:
+        config = task.get("execute_config")
+        if task.get("tools") or (isinstance(config, Mapping) and config.get("tools")):
+            carrier.lose(
+                place, _("%(name)s tells the model of no tools until a station declares them", name=name)
+            )
+        return {"kind": "chat", **asking}
+    if handler in CHOICES and any("equals" in jsontext.dumps(rule.get("when")) for rule in rules):
+        return {"kind": "route", **asking, **({"strict": True} if handler != "route" else {})}
+    said = "\n\n".join(part for part in (system, prompt) if part)
+    return worked_by_a_person(carrier, f"{place}.handler", name, f"the handler {handler}", said)
+
+
+def _rules(
+    task: Mapping[str, Any], place: str, key: str, keys: Mapping[str, str], carrier: Carrier
+) -> list[Json]:
+    transition = task.get("transition")
+    transition = transition if isinstance(transition, Mapping) else {}
+    rules = _failures(task, transition, place, key, keys, carrier)
+    branches = objects(carrier, transition.get("branches"), f"{place}.transition.branches")
+    last = [each for each in branches if each[1].get("operator") == "default"]
+    others = [each for each in branches if each[1].get("operator") != "default"]
+    if last and others and branches.index(last[0]) < branches.index(others[-1]):
+        # Their engine asks it last wherever it stands (T1).
+        carrier.lose(last[0][0], _("“default” is asked last there, so it stands last here"))
+    for at, branch in [*others, *last]:
+        rule = _branch(branch, at, key, keys, carrier)
+        if rule is not None:
+            rules.append(rule)
+    return rules
+
+
+def _failures(
+    task: Mapping[str, Any],
+    transition: Mapping[str, Any],
+    place: str,
+    key: str,
+    keys: Mapping[str, str],
+    carrier: Carrier,
+) -> list[Json]:
+    """A failing handler never reaches a branch: after its retries it goes to `on_failure`, or the chain fails (B19)."""
+    again, after = task.get("retry_on_failure") or 0, transition.get("on_failure") or ""
+    target = "failed"
+    if after:
+        if word(after) is None or after not in keys:
+            carrier.refuse(
+                f"{place}.transition.on_failure", _("there is no task %(id)s", id=jsontext.dumps(after)[:80])
+            )
+            return []
+        target = keys[after]
+    if type(again) is int and again > 0:
+        retry = {
+            "id": carrier.rule_id(f"{key}-retry", "rule"),
+            "label": "Retry",
+            "when": dict(FAILED),
+            "to": key,
+        }
+        return [{**retry, "max_retries": again, "on_exhausted": {"to": target}}]
+    if after:
+        return [
+            {
+                "id": carrier.rule_id(f"{key}-on-failure", "rule"),
+                "label": "on_failure",
+                "when": dict(FAILED),
+                "to": target,
+            }
+        ]
+    return []
+
+
+def _branch(
+    branch: Mapping[str, Any], at: str, key: str, keys: Mapping[str, str], carrier: Carrier
+) -> Json | None:
+    goto, operator, wanted = branch.get("goto") or "end", word(branch.get("operator")), branch.get("when", "")
+    if word(goto) is None or (goto != "end" and goto not in keys):
+        carrier.refuse(f"{at}.goto", _("there is no task %(id)s", id=quoted(goto)))
+        return None
+    condition: Json | None = None
+    if operator == "edge_traversed_at_least":
+        condition = _edge(branch, at, keys, carrier)
+    elif operator in OPERATORS:
+        condition = _test(str(operator), wanted, at, carrier)
+    elif operator != "default":
+        carrier.refuse(
+            f"{at}.operator",
+            _("%(operator)s is no operator of a branch", operator=jsontext.dumps(operator)[:60]),
+        )
+        return None
+    if condition is None and operator != "default":
+        return None
+    guard: Json = {"not": dict(FAILED)}
+    compose = _compose(branch.get("compose"), f"{at}.compose", carrier)
+    label = f"{operator} {wanted}".strip() if operator != "default" else "default"
+    return {
+        "id": carrier.rule_id(f"{key}-{wanted or operator}", "rule"),
+        "label": label,
+        "when": guard if condition is None else {"all": [guard, condition]},
+        "to": "completed" if goto == "end" else keys[goto],
+        **({"compose": [compose]} if compose else {}),
+        **kept(branch, (*READ_OF_BRANCH, *(("edge",) if operator == "edge_traversed_at_least" else ()))),
+    }
+
+
+def _edge(branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
+    source, arrow, target = str(branch.get("edge") or "").partition("->")
+    least = str(branch.get("when", "")).strip()
+    if not arrow or source not in keys or target not in keys or not least.isdecimal() or len(least) > 9:
+        carrier.refuse(f"{at}.edge", _("has to be like task->task, with a whole number in when"))
+        return None
+    return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
+
+
+def _test(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | None:
+    op, value = OPERATORS[operator], wanted
+    if op in ("gt", "lt"):
+        try:
+            value = jsontext.loads(str(wanted))
+        except jsontext.JsonTextError:
+            value = None
+        if isinstance(value, bool) or (
+            not isinstance(value, (int, float)) and not hasattr(value, "as_tuple")
+        ):
+            carrier.refuse(f"{at}.when", _("has to be a number"))
+            return None
+    elif operator == "in_range":
+        bounds = _RANGE.fullmatch(str(wanted))
+        if bounds is None:
+            carrier.refuse(f"{at}.when", _("has to be a range like 3-5"))
+            return None
+        value = f"{bounds[1]},{bounds[2]}"
+    elif not isinstance(value, str):
+        value = jsontext.dumps(value)
+    if value == "tool_call" or value == "tool-call":
+        other = {"tool_call": "tool-call", "tool-call": "tool_call"}[value]
+        if value == "tool_call":
+            carrier.lose(f"{at}.when", _("a chat here says %(other)s, which is another word", other=other))
+    return {"eval": {"op": op, "value": value}}
+
+
+def _compose(given: Any, at: str, carrier: Carrier) -> Json | None:
+    if not isinstance(given, Mapping) or not given:
+        return None
+    name, strategy = given.get("with_var"), str(given.get("strategy") or "override")
+    if not isinstance(name, str) or not name:
+        carrier.refuse(f"{at}.with_var", _("has to name a variable"))
+        return None
+    if strategy.startswith(JSON_PATH):
+        return {"var": name, "path": strategy.removeprefix(JSON_PATH)}
+    if strategy not in STRATEGIES:
+        carrier.refuse(f"{at}.strategy", _("%(strategy)s is no strategy", strategy=strategy[:60]))
+        return None
+    return {"var": name, "strategy": strategy}
+
+
+def _seconds(given: Any, at: str, carrier: Carrier) -> float | None:
+    """A duration as Go writes it, or nanoseconds (T12)."""
+    if given in (None, "", 0):
+        return None
+    if type(given) is int:
+        return max(given / 1e9, 0.001)
+    if isinstance(given, str) and _DURATION.fullmatch(given):
+        return sum(float(number) * SECONDS[unit] for number, unit in _PART.findall(given)) or None
+    carrier.lose(
+        at,
+        _(
+            "%(given)s is no duration: the task has no time limit of its own",
+            given=jsontext.dumps(given)[:60],
+        ),
+    )
+    return None
+
+
+def _words(identity: str) -> str:
+    text = re.sub(r"[_-]+", " ", identity).strip() or identity
+    return text[:1].upper() + text[1:]

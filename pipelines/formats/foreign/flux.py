@@ -1,0 +1,323 @@
+"""Flux playbooks: `name, description, prompt, stages` (D1…D21). The native document has the preset `flux`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import (
+    Carrier,
+    Json,
+    kept,
+    objects,
+    quoted,
+    slug,
+    word,
+    worked_by_a_person,
+)
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
+from pipelines.routing.document.checks import ACTIONS, OPERATORS, SEVERITIES
+
+PRESET: Final = "flux"
+WAYS: Final = (("onPass", "pass"), ("onFail", "fail"), ("fallback", "blocked"))
+COMPLETE: Final = ("complete", "__complete__")
+BLOCKED: Final = ("blocked", "__blocked__")
+META_ROUTE: Final = "__meta_route__"
+JOINED: Final = "_parallel_complete"
+MODES: Final = {"auto": "auto", "rules": "auto", "hold": "manual", "manual": "manual", "skip": "skip"}
+READ_OF_STAGE: Final = (
+    *("id", "name", "type", "skill", "onPass", "onFail", "fallback", "rules", "gateMode"),
+    *("parallel", "children", "aggregation", "until", "maxIterations", "onComplete", "onExhausted"),
+)
+READ_OF_CHECK: Final = ("field", "operator", "value", "severity", "onFail", "label")
+USUAL_ITERATIONS: Final = 10
+
+
+class Playbook:
+    """What the stages need of one another. `entered`: stations that a move to a stage enters; `joined_at`: of a child,
+    the stage at which its branch ends."""
+
+    def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
+        self.carrier = carrier
+        self.prompt = given.get("prompt")
+        self.stages = objects(carrier, given.get("stages"), "stages")
+        self.keys: dict[str, str] = {}
+        self.entered: dict[str, list[str]] = {}
+        self.joined_at: dict[str, str] = {}
+        self.gates: list[Json] = []
+        self.completes = False
+        for place, stage in self.stages:
+            identity = stage.get("id")
+            if not isinstance(identity, str) or not identity:
+                carrier.refuse(f"{place}.id", _("is missing"), _("every stage has an id"))
+            elif identity in self.keys:
+                carrier.refuse(f"{place}.id", _("%(id)s is there twice", id=identity))
+            else:
+                self.keys[identity] = carrier.key(identity, "stage")
+        for place, stage in self.stages:
+            self._fork(place, stage)
+
+    def _fork(self, place: str, stage: Mapping[str, Any]) -> None:
+        children = [str(child.get("id")) for _at, child in self.children(place, stage)]
+        if isinstance(stage.get("parallel"), list):
+            children = [str(each) for each in stage["parallel"]]
+        if not children:
+            return
+        at = self.keys.get(str(stage.get("id")), "")
+        for child in children:
+            if child not in self.keys:
+                if stage.get("type") != "parallel":
+                    self.carrier.refuse(f"{place}.parallel", _("there is no stage %(id)s", id=child))
+                    continue
+                self.keys[child] = self.carrier.key(child, "stage")
+            self.joined_at[child] = at
+        self.entered[str(stage.get("id"))] = [self.keys[child] for child in children if child in self.keys]
+
+    def children(self, place: str, stage: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+        if stage.get("type") != "parallel":
+            return []
+        return objects(self.carrier, stage.get("children"), f"{place}.children")
+
+    def target(self, given: Any, path: str) -> Any:
+        """What a rule leads to; None where it is refused."""
+        given = word(given)
+        if given in COMPLETE:
+            self.completes = True
+            return "complete"
+        if given in BLOCKED:
+            return "@blocked"
+        if given == META_ROUTE:
+            self.carrier.lose(
+                path, _("switching to another playbook cannot be said: the task stays here, blocked")
+            )
+            return "@blocked"
+        if given in self.entered:
+            entered = self.entered[given]
+            return entered if len(entered) > 1 else entered[0]
+        if isinstance(given, str) and given in self.keys:
+            return self.keys[given]
+        self.carrier.refuse(
+            path,
+            _("there is no stage %(id)s", id=quoted(given)),
+            _("name a stage, complete or blocked"),
+        )
+        return None
+
+
+def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
+    name = str(given.get("name") or "Playbook")
+    # The usual end is there under its own name; stations may not take it.
+    carrier.key("complete", "complete")
+    book = Playbook(given, carrier)
+    stations: list[Json] = []
+    for place, stage in book.stages:
+        if str(stage.get("id")) in book.keys:
+            stations += _stations(stage, place, book)
+    if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
+        # A line starts at one station.
+        rule = {"id": carrier.rule_id("start", "rule"), "to": forked}
+        start = {
+            "key": carrier.key("start", "start"),
+            "name": "Start",
+            "work": {"kind": "noop"},
+            "rules": [rule],
+        }
+        stations.insert(0, start)
+    return {
+        "gateline": 1,
+        "key": slug(name, "playbook"),
+        "name": name,
+        **({"description": str(given["description"])} if given.get("description") else {}),
+        "preset": PRESET,
+        "stations": stations,
+        **({"gates": book.gates} if book.gates else {}),
+        **(
+            {"ends": [{"key": "complete", "kind": "completed", "label": "COMPLETE"}]}
+            if book.completes
+            else {}
+        ),
+        **kept(given, ("name", "description", "stages")),
+    }
+
+
+def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json]:
+    """The stage, and before it the children that run side by side."""
+    identity = str(stage["id"])
+    key, children = book.keys[identity], book.children(place, stage)
+    found = []
+    for at, child in children:
+        rule = {"id": book.carrier.rule_id(f"{child.get('id')}-done", "rule"), "to": key}
+        found.append(_station(child, at, book, book.keys[str(child.get("id"))], [rule]))
+    if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
+        rules = [{"id": book.carrier.rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}]
+    elif stage.get("type") == "loop":
+        rules = _loop(stage, place, book, key)
+    else:
+        rules = _ways(stage, place, book, key, WAYS)
+    made = _station(stage, place, book, key, rules)
+    if forked := book.entered.get(identity):
+        aggregation = stage.get("aggregation", "all-pass")
+        made["join"] = {"wait_for": forked, "aggregation": aggregation}
+        if children:
+            made["work"] = {"kind": "noop"}
+    _gate(stage, place, book, made)
+    return [*found, made]
+
+
+def _station(stage: Mapping[str, Any], place: str, book: Playbook, key: str, rules: list[Json]) -> Json:
+    skill, name = stage.get("skill"), str(stage.get("name") or stage.get("id") or key)
+    prompt = book.carrier.template("prompt", book.prompt)
+    said = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
+    label = name.replace("-", " ").replace("_", " ")
+    return {
+        "key": key,
+        "name": label[:1].upper() + label[1:],
+        "work": worked_by_a_person(
+            book.carrier, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", said
+        ),
+        "rules": rules,
+        **kept(stage, READ_OF_STAGE),
+    }
+
+
+def _ways(
+    stage: Mapping[str, Any], place: str, book: Playbook, key: str, ways: tuple[tuple[str, str], ...]
+) -> list[Json]:
+    rules = []
+    for way, verdict in ways:
+        if stage.get(way) is None:
+            continue
+        target = book.target(stage[way], f"{place}.{way}")
+        if target is not None:
+            rules.append(
+                {
+                    "id": book.carrier.rule_id(f"{key}-{verdict}", "rule"),
+                    "label": way,
+                    "when": {"verdict": verdict},
+                    "to": target,
+                }
+            )
+    return rules
+
+
+def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> list[Json]:
+    """Again until the verdict that it waits for came, at most so many times; then `onExhausted`."""
+    until = word(stage.get("until", "VERDICT_PASS"))
+    if until not in ("VERDICT_PASS", "VERDICT_FAIL", "ISSUE_OUT_OF_ACTIVE_STATE", "ALWAYS"):
+        book.carrier.refuse(f"{place}.until", _("%(until)s is no end of a loop", until=quoted(until)))
+        return []
+    most = stage.get("maxIterations", USUAL_ITERATIONS)
+    if type(most) is not int or not 1 <= most <= 10_000:
+        book.carrier.refuse(f"{place}.maxIterations", _("has to be a whole number from 1 to 10,000"))
+        return []
+    done = book.target(stage.get("onComplete"), f"{place}.onComplete")
+    over = done if until == "ALWAYS" else book.target(stage.get("onExhausted"), f"{place}.onExhausted")
+    if done is None or over is None:
+        return []
+    end_word, other = ("fail", "pass") if until == "VERDICT_FAIL" else ("pass", "fail")
+    again: Json = {"verdict": ["pass", "fail"] if until == "ALWAYS" else other}
+    rules: list[Json] = []
+    if until != "ALWAYS":
+        rules.append(
+            {
+                "id": book.carrier.rule_id(f"{key}-complete", "rule"),
+                "label": "onComplete",
+                "when": {"verdict": end_word},
+                "to": done,
+            }
+        )
+    repeat: Json = {
+        "id": book.carrier.rule_id(f"{key}-again", "rule"),
+        "label": "Again",
+        "when": again,
+        "to": key,
+    }
+    exhausted = over if isinstance(over, str) and not over.startswith("@") else ""
+    if exhausted:
+        repeat |= {"max_retries": most - 1, "on_exhausted": {"to": exhausted}}
+    else:
+        repeat |= {"max_retries": most - 1, "on_exhausted": "stuck"}
+        book.carrier.lose(f"{place}.onExhausted", _("after the last repetition the task is stuck here"))
+    if most > 1:
+        rules.append(repeat)
+    else:
+        rules.append({"id": repeat["id"], "label": "onExhausted", "when": again, "to": over})
+    return rules + _ways(stage, place, book, key, (("fallback", "blocked"),))
+
+
+def _gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -> None:
+    """Its gate rules are checks of a gate of the station (D15, D18)."""
+    given, mode = stage.get("rules"), stage.get("gateMode")
+    checks = _group(given, f"{place}.rules", book.carrier) if given else None
+    if checks is None and MODES.get(str(mode)) in (None, "auto"):
+        return
+    gate: Json = {"key": f"{station['key'][:57]}-rules", "name": f"Rules of {station['name']}"}
+    gate["mode"] = MODES.get(str(mode), "auto")
+    if checks is not None and gate["mode"] == "auto":
+        gate["checks"] = checks
+    elif checks is not None:
+        book.carrier.lose(f"{place}.rules", _("a gate that always asks, or never, looks at no rules"))
+    book.gates.append(gate)
+    station["gate"] = gate["key"]
+
+
+def _group(given: Any, path: str, carrier: Carrier) -> Json | None:
+    """A list, all of which have to hold, or `{logic, rules}`."""
+    logic = "all"
+    if isinstance(given, Mapping):
+        logic = "any" if str(given.get("logic", "AND")).upper() == "OR" else "all"
+        given, path = given.get("rules"), f"{path}.rules"
+    members = []
+    for at, rule in objects(carrier, given, path):
+        found = _group(rule, at, carrier) if "logic" in rule else _check(rule, at, carrier)
+        if found is not None:
+            members.append(found)
+    return {logic: members} if members else None
+
+
+def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
+    operator, severity = word(rule.get("operator")), word(rule.get("severity", "required"))
+    if operator not in OPERATORS:
+        carrier.refuse(
+            f"{at}.operator",
+            _("%(operator)s is no operator of a gate rule", operator=quoted(operator)),
+        )
+        return None
+    if severity not in SEVERITIES:
+        carrier.refuse(f"{at}.severity", _("has to be warn, required or block"))
+        return None
+    action = word(rule.get("onFail", "hold"))
+    if action not in ACTIONS:
+        # Real playbooks write a target there (T10).
+        carrier.lose(
+            f"{at}.onFail",
+            _("%(action)s is no action: the task is held for a person", action=quoted(action)),
+        )
+        action = "hold"
+    field = str(rule.get("field") or "")
+    if not _known(field):
+        carrier.lose(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
+        field = f"output.{field}"
+    if word(rule.get("field")) == "meta.duration_sec":
+        carrier.lose(
+            f"{at}.field",
+            _("no result document has this field (it is timing.duration_sec): the rule always fails"),
+        )
+    if field == "run.attempt" and operator == "greater_than":
+        carrier.lose(
+            f"{at}.operator", _("read as it is written, this fails at every attempt up to the number")
+        )
+    return {
+        "field": field,
+        "operator": operator,
+        **({"value": rule.get("value")} if operator != "exists" else {}),
+        "severity": severity,
+        "action": action,
+        **({"label": str(rule["label"])} if rule.get("label") else {}),
+    }
+
+
+def _known(field: str) -> bool:
+    family, dot, rest = field.partition(".")
+    return field in ALIASES or field in SINGLE or field in USAGE or bool(dot and rest and family in FAMILIES)

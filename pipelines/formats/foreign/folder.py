@@ -1,0 +1,51 @@
+"""The text files of a folder, out of an archive. Nothing is written, and nothing is followed."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from io import BytesIO
+from typing import Final
+
+from pipelines.formats import native
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.line import DocumentError
+
+MOST_FILES: Final = 500
+READ: Final = (".json", ".md", ".yaml", ".yml")
+
+
+def files_of(archive: bytes) -> dict[str, bytes]:
+    """Those that a line can be read from, by their path. Raises DocumentError."""
+    try:
+        with zipfile.ZipFile(BytesIO(archive)) as opened:
+            listed = [each for each in opened.infolist() if each.filename.endswith(READ)]
+            if len(listed) > MOST_FILES:
+                raise refused(_("the archive holds more than %(most)s files", most=MOST_FILES))
+            left, found = native.MAX_TEXT, {}
+            for each in listed:
+                with opened.open(each) as file:
+                    # What an archive says of its own sizes need not be true.
+                    found[each.filename] = file.read(left + 1)
+                left -= len(found[each.filename])
+                if left < 0:
+                    raise refused(
+                        _("the files are longer than %(most)s bytes together", most=native.MAX_TEXT)
+                    )
+            return found
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+        ValueError,
+    ) as fault:
+        raise refused(_("the archive cannot be read: %(fault)s", fault=str(fault)[:200])) from None
+
+
+def refused(message: object) -> DocumentError:
+    hint = _("choose a document, or a .zip of the folder .agentics of an assembly line")
+    return DocumentError([Problem("", message, hint)])  # type: ignore[arg-type]

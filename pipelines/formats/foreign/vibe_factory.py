@@ -1,0 +1,269 @@
+"""Vibe Factory: `{workflow, stations, transitions}` (C1…C33). The native document has the preset `vibe-factory`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import (
+    Carrier,
+    Json,
+    kept,
+    objects,
+    quoted,
+    slug,
+    word,
+    worked_by_a_person,
+)
+from pipelines.formats.foreign.json_logic import condition as of_json_logic
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.wording import Wording as _
+
+PRESET: Final = "vibe-factory"
+# The editor of that system writes words that its own server refuses.
+RESULTS: Final = {
+    "success": "success",
+    "on_success": "success",
+    "on_approval": "success",
+    "on_tests_pass": "success",
+    "failure": "failure",
+    "on_failure": "failure",
+    "on_rejection": "failure",
+    "on_tests_fail": "failure",
+}
+ALWAYS: Final = (None, "", "always", "unconditional")
+READ_OF_STATION: Final = ("name", "station_prompt", "output_context_keys")
+READ_OF_TRANSITION: Final = ("label", "allow_revisit", "max_retries")
+OPERATORS: Final = {"==": "equals", "!=": "not_equals", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+_SIGN = re.compile(r"==|!=|<=|>=|<|>")
+_NAME = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*")
+_NUMBER = re.compile(r"\D*(-?\d+)")
+
+
+def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
+    of_workflow = given.get("workflow")
+    head: Mapping[str, Any] = of_workflow if isinstance(of_workflow, Mapping) else given
+    name = str(head.get("name") or "Workflow")
+    listed = objects(carrier, given.get("stations"), "stations")
+    ordered = sorted(listed, key=lambda each: _number(each[1].get("position"), listed.index(each)))
+    where = "transitions" if "transitions" in given else "station_transitions"
+    transitions = objects(carrier, given.get(where), where)
+    terminators = {
+        str(station.get("id")) for place, station in ordered[1:] if _true(station.get("is_terminator"))
+    }
+    keys = {
+        str(station.get("id")): carrier.key(station.get("name") or station.get("id"), "station")
+        for _place, station in ordered
+    }
+    stations, ends = [], []
+    for place, station in ordered:
+        identity = str(station.get("id"))
+        outgoing = [each for each in transitions if str(each[1].get("source_station_id")) == identity]
+        if identity in terminators:
+            # To reach it completes the execution: nothing runs there, and nothing leads on.
+            ends.append(_end(station, keys[identity]))
+            for at, _transition in outgoing:
+                carrier.lose(
+                    at,
+                    _(
+                        "%(name)s ends the workflow, so this transition is never taken",
+                        name=station.get("name"),
+                    ),
+                )
+        else:
+            stations.append(_station(station, place, keys, outgoing, carrier))
+    for at, transition in transitions:
+        for end in ("source_station_id", "target_station_id"):
+            if str(transition.get(end)) not in keys:
+                carrier.refuse(
+                    f"{at}.{end}",
+                    _("there is no station %(id)s", id=jsontext.dumps(transition.get(end))),
+                    _("name one of the stations of this document"),
+                )
+    around = {**given, **head} if head is not given else head
+    return {
+        "gateline": 1,
+        "key": slug(name, "workflow"),
+        "name": name,
+        **({"description": str(head["description"])} if head.get("description") else {}),
+        "preset": PRESET,
+        "stations": stations,
+        **({"ends": ends} if ends else {}),
+        **kept(around, ("name", "description", "workflow", "stations", where)),
+    }
+
+
+def _end(station: Mapping[str, Any], key: str) -> Json:
+    label = str(station.get("name") or key)
+    return {"key": key, "kind": "completed", "label": label, **kept(station, ("name",))}
+
+
+def _station(
+    station: Mapping[str, Any],
+    place: str,
+    keys: Mapping[str, str],
+    outgoing: list[tuple[str, Mapping[str, Any]]],
+    carrier: Carrier,
+) -> Json:
+    key = keys[str(station.get("id"))]
+    name = str(station.get("name") or key)
+    said = carrier.template(
+        f"{place}.station_prompt", station.get("station_prompt") or station.get("description")
+    )
+    wanted = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", carrier)
+    rules = [
+        rule
+        for at, transition in sorted(outgoing, key=_order)
+        if (rule := _rule(transition, at, keys, carrier)) is not None
+    ]
+    return {
+        "key": key,
+        "name": name,
+        "work": worked_by_a_person(carrier, f"{place}.agent_id", name, station.get("agent_id"), said),
+        **({"output_keys": wanted} if wanted else {}),
+        "rules": rules,
+        **kept(station, READ_OF_STATION),
+    }
+
+
+def _order(each: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
+    """Of the greatest priority first, then the oldest (C14, C29)."""
+    return -_number(each[1].get("priority"), 0), str(each[1].get("created_at") or "")
+
+
+def _rule(transition: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
+    target = keys.get(str(transition.get("target_station_id")))
+    if target is None:
+        return None
+    kind, label = transition.get("condition_type"), transition.get("label")
+    result = RESULTS.get(word(kind) or "")
+    when: Json | None = None
+    if result:
+        when = {"result": result}
+        if kind not in ("success", "failure"):
+            words = {"said": kind, "read": result}
+            carrier.lose(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
+    elif kind == "conditional":
+        when = _condition(transition.get("condition_value"), f"{at}.condition_value", carrier)
+        if when is None:
+            return None
+    elif kind not in ALWAYS:
+        carrier.refuse(
+            f"{at}.condition_type",
+            _("Unknown condition_type: %(kind)s", kind=jsontext.dumps(kind)),
+            _("it is always, success, failure or conditional"),
+        )
+        return None
+    most = transition.get("max_retries")
+    return {
+        "id": carrier.rule_id(label or f"{kind or 'always'}-to-{target}", "rule"),
+        **({"label": str(label)} if label else {}),
+        **({"when": when} if when else {}),
+        "to": target,
+        **({"allow_revisit": True} if _true(transition.get("allow_revisit")) else {}),
+        # That system counts entries, the first one included (C30).
+        **({"max_visits": most} if type(most) is int and most > 0 else {}),
+        **kept(transition, READ_OF_TRANSITION),
+    }
+
+
+def _condition(value: Any, at: str, carrier: Carrier) -> Json | None:
+    """C6 to C10, C28. None where it is refused."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
+        try:
+            value = jsontext.loads(value)
+        except jsontext.JsonTextError as fault:
+            carrier.refuse(at, _("Invalid JSON in condition_value: %(fault)s", fault=fault.message))
+            return None
+    if isinstance(value, str) and value.strip():
+        return _of_text(value.strip(), at, carrier)
+    if isinstance(value, Mapping):
+        if {"key", "value"} <= value.keys():
+            return _equals(value["key"], value["value"], at, carrier)
+        if {"check_output_key", "expected_value"} <= value.keys():
+            carrier.lose(at, _("check_output_key is read as key and value"))
+            return _equals(value["check_output_key"], value["expected_value"], at, carrier)
+        found = of_json_logic(value)
+        if found is not None:
+            return found
+    if value in (None, ""):
+        carrier.refuse(at, _("Conditional transition requires condition_value"))
+    else:
+        carrier.refuse(
+            at,
+            _(
+                "Unsupported condition type. Expected string or object, got: %(value)s",
+                value=quoted(value),
+            ),
+            _("write the name of an output key, or {“key”: …, “value”: …}"),
+        )
+    return None
+
+
+def _of_text(text: str, at: str, carrier: Carrier) -> Json | None:
+    """The name of a key; or a path or a name, an operator and a literal. A filter of a path has operators, too."""
+    signs = list(_SIGN.finditer(text))
+    if not signs:
+        return {"output": {"path": path_of(text), "op": "exists"}}
+    for sign in reversed(signs):
+        left, right = text[: sign.start()].strip(), text[sign.end() :].strip()
+        known, value = _literal(right)
+        if known and left:
+            path = left.removesuffix(".length")
+            of = {"of": "count"} if path != left else {}
+            path = path if path.startswith("$") else path_of(path)
+            return {"output": {"path": path, "op": OPERATORS[sign[0]], "value": value, **of}}
+    hint = _("write a number, true, false, null or a text in quotes")
+    carrier.refuse(at, _("%(text)s is no value", text=text[signs[-1].end() :].strip()[:80]), hint)
+    return None
+
+
+def _literal(text: str) -> tuple[bool, Any]:
+    """Whether it is one, and its value."""
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return True, text[1:-1]
+    try:
+        return True, jsontext.loads(text)
+    except jsontext.JsonTextError:
+        return False, None
+
+
+def _equals(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
+    if not isinstance(key, str) or not key:
+        carrier.refuse(f"{at}.key", _("has to be the name of an output key"))
+        return None
+    return {"output": {"path": path_of(key), "op": "equals", "value": value}}
+
+
+def path_of(key: str) -> str:
+    """A key with dots is looked up flat first (T14)."""
+    if _NAME.fullmatch(key):
+        return key
+    quoted = key.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$['{quoted}']"
+
+
+def _output_keys(given: Any, at: str, carrier: Carrier) -> list[str]:
+    """A list, a JSON list in a text, or names with commas between them."""
+    if isinstance(given, str):
+        try:
+            given = jsontext.loads(given) if given.lstrip().startswith("[") else given.split(",")
+        except jsontext.JsonTextError as fault:
+            carrier.lose(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
+            return []
+    if not isinstance(given, list):
+        return []
+    return list(dict.fromkeys(each.strip() for each in given if isinstance(each, str) and each.strip()))
+
+
+def _number(given: Any, otherwise: int) -> int:
+    """Of `BigInt(3), // …` it is 3."""
+    if type(given) is int:
+        return given
+    found = _NUMBER.match(given) if isinstance(given, str) else None
+    return int(found[1]) if found and len(found[1]) < 12 else otherwise
+
+
+def _true(given: Any) -> bool:
+    return given is True or (isinstance(given, str) and given.lstrip().lower().startswith("true"))

@@ -1,0 +1,132 @@
+"""A document of each system from its own text to its end: imported, published, and routed as its documentation says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.formats import foreign
+from pipelines.models import LineVersion, Task
+from tests.factories import World
+
+pytestmark = pytest.mark.django_db
+
+ALP = {
+    "id": "vibecheck",
+    "name": "Vibecheck",
+    "version": "1.0.0",
+    "stations": [
+        {
+            "id": key,
+            "name": key.upper(),
+            "trigger": {"type": "dispatch_worker", "promptTemplate": "{{task.title}}"},
+        }
+        for key in ("intake", "architecture", "security", "synthesis", "deliver")
+    ],
+    "transitionRules": [
+        {"id": "skip", "fromStationId": "architecture", "toStationId": "synthesis", "condition": "failure"},
+        {
+            "id": "go",
+            "fromStationId": "synthesis",
+            "toStationId": "deliver",
+            "condition": "success",
+            "gateId": "human",
+        },
+    ],
+    "gates": [{"id": "human", "name": "Human Review", "requiresApproval": True}],
+}
+VIBE = {
+    "workflow": {"id": "wf", "name": "Test loop"},
+    "stations": [
+        {"id": "b", "workflow_id": "wf", "name": "Build", "position": 1, "agent_id": "Code Agent"},
+        {"id": "t", "workflow_id": "wf", "name": "Test", "position": 2, "output_context_keys": '["failed"]'},
+        {"id": "d", "workflow_id": "wf", "name": "Deployed", "position": 3, "is_terminator": True},
+    ],
+    "transitions": [
+        {
+            "source_station_id": "b",
+            "target_station_id": "t",
+            "condition_type": "success",
+            "allow_revisit": True,
+        },
+        {
+            "source_station_id": "t",
+            "target_station_id": "b",
+            "condition_type": "conditional",
+            "condition_value": "failed > 0",
+            "allow_revisit": True,
+        },
+        {"source_station_id": "t", "target_station_id": "d", "condition_type": "success"},
+    ],
+}
+FLUX = """\
+name: standard
+description: Build and review.
+prompt: Do the work.
+stages:
+  - {id: build, skill: build, onPass: review, onFail: build, fallback: blocked}
+  - id: review
+    skill: review
+    onPass: complete
+    onFail: build
+    fallback: blocked
+    rules: [{field: exit_code, operator: equals, value: 0, severity: required, onFail: rework}]
+"""
+CONTENOX = """\
+{ // moderation, as it is written there
+  "id": "moderation",
+  "tasks": [
+    {"id": "score", "handler": "prompt_to_int", "prompt_template": "Rate {{.input}}",
+     "transition": {"branches": [
+       {"operator": "default", "goto": "answer"},
+       {"operator": ">", "when": "6", "goto": "refuse"}]}},
+    {"id": "answer", "handler": "parse_number", "transition": {"branches": [{"operator": "default", "goto": "end"}]}},
+    {"id": "refuse", "handler": "parse_number", "transition": {"branches": []}}
+  ]
+}
+"""
+
+
+def published(world: World, text: str) -> LineVersion:
+    return world.line(foreign.opened(text).document)
+
+
+def worked(world: World, task: Task, *outcomes: dict[str, Any]) -> list[str]:
+    for outcome in outcomes:
+        world.report(task, outcome)
+    task.refresh_from_db()
+    return list(task.jobs.order_by("pk").values_list("station", flat=True))
+
+
+def test_a_line_of_alp_skips_waits_at_its_gate_and_completes(world: World) -> None:
+    task = world.start(published(world, json.dumps(ALP)))
+    went = worked(world, task, {"exit_code": 0}, {"exit_code": 1}, {"exit_code": 0})
+    assert went == ["intake", "architecture", "synthesis"] and task.status == "awaiting_review"
+    world.vote(task)
+    assert worked(world, task, {"exit_code": 0})[-1] == "deliver" and task.status == "completed"
+
+
+def test_a_workflow_of_vibe_factory_goes_round_until_nothing_fails(world: World) -> None:
+    task = world.start(published(world, json.dumps(VIBE)))
+    built, failing = {"result": "success"}, {"result": "success", "output": {"failed": 2}}
+    went = worked(world, task, built, failing, built, {"result": "success", "output": {"failed": 0}})
+    assert went == ["build", "test", "build", "test"]
+    assert (task.status, task.end) == ("completed", "deployed")
+
+
+def test_a_playbook_of_flux_reworks_by_its_gate_rules(world: World) -> None:
+    task = world.start(published(world, FLUX))
+    passed, bad = {"verdict": "pass", "exit_code": 0}, {"verdict": "pass", "exit_code": 3}
+    assert worked(world, task, passed, bad, passed, passed) == ["build", "review", "build", "review"]
+    assert (task.status, task.end) == ("completed", "complete")
+
+
+def test_a_chain_of_contenox_asks_its_default_last(world: World) -> None:
+    version = published(world, CONTENOX)
+    harmful = world.start(version, inputs={"input": "?"})
+    assert worked(world, harmful, {"result": "success", "eval": "9"}) == ["score", "refuse"]
+    harmless = world.start(version, inputs={"input": "?"})
+    went = worked(world, harmless, {"result": "success", "eval": "2"}, {"result": "success", "eval": "2"})
+    assert went == ["score", "answer"] and harmless.status == "completed"

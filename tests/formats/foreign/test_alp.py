@@ -1,0 +1,190 @@
+"""Assembly lines of ALP as lines: one document, or the files of a folder."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+
+from pipelines.formats import foreign
+from pipelines.formats.foreign.folder import files_of
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import Line, read_line
+from tests.routing.support import goes
+
+WORKED = {
+    "type": "dispatch_worker",
+    "labels": ["vibecheck"],
+    "promptTemplate": "Do {{task.title}}",
+    "idleTimeoutMinutes": 5,
+}
+
+
+def line(*rules: dict[str, Any], **more: Any) -> str:
+    stations = [{"id": key, "name": key.upper(), "trigger": WORKED} for key in ("write", "review", "ship")]
+    given = {
+        "id": "a-line",
+        "name": "A line",
+        "version": "1.0.0",
+        "stations": stations,
+        "transitionRules": list(rules),
+    }
+    return json.dumps({**given, **more})
+
+
+def rule(condition: str, source: str = "write", to: str = "ship", **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"{source}-{condition}",
+        "fromStationId": source,
+        "toStationId": to,
+        "condition": condition,
+        **more,
+    }
+
+
+def read(text: str) -> tuple[Line, list[str]]:
+    opened = foreign.opened(text)
+    assert opened.dialect == "alp"
+    return read_line(opened.document), [str(loss) for loss in opened.losses]
+
+
+def refused(text: str) -> str:
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(text)
+    return str(error.value.problems[0])
+
+
+def test_A5_rules_stand_at_their_stations_and_the_order_of_the_list_holds_without_any() -> None:
+    given, _losses = read(line(rule("failure", to="write", maxRetries=2), rule("any")))
+    assert goes(given, {"result": "failure"}, station="write").startswith("move write")
+    assert goes(given, {"result": "cancelled"}, station="write").startswith("move ship")
+    assert goes(given, {"result": "success"}, station="review").startswith("move ship")
+    station = given.station("write")
+    assert (station.name, station.limits.idle_timeout, station.labels) == ("Write", 300, ("vibecheck",))
+    assert station.work == {"kind": "manual", "instructions": "Do {{task.title}}"}
+
+
+def test_A15_gates_and_those_that_are_enforced_as_well() -> None:
+    tool = {"tool": {"kind": "cli"}, "enabled": False, "requiresApproval": False}
+    gates = [
+        {"id": "human", "name": "Human", "requiresApproval": True, "notifyEmails": ["a@example.com"]},
+        {"id": "tool", "name": "Tool", **tool},
+    ]
+    given, _losses = read(line(rule("success", gateId="human", _alsoEnforce=["tool"]), gates=gates))
+    assert goes(given, {"result": "success"}, station="write").startswith("wait awaiting_review at human")
+    assert given.gates_by_key["tool"].mode == "skip", "T8: it passes"
+    assert given.gates_by_key["human"].notify == ("a@example.com",)
+
+
+def test_A30_questions_and_hooks_are_asked_after_a_success_and_switched_on() -> None:
+    asks = {"id": "q", "fromStationId": "write", "condition": "agentic", "evaluator": "Good?",
+            "onYes": {"toStationId": "ship"}, "onNo": {"toStationId": "write"}}  # fmt: skip
+    hook = {"id": "h", "fromStationId": "review", "condition": "hook", "hook": ".agentics/gate.sh",
+            "onPass": {"toStationId": "ship"},
+            "onBlock": {"toStationId": "review", "feedbackFromHook": True}}  # fmt: skip
+    given, losses = read(line(asks, hook))
+    assert given.flags["agentic_conditions"] is True
+    assert any("agentic_conditions" in loss for loss in losses)
+    answers = [{"agentic": {"question": "Good?"}, "answer": "no"}]
+    assert goes(given, {"result": "success"}, station="write", answers=answers).startswith("move write")
+    assert goes(given, {"result": "failure"}, station="write").startswith("finish failed"), "A29"
+    assert [each.feedback for each in given.station("write").rules] == [False, True]
+    assert [each.feedback for each in given.station("review").rules] == [False, True]
+
+
+def test_T4_T5_what_is_no_station_is_an_end_and_a_sink_ends() -> None:
+    stations = [
+        {"id": "work", "trigger": WORKED},
+        {"id": "merged", "trigger": {"type": "none"}},
+        {"id": "stopped"},
+    ]
+    rules = [
+        rule("success", "work", "merged"),
+        rule("failure", "work", "stopped"),
+        rule("cancelled", "work", "failed"),
+    ]
+    given, losses = read(line(*rules, stations=stations))
+    assert goes(given, {"result": "success"}, station="merged").startswith("finish completed"), (
+        "not on to stopped"
+    )
+    assert goes(given, {"result": "cancelled"}, station="work").startswith("finish failed")
+    assert any("no station is called failed" in loss for loss in losses)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (rule("sometimes"), "transitionRules[0].condition"),
+        (rule("success", to="nowhere"), 'there is no station "nowhere"'),
+        (
+            rule("success", source="nowhere"),
+            'transitionRules[0].fromStationId: there is no station "nowhere"',
+        ),
+        (rule("success", gateId="none"), "there is no gate none"),
+        ({"fromStationId": "write", "condition": "agentic"}, "transitionRules[0].evaluator"),
+    ],
+)
+def test_A24_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
+    assert said in refused(line(wrong))
+
+
+FOLDER = {
+    ".agentics/assembly-line.json": {"name": "Scaffold", "version": "1.0.0"},
+    ".agentics/stations/02-plan/station.json": {"id": "plan", "name": "Plan", "trigger": {"type": "none"}},
+    ".agentics/stations/01-team/station.json": {
+        "id": "todo",
+        "name": "Hold på",
+        "trigger": {"type": "dispatch_worker"},
+    },
+    ".agentics/stations/01-team/prompt.md": "Hire for {{project.name}}",
+    ".agentics/transitions.json": [{"from": "todo", "to": "plan", "condition": "success", "gate": "g"}],
+    ".agentics/gates.json": [{"id": "g", "name": "Team gate", "requiresApproval": True}],
+}
+
+
+def files(**changed: Any) -> dict[str, str]:
+    given = {**FOLDER, **changed}
+    return {
+        path: text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+        for path, text in given.items()
+    }
+
+
+def test_a_folder_is_put_together_in_the_order_of_its_stations() -> None:
+    opened = foreign.opened_files(files())
+    given = read_line(opened.document)
+    assert [station.key for station in given.stations] == ["todo", "plan"]
+    assert given.station("todo").work["instructions"] == 'Hire for {{"{{"}}project.name}}'
+    assert goes(given, {"result": "success"}, station="todo").startswith("wait awaiting_review at g")
+    assert any(
+        str(loss).startswith(".agentics/stations/01-team/station.json: trigger") for loss in opened.losses
+    )
+
+
+def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
+    def archived(given: dict[str, str]) -> bytes:
+        with io.BytesIO() as held:
+            with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path, text in given.items():
+                    archive.writestr(path, text)
+            return held.getvalue()
+
+    assert foreign.opened_files(files_of(archived(files()))) == foreign.opened_files(files())
+    for wrong, said in (
+        (b"PK\x03\x04 broken", "cannot be read"),
+        (archived({f"{n}.json": "{}" for n in range(501)}), "more than 500 files"),
+        (archived({"bomb.json": " " * 50_000_000}), "longer than"),
+        (archived({"../../etc/note.json": "{}", "b.json": "{}"}), "no line together"),
+    ):
+        with pytest.raises(DocumentError) as error:
+            foreign.opened_files(files_of(wrong))
+        assert said in str(error.value.problems[0])
+
+
+def test_a_fault_in_a_file_names_the_file() -> None:
+    with pytest.raises(DocumentError) as error:
+        foreign.opened_files(files(**{".agentics/gates.json": "[{]"}))
+    assert str(error.value.problems[0]).count(".agentics/gates.json") == 1

@@ -1,0 +1,118 @@
+"""Documents of any shape: a line, or problems with their places, within a time; never a crash."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipelines.formats import foreign, native
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import read_line
+
+WORDS = st.sampled_from(
+    [
+        *("s1", "s2", "end", "failed", "success", "any", "conditional", "always", "default", "equals", ">"),
+        *("complete", "blocked", "loop", "parallel", "VERDICT_PASS", "hook", "agentic", "in_range", "3-5"),
+        *("{{.input}}", "{{odd}}", ""),
+    ]
+)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 10**12) | WORDS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+EITHER = WORDS | VALUES
+
+
+def record(keys: str, **more: Any) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries({}, optional={**dict.fromkeys(keys.split(), EITHER), **more})
+
+
+def several(keys: str, **more: Any) -> st.SearchStrategy[Any]:
+    return st.lists(record(keys, **more), max_size=3) | VALUES
+
+
+VIBE = record(
+    "workflow",
+    stations=several("id name position is_terminator output_context_keys workflow_id"),
+    transitions=several(
+        "source_station_id target_station_id condition_type condition_value priority max_retries"
+    ),
+)
+ALP = record(
+    "id name",
+    stations=several("id name trigger"),
+    transitionRules=several(
+        "id fromStationId from toStationId condition gateId evaluator onYes onNo hook onPass onBlock"
+    ),
+    gates=several("id name notifyEmails tool enabled"),
+)
+TRANSITION = record("on_failure", branches=several("operator when goto edge compose"))
+CHAIN = record(
+    "id",
+    tasks=several(
+        "id handler timeout retry_on_failure prompt_template execute_config", transition=TRANSITION | VALUES
+    ),
+)
+BOOK = record(
+    "name",
+    stages=several(
+        "id skill type onPass onFail fallback rules gateMode parallel children aggregation until maxIterations "
+        "onComplete onExhausted"
+    ),
+)
+DOCUMENTS = VIBE | ALP | CHAIN | BOOK
+
+
+def opens(document: Any) -> None:
+    text = json.dumps(document)
+    try:
+        opened = foreign.opened(text)
+    except DocumentError as error:
+        assert error.problems and all(str(each.message) for each in error.problems)
+        return
+    if not opened.dialect:
+        return
+    assert native.loads(opened.text) == opened.document, "the text that is shown is the document"
+    try:
+        read_line(opened.document)
+    except DocumentError as error:
+        # It is drawn, and lint names what keeps it from being published.
+        assert all(str(each.message) for each in error.problems)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(DOCUMENTS)
+def test_a_document_is_read_or_refused(document: Any) -> None:
+    opens(document)
+
+
+@pytest.mark.soak
+@settings(max_examples=25_000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(DOCUMENTS)
+def test_any_document_is_read_or_refused(document: Any) -> None:
+    opens(document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"tasks": ' + "[" * 5_000 + "]" * 5_000 + "}",
+        "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nstages: [*c, *c]\n",
+        '{"tasks": [{"handler": "noop", "id": "' + "/" * 100_000 + '"}]}',
+        '{"id": "x", /*' * 20_000,
+        '"' + "\\" * 200_000,
+        json.dumps({"tasks": [{"handler": "noop", "id": f"t{n}"} for n in range(600)]}),
+        json.dumps({"stages": [{"id": "a", "onPass": "a", "rules": {"logic": "OR", "rules": [{}] * 5_000}}]}),
+    ],
+    ids=["deep", "aliases", "slashes", "comments", "quote", "many", "faults"],
+)
+def test_hostile_documents_are_read_or_refused_soon(text: str) -> None:
+    try:
+        foreign.opened(text)
+    except DocumentError as error:
+        assert error.problems

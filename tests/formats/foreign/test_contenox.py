@@ -1,0 +1,161 @@
+"""Task chains of contenox as lines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.formats import foreign
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import Line, read_line
+from tests.routing.support import goes
+
+
+def chain(*branches: dict[str, Any], on_failure: str = "", **task: Any) -> str:
+    first = {
+        "id": "ask",
+        "handler": "prompt_to_int",
+        "transition": {"on_failure": on_failure, "branches": list(branches)},
+    }
+    tasks = [{**first, **task}, {"id": "more", "handler": "noop"}, {"id": "stop", "handler": "raise_error"}]
+    return json.dumps({"id": "a_chain", "tasks": tasks, "token_limit": 10})
+
+
+def branch(operator: str, goto: str = "more", when: Any = "", **more: Any) -> dict[str, Any]:
+    return {"operator": operator, "when": when, "goto": goto, **more}
+
+
+def read(text: str) -> tuple[Line, list[str]]:
+    opened = foreign.opened(text)
+    assert opened.dialect == "contenox"
+    return read_line(opened.document), [str(loss) for loss in opened.losses]
+
+
+def refused(text: str) -> str:
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(text)
+    return str(error.value.problems[0])
+
+
+def taken(line: Line, value: str, **outcome: Any) -> str:
+    return goes(line, {"result": "success", "eval": value, **outcome}, station="ask")
+
+
+def test_B7_default_of_a_chain_is_asked_last_wherever_it_stands() -> None:
+    line, losses = read(chain(branch("default", "end"), branch(">", "stop", "6")))
+    assert taken(line, "7").startswith("move stop") and taken(line, "6").startswith("finish completed")
+    assert any("“default” is asked last there" in loss for loss in losses)
+
+
+@pytest.mark.parametrize(
+    ("operator", "when", "holds", "fails"),
+    [
+        ("equals", "ok", "ok", "OK"),
+        ("not_equals", "ok", "no", "ok"),
+        ("contains", "fail", "api_failure", "fine"),
+        ("not_contains", "fail", "fine", "api_failure"),
+        ("starts_with", "a", "ab", "ba"),
+        ("ends_with", "b", "ab", "ba"),
+        (">", "6", "7", "6"),
+        ("lt", "6", "5", "6"),
+        ("in_range", "-3-5", "-3", "6"),
+        ("range", "200,299", "204", "300"),
+    ],
+)
+def test_B20_every_spelling_of_an_operator_is_read(operator: str, when: str, holds: str, fails: str) -> None:
+    line, _losses = read(chain(branch(operator, "more", when), branch("default", "end")))
+    assert taken(line, holds).startswith("move more") and taken(line, fails).startswith("finish completed")
+
+
+def test_B19_a_failing_handler_reaches_no_branch() -> None:
+    line, _losses = read(chain(branch("default", "more")))
+    assert goes(line, {"result": "failure"}, station="ask").startswith("finish failed")
+    line, _losses = read(chain(branch("default", "more"), on_failure="stop"))
+    assert goes(line, {"result": "failure"}, station="ask").startswith("move stop")
+
+
+def test_B19_retries_come_before_on_failure() -> None:
+    line, _losses = read(chain(branch("default", "more"), on_failure="stop", retry_on_failure=2))
+    assert goes(line, {"result": "failure"}, station="ask").startswith("move ask")
+    spent = {"rules": {line.station("ask").rules[0].id: 2}}
+    assert goes(line, {"result": "failure"}, station="ask", **spent).startswith("move stop")
+
+
+def test_B13_compose_and_edges() -> None:
+    compose = {"with_var": "user", "strategy": "json_path:$.user.id"}
+    back = branch("edge_traversed_at_least", "stop", "2", edge="more->ask")
+    line, _losses = read(chain(back, branch("default", "more", compose=compose)))
+    _first, second = line.station("ask").rules
+    assert taken(line, "x", output={"user": {"id": 4}}).startswith("move more")
+    assert goes(
+        line, {"result": "success", "output": {"user": {"id": 4}}}, station="ask", edges={"more->ask": 2}
+    ).startswith("move stop")
+    assert [(each.var, each.path.text if each.path else None) for each in second.compose] == [
+        ("user", "$.user.id")
+    ]
+
+
+def test_handlers_become_kinds_of_work() -> None:
+    chat = {
+        "handler": "chat_completion",
+        "system_instruction": "Be brief.",
+        "prompt_template": "{{.input}} on {{now:2006-01-02}}",
+    }
+    line, _losses = read(chain(branch("default", "end"), **chat))
+    work = line.station("ask").work
+    assert (work["kind"], work["system"], work["prompt"]) == (
+        "chat",
+        "Be brief.",
+        "{{.input}} on {{now:2006-01-02}}",
+    )
+    choice = read(
+        chain(branch("equals", "more", "valid"), handler="condition_key", prompt_template="Is it?")
+    )[0]
+    assert choice.station("ask").work["kind"] == "route" and choice.station("ask").work["strict"] is True
+    assert line.station("more").work["kind"] == "noop" and line.station("stop").work["kind"] == "error"
+
+
+def test_B11_the_other_word_for_a_call_is_told() -> None:
+    _line, losses = read(chain(branch("equals", "more", "tool_call")))
+    assert any("tool-call" in loss for loss in losses)
+
+
+def test_T3_T12_a_task_without_branches_is_a_leaf_and_a_duration_may_be_nanoseconds() -> None:
+    line, _losses = read(
+        json.dumps({"id": "c", "tasks": [{"id": "one", "handler": "noop", "timeout": 30_000_000_000}]})
+    )
+    assert goes(line, {"result": "success"}, station="one").startswith("finish completed")
+    assert line.station("one").limits.max_timeout == 30
+    line, _losses = read(
+        json.dumps({"id": "c", "tasks": [{"id": "one", "handler": "noop", "timeout": "1m30s"}]})
+    )
+    assert line.station("one").limits.max_timeout == 90
+
+
+def test_T9_comments_and_keys_that_look_like_them() -> None:
+    text = (
+        '{ // the chain\n "id": "c", "//compute": "kept // too", /* and\n'
+        ' all */ "tasks": [{"id": "x", "handler": "noop"}]}'
+    )
+    opened = foreign.opened(text)
+    assert opened.document["extra"] == {"//compute": "kept // too"}
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(text.replace('"noop"}', '"noop", "transition": {"branches": [{"operator": "odd"}]}}'))
+    assert error.value.problems[0].line == 3, "comments keep their lines"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (branch("odd"), "tasks[0].transition.branches[0].operator"),
+        (branch("default", "nowhere"), "there is no task"),
+        (branch(">", "more", "many"), "has to be a number"),
+        (branch("in_range", "more", "5"), "has to be a range"),
+        (branch("edge_traversed_at_least", "more", "x", edge="more->ask"), "task->task"),
+        (branch("default", compose={"with_var": "x", "strategy": "odd"}), "is no strategy"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
+    assert said in refused(chain(wrong))

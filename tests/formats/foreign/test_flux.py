@@ -1,0 +1,158 @@
+"""Playbooks of Flux as lines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.formats import foreign, native
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import Line, read_line
+from tests.routing.support import goes
+
+WAYS = {"onPass": "complete", "onFail": "blocked", "fallback": "blocked"}
+
+
+def playbook(*stages: dict[str, Any]) -> str:
+    return native.dumps(
+        {"name": "a-book", "description": "d", "prompt": "Be honest.", "stages": list(stages)}
+    )
+
+
+def stage(key: str, **more: Any) -> dict[str, Any]:
+    return {"id": key, "skill": key, **WAYS, **more}
+
+
+def read(text: str) -> tuple[Line, list[str]]:
+    opened = foreign.opened(text)
+    assert opened.dialect == "flux"
+    return read_line(opened.document), [str(loss) for loss in opened.losses]
+
+
+def verdict(line: Line, said: str, station: str = "build", **more: Any) -> str:
+    return goes(line, {"result": "success", "verdict": said}, station=station, **more)
+
+
+def test_D1_a_stage_has_three_ways_out() -> None:
+    line, _losses = read(playbook(stage("build", onPass="check", onFail="build"), stage("check")))
+    assert verdict(line, "pass").startswith("move check")
+    assert verdict(line, "fail").startswith("move build")
+    assert verdict(line, "blocked").startswith("wait blocked")
+    assert verdict(line, "pass", "check").startswith("finish complete")
+    assert "Be honest." in line.station("build").work["instructions"]
+
+
+def test_gate_rules_are_checks_of_the_station() -> None:
+    rules = [
+        {
+            "field": "exit_code",
+            "operator": "equals",
+            "value": 0,
+            "severity": "block",
+            "onFail": "abort",
+            "label": "Exit",
+        },
+        {"logic": "OR", "rules": [{"field": "speed.size", "operator": "exists"}]},
+    ]
+    line, losses = read(playbook(stage("build", rules=rules, onPass="check"), stage("check")))
+    gate = line.gates_by_key[line.station("build").gate or ""]
+    assert gate.mode == "auto"
+    outcome = {"result": "success", "verdict": "pass", "exit_code": 1}
+    assert goes(line, outcome, station="build").startswith("finish failed")
+    assert any("“speed.size” is looked for in the output" in loss for loss in losses)
+
+
+def test_T10_a_target_in_place_of_an_action_holds_and_is_told() -> None:
+    rules = [
+        {
+            "field": "run.attempt",
+            "operator": "greater_than",
+            "value": 3,
+            "severity": "block",
+            "onFail": "blocked",
+        }
+    ]
+    _line, losses = read(playbook(stage("build", rules=rules)))
+    assert any('"blocked" is no action' in loss for loss in losses)
+    assert any("fails at every attempt" in loss for loss in losses)
+
+
+def test_a_loop_repeats_until_its_verdict_and_then_is_exhausted() -> None:
+    again = {
+        "type": "loop",
+        "until": "VERDICT_PASS",
+        "maxIterations": 3,
+        "onComplete": "ship",
+        "onExhausted": "mend",
+    }
+    line, _losses = read(playbook(stage("build", **again), stage("ship"), stage("mend")))
+    assert verdict(line, "pass").startswith("move ship") and verdict(line, "fail").startswith("move build")
+    assert verdict(line, "fail", rules={"build-again": 2}).startswith("move mend")
+
+
+def test_an_endless_loop_ends_as_complete() -> None:
+    again = {
+        "type": "loop",
+        "until": "ALWAYS",
+        "maxIterations": 2,
+        "onComplete": "ship",
+        "onExhausted": "blocked",
+    }
+    line, _losses = read(playbook(stage("build", **again), stage("ship")))
+    assert verdict(line, "pass").startswith("move build")
+    assert verdict(line, "pass", rules={"build-again": 1}).startswith("move ship")
+
+
+def test_children_run_side_by_side_and_meet_at_their_stage() -> None:
+    both = {
+        "type": "parallel",
+        "children": [{"id": "one", "skill": "a"}, {"id": "two", "skill": "b"}],
+        "aggregation": "any-pass",
+    }
+    line, _losses = read(playbook(stage("build", onPass="checks"), stage("checks", **both)))
+    assert verdict(line, "pass") == "move one+two by rule build-pass"
+    join = line.station("checks").join
+    assert join is not None and (join.wait_for, join.aggregation) == (("one", "two"), "any-pass")
+    assert verdict(line, "fail", "one").startswith("move checks"), "whatever came of it is for the join"
+
+
+def test_a_fork_at_the_start_has_a_station_before_it() -> None:
+    both = {"type": "parallel", "children": [{"id": "one"}, {"id": "two"}]}
+    line, _losses = read(playbook(stage("checks", **both)))
+    assert [station.key for station in line.stations] == ["start", "one", "two", "checks"]
+
+
+def test_the_drafts_spelling_of_parallel_is_read() -> None:
+    done = dict.fromkeys(WAYS, "_parallel_complete")
+    line, _losses = read(
+        playbook(
+            stage("build", onPass="review"),
+            stage("review", parallel=["one", "two"]),
+            stage("one", **done),
+            stage("two", **done),
+        )
+    )
+    assert verdict(line, "pass") == "move one+two by rule build-pass"
+    assert verdict(line, "fail", "two").startswith("move review")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"onPass": "nowhere"}, 'stages[0].onPass: there is no stage "nowhere"'),
+        ({"rules": [{"field": "exit_code", "operator": "is", "value": 0}]}, "stages[0].rules[0].operator"),
+        (
+            {"rules": [{"field": "exit_code", "operator": "equals", "value": 0, "severity": "odd"}]},
+            "severity",
+        ),
+        ({"type": "loop", "until": "NEVER", "onComplete": "complete"}, "is no end of a loop"),
+        ({"type": "loop", "maxIterations": "many", "onComplete": "complete"}, "maxIterations"),
+        ({"rules": 5}, "stages[0].rules: has to be a list"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
+    assert said in str(error.value.problems[0])
