@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from pipelines.models import Artifact, Job, Task, Worker
+from pipelines.people import runners
 from tests.factories import World
 from tests.fixtures.site import ROOT, Site
 from tests.waiting import LONG, until
@@ -58,6 +60,23 @@ def test_a_runner_claims_runs_stores_and_reports(site: Site, world: World, tmp_p
         assert far.end() == 0
     seen = Worker.objects.get(name="far")
     assert seen.stopped_at is not None and seen.project_id == world.project.pk
+
+
+@pytest.mark.wide
+def test_a_revoked_runner_kills_its_work_and_ends(site: Site, world: World, tmp_path: Path) -> None:
+    line = world.line(stations=[command("wait", "import time; time.sleep(600)", on("completed"))])
+    token, secret = world.runner()
+    task = world.start(line)
+    with runner(site.url, secret, tmp_path / "far") as far:
+        until(lambda: world.status(task) == "running", lambda: far.log.read_text()[-3000:])
+        runners.revoke(token, world.admin, timezone.now())
+        until(
+            lambda: far.process is not None and far.process.poll() is not None,
+            lambda: far.log.read_text()[-3000:],
+        )
+        assert far.process is not None and far.process.returncode == 3
+    job = Job.objects.get(task=task)
+    assert (job.state, job.attempt) == ("queued", 1)
 
 
 def test_a_runner_needs_neither_django_nor_a_database() -> None:
