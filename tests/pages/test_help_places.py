@@ -91,7 +91,7 @@ statistics                          watching#the-numbers-of-a-line
 escalate                            escalations
 backup                              operating#back-up
 smtp                                operating#settings
-runner                              workers
+runner                              runners
 token                               api#tokens
 """
 
