@@ -4,7 +4,7 @@ from reviews.channels import views as channels
 from reviews.decision import link_views
 from reviews.inbox import views as needs
 from reviews.notifications import views as notifications
-from reviews.review import override, views
+from reviews.review import history, override, views
 
 IN = "p/<str:owner>/<str:project>/"
 
@@ -18,6 +18,7 @@ urlpatterns = [
     path("decide/<str:token>/", link_views.arrive, name="mail-link-arrive"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.decide, name="gate-decide"),
+    path("inbox/<uuid:visit>/history.json", history.download, name="gate-history"),
     path("inbox/<uuid:visit>/override/", override.page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.remark, name="gate-remark"),
     path("inbox/<uuid:visit>/remarks/<int:remark>/", views.remark_act, name="gate-remark-act"),

@@ -91,6 +91,7 @@ POST channel-again           >          0         -       -         -         - 
 GET  mail-link               0          0         0       0         0         0         0      0
 POST mail-link               0          0         0       0         0         0         0      0
 GET  mail-link-arrive        a          a         a       a         a         a         a      a
+GET  gate-history            >          0         y       y         y         y         y      >
 GET  gate-override           >          0         -       -         -         -         y      >
 POST gate-override           >          0         -       -         -         -         y      >
 POST gate-remark             >          0         -       -         -         y         y      >

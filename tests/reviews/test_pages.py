@@ -324,3 +324,20 @@ def test_an_administrator_overrides_on_a_page_of_its_own(world: World) -> None:
     owner = world.project.owner.key
     history = admin.get(reverse("task", args=[owner, world.project.key, task.name])).content.decode()
     assert "overrode Release review" in history and "All are away" in history
+
+
+def test_the_history_of_a_decision_is_downloaded_with_rounds_votes_and_evidence(
+    world: World, waiting: Task
+) -> None:
+    world.vote(waiting, "send_back", reason="Add a test")
+    world.report(waiting, {"result": "success", "summary": "With a test"})
+    visit = world.visit(waiting)
+    world.vote(waiting, "approve", via="api")
+    answer = as_(world.viewer).get(reverse("gate-history", args=[visit.pk]))
+    first, second = answer.json()["rounds"]
+    assert (first["word"], first["reason"], second["word"]) == ("send_back", "Add a test", "approve")
+    assert [vote["via"] for each in (first, second) for vote in each["votes"]] == ["page", "api"]
+    assert second["evidence_digest"] == visit.evidence_digest
+    assert second["evidence"]["outcome"]["summary"] == "With a test"
+    assert [event["kind"] for event in second["events"]] == ["gate.opened", "gate.voted", "gate.decided"]
+    assert as_(world.stranger).get(reverse("gate-history", args=[visit.pk])).status_code == 404

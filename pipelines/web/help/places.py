@@ -22,6 +22,7 @@ PLACES: Mapping[str, str] = {
     "gate-decide": "gates#the-words",
     "project-channels": "notifications#channels",
     "mail-link": "gates#approve-without-the-page",
+    "gate-history": "gates#the-history-of-a-decision",
     "gate-override": "gates#override",
     "gate-remark": "changes#comment-on-lines",
     "gate-remark-act": "changes#comment-on-lines",

@@ -1,0 +1,85 @@
+"""The history of one decision as a document: who, when, through which channel, about what exactly (law §6)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import Http404, HttpResponse, JsonResponse
+from django.views.decorators.http import require_safe
+
+from pipelines import access
+from pipelines.models import Event, GateVisit
+from pipelines.web.shell.page import SignedIn, signed_in
+
+KINDS = ("gate.opened", "gate.voted", "gate.overridden", "gate.overdue", "gate.decided", "gate.closed")
+
+
+@require_safe
+@signed_in
+def download(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+    """Every round of the gate in the task of this visit, as JSON."""
+    found = GateVisit.objects.select_related("task__project__owner", "task__line").filter(pk=visit).first()
+    if found is None or not access.can(request.user, "view", found.task.project):
+        raise Http404
+    answer = JsonResponse(history(found), json_dumps_params={"indent": 2, "ensure_ascii": False})
+    answer["Content-Disposition"] = f'attachment; filename="{found.task.name}-decisions.json"'
+    return answer
+
+
+def history(visit: GateVisit) -> dict[str, Any]:
+    task = visit.task
+    rounds = GateVisit.objects.filter(task=task, gate=visit.gate).select_related(
+        "decided_by", "asked_by__pinned"
+    )
+    events: dict[str, list[Event]] = {}
+    for event in Event.objects.filter(task=task, kind__in=KINDS).order_by("seq"):
+        events.setdefault(str(event.data.get("visit")), []).append(event)
+    return {
+        "task": task.name,
+        "title": task.title,
+        "line": task.line.key,
+        "gate": visit.gate,
+        "requested_by": task.requested_by,
+        "rounds": [
+            _round(each, events.get(str(each.pk), []))
+            for each in rounds.prefetch_related("votes__user").order_by("opened_at", "pk")
+        ],
+    }
+
+
+def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
+    return {
+        "visit": str(visit.pk),
+        "round": visit.round,
+        "line_version": visit.asked_by.pinned.number,
+        "state": visit.state,
+        "opened_at": visit.opened_at.isoformat(),
+        "due_at": visit.due_at.isoformat() if visit.due_at else None,
+        "decided_at": visit.decided_at.isoformat() if visit.decided_at else None,
+        "decided_by": visit.decided_by.username if visit.decided_by else None,
+        "word": visit.word or None,
+        "route": visit.route or None,
+        "reason": visit.reason or None,
+        "overridden": visit.overridden,
+        "evidence_digest": visit.evidence_digest,
+        "evidence": visit.evidence,
+        "votes": [
+            {
+                "by": vote.user.username,
+                "word": vote.word,
+                "reason": vote.reason,
+                "route": vote.route or None,
+                "fields": vote.fields,
+                "via": vote.via,
+                "at": vote.at.isoformat(),
+                "evidence_digest": vote.evidence_digest,
+                "entitled_as": vote.entitled_as,
+            }
+            for vote in sorted(visit.votes.all(), key=lambda vote: vote.pk)
+        ],
+        "events": [
+            {"seq": event.seq, "kind": event.kind, "actor": event.actor, "at": event.at.isoformat()}
+            for event in events
+        ],
+    }
