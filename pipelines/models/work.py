@@ -106,6 +106,9 @@ class Job(models.Model):
     report_answer = models.JSONField(null=True, blank=True)
     reported_by = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
+    not_before = models.DateTimeField(
+        null=True, blank=True, help_text=_("It looked, and looks again then: no worker waits with it.")
+    )
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 

@@ -88,6 +88,17 @@ def branch_of(task: Task) -> TaskBranch | None:
     )
 
 
+def shown_on_host(task: int, before: int) -> tuple[str, str]:
+    """The commit that was pushed or merged last before this job, by a delivery or by people, and its tree."""
+    landed = Delivery.objects.filter(task=task, landed_at__isnull=False, job__lt=before).order_by("-job")
+    taken = VisitCommit.objects.filter(
+        task=task, job__branch_push__isnull=False, job__state=Job.State.DONE, job__lt=before
+    ).order_by("-job")
+    found = [*landed.values_list("job", "commit", "tree")[:1], *taken.values_list("job", "head", "tree")[:1]]
+    _job, commit, tree = max(found, default=(0, "", ""))
+    return commit, tree
+
+
 def pushed_to(task: int, branch: str, before: int | None = None) -> str:
     """The commit at which the branch of a task stands on the remote as far as Gateline knows: as a delivery, or the
     visit of somebody who pushed, left it; of jobs before this one. "" where nobody pushed it."""

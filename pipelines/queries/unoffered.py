@@ -43,7 +43,7 @@ def count() -> int:
 
 
 def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
-    """{token id: why nobody does it, and what would help}. `last`: the last job of each token."""
+    """{token id: why nobody does it now, and what would help}. `last`: the last job of each token."""
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:
         return {}
@@ -52,7 +52,11 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
         brought = Reach.of(task).brings(station)
-        if not any(claim.can(owner, station, brought) for claim in offered):
+        if job.not_before is not None:
+            found[token] = Sentence(
+                _("Waits for checks of the host. It looks again every two minutes at most.")
+            )
+        elif not any(claim.can(owner, station, brought) for claim in offered):
             found[token] = why(owner, station, offered, brought)
     return found
 

@@ -3,6 +3,7 @@ task."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
 from pipelines.models import Job, Purpose, Status
-from pipelines.ports import leases
+from pipelines.ports import leases, queue
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 
 TAKE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
@@ -62,13 +63,13 @@ def lose(job_id: int, attempt: int, lease: UUID) -> str:
     return run(partial(_take_back, job_id, attempt, lease, expired=True))
 
 
-def requeue(job_id: int, attempt: int, lease: UUID) -> str:
-    """Give back the job of a worker that stops as planned. Returns `requeued`, without counting an attempt, or
-    `kept`, see `lose`."""
-    return run(partial(_take_back, job_id, attempt, lease, expired=False))
+def requeue(job_id: int, attempt: int, lease: UUID, after: float = 0.0) -> str:
+    """Give back the job of a worker that stops as planned, or that looks again `after` seconds. Returns `requeued`,
+    without counting an attempt, or `kept`, see `lose`."""
+    return run(partial(_take_back, job_id, attempt, lease, expired=False, after=after))
 
 
-def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool) -> str:
+def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: float = 0.0) -> str:
     batch = Batch.of_jobs([job_id])
     job = batch.jobs.get(job_id)
     if job is None or (job.state, job.attempt, job.lease_key) != (Job.State.RUNNING, attempt, lease):
@@ -84,8 +85,12 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool) -> str:
     if job.purpose == Purpose.STATION:
         token.status = Status.QUEUED
         unwatch(batch, batch.tasks[job.task_id], token)
+    job.not_before = batch.now + timedelta(seconds=after) if after else None
     batch.job_changed(job)
-    batch.ticket(token)
+    if job.not_before is None:
+        batch.ticket(token)
+    else:
+        queue.drive([token.pk], queue.queue_of(job), not_before=job.not_before)
     _tell(batch, job, "job.lost" if expired else "job.returned", ENGINE)
     batch.flush()
     return "requeued"

@@ -70,6 +70,7 @@ JOB = (
     "report_digest",
     "report_answer",
     "reported_by",
+    "not_before",
     "started_at",
     "ended_at",
 )

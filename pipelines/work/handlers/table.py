@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from pipelines.work.handlers import agent, chat, command, deliver, error, hook, http, noop, route, tools
+from pipelines.work.handlers import (
+    agent,
+    chat,
+    command,
+    deliver,
+    error,
+    hook,
+    http,
+    noop,
+    route,
+    tools,
+    wait_for_checks,
+)
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 HANDLERS: dict[str, Callable[[Spec, Sink], Awaitable[Outcome]]] = {
@@ -18,4 +30,5 @@ HANDLERS: dict[str, Callable[[Spec, Sink], Awaitable[Outcome]]] = {
     "deliver": deliver.run,
     "error": error.run,
     "noop": noop.run,
+    "wait_for_checks": wait_for_checks.run,
 }

@@ -45,14 +45,16 @@ class HostCaller:
         """The answer as JSON; None where it has none. :raises HostError"""
         return self._read(await self._answer(method, path, body, query))
 
-    async def listed(self, path: str, **query: str | int) -> list[Mapping[str, Any]]:
-        """All pages of a list: each host says by a link whether there is another one, whatever it holds on one.
+    async def listed(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
+        """All pages of a list: each host says by a link whether there is another one, whatever it holds on one. `key`:
+        under which the rows stand, where the answer is an object.
 
         :raises HostError"""
         found: list[Mapping[str, Any]] = []
         for page in range(1, PAGES + 1):
             answer = await self._answer("GET", path, None, {**query, "page": page})
-            found += rows(self._read(answer))
+            said = self._read(answer)
+            found += rows(said.get(key) if key and isinstance(said, Mapping) else said)
             if not NEXT.search(answer.headers.get("link", "")):
                 break
         return found

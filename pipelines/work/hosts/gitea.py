@@ -13,10 +13,13 @@ from pipelines.work.hosts.github import branch_pushed, issue_heard
 from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, hexed
 from pipelines.work.hosts.host import (
     CONTEXT,
+    CheckState,
     CommitState,
+    HostCheck,
     OpenedRequest,
     RequestState,
     Thing,
+    checked,
     inner,
     link,
     number,
@@ -81,6 +84,19 @@ class Gitea:
         status = {"state": state, "description": said[:255], "target_url": url, "context": CONTEXT}
         await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
 
+    async def checks(self, commit: str) -> list[HostCheck]:
+        found = await self._host.listed(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
+        return checked(
+            HostCheck(text(each, "context"), _state(each), text(each, "target_url")) for each in found
+        )
+
+    async def required(self, branch: str) -> list[str]:
+        said = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
+        named = said.get("status_check_contexts") if isinstance(said, Mapping) else None
+        if not isinstance(named, list) or said.get("enable_status_check") is not True:
+            return []
+        return [each for each in named if isinstance(each, str) and each and each != CONTEXT]
+
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
         said = headers.get("x-gitea-signature") or headers.get("x-forgejo-signature") or ""
@@ -115,6 +131,12 @@ class Gitea:
         which = number(said, "number")
         url = link(text(said, "html_url"), f"{self._page}/pulls/{which}")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+
+
+def _state(said: Mapping[str, Any]) -> CheckState:
+    """A warning is no success."""
+    state = text(said, "status")
+    return "passed" if state == "success" else "pending" if state == "pending" else "failed"
 
 
 def _second(at: datetime) -> str:

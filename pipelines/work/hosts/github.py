@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
+from urllib.parse import quote
 
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, hexed, moment, push_heard
 from pipelines.work.hosts.host import (
     CONTEXT,
+    CheckState,
     CommitState,
+    HostCheck,
     OpenedRequest,
     RequestState,
     Thing,
+    checked,
     inner,
     link,
     number,
     of_fork,
+    rows,
     text,
 )
 from pipelines.work.hosts.page import HostPage
@@ -77,6 +82,28 @@ class GitHub:
         status = {"state": state, "description": said[:140], "target_url": url, "context": CONTEXT}
         await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
 
+    async def checks(self, commit: str) -> list[HostCheck]:
+        """HostCheck runs of apps, the latest of each, and statuses."""
+        at = f"{self._repo}/commits/{commit}"
+        runs = await self._host.listed(f"{at}/check-runs", "check_runs", filter="latest", per_page=100)
+        statuses = await self._host.listed(f"{at}/status", "statuses", per_page=100)
+        found = [HostCheck(text(each, "name"), _ran(each), text(each, "html_url")) for each in runs]
+        found += [
+            HostCheck(text(each, "context"), _state(each), text(each, "target_url")) for each in statuses
+        ]
+        return checked(found)
+
+    async def required(self, branch: str) -> list[str]:
+        """By rules, and by the protection of the branch; who may not see one of them sees the other."""
+        name, found = quote(branch, safe=""), []
+        for rule in await self._host.listed(f"{self._repo}/rules/branches/{name}", per_page=100):
+            if text(rule, "type") == "required_status_checks":
+                found += rows(inner(rule, "parameters").get("required_status_checks"))
+        protection = inner(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
+        old = inner(protection, "required_status_checks").get("contexts")
+        named = [text(each, "context") for each in found] + (old if isinstance(old, list) else [])
+        return [each for each in dict.fromkeys(named) if isinstance(each, str) and each and each != CONTEXT]
+
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
         way, _, said = headers.get("x-hub-signature-256", "").partition("=")
@@ -105,6 +132,18 @@ class GitHub:
         which = number(said, "number")
         url = link(text(said, "html_url"), f"{self._page}/pull/{which}")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+
+
+def _ran(said: Mapping[str, Any]) -> CheckState:
+    """Skipped and neutral count as passed, as for GitHub's own rule; every other end is none."""
+    if text(said, "status") != "completed":
+        return "pending"
+    return "passed" if text(said, "conclusion") in ("success", "neutral", "skipped") else "failed"
+
+
+def _state(said: Mapping[str, Any]) -> CheckState:
+    state = text(said, "state")
+    return "passed" if state == "success" else "pending" if state == "pending" else "failed"
 
 
 def branch_pushed(said: Any) -> PushHeard | None:

@@ -14,10 +14,13 @@ from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import TOLERANCE, Headers, IssueHeard, PushHeard, moment, push_heard
 from pipelines.work.hosts.host import (
     CONTEXT,
+    CheckState,
     CommitState,
+    HostCheck,
     OpenedRequest,
     RequestState,
     Thing,
+    checked,
     differs,
     inner,
     link,
@@ -31,6 +34,8 @@ from pipelines.work.outgoing.guard import Guard
 STATES: Mapping[str, RequestState] = {"opened": "open", "locked": "open", "merged": "merged"}
 DEVELOPER = 30
 SIGNING = "whsec_"
+PIPELINE = "pipeline"
+"""The name of a whole pipeline among the checks."""
 LONGEST_TIME = 12
 """Digits of a time in seconds."""
 LONGEST_URL = 255
@@ -96,6 +101,20 @@ class GitLab:
             if "Cannot transition status" not in str(error):
                 raise
 
+    async def checks(self, commit: str) -> list[HostCheck]:
+        """The jobs and statuses of a commit, and as `pipeline` its latest pipeline."""
+        path = f"{self._project}/repository/commits/{commit}/statuses"
+        found = await self._host.listed(path, per_page=100)
+        jobs = [HostCheck(text(each, "name"), _state(each), text(each, "target_url")) for each in found]
+        path = f"{self._project}/pipelines"
+        pipelines = rows(await self._host.call("GET", path, sha=commit, order_by="id", sort="desc"))
+        latest = [HostCheck(PIPELINE, _state(each), text(each, "web_url")) for each in pipelines[:1]]
+        return checked([*jobs, *latest])
+
+    async def required(self, branch: str) -> list[str]:
+        """GitLab names no checks: what has to pass is the pipeline."""
+        return [PIPELINE]
+
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
         """By a signing token (`whsec_…`); a secret token alone is sent along, and signs nothing."""
@@ -152,6 +171,16 @@ class GitLab:
         url = link(text(said, "web_url"), f"{self._page}/-/merge_requests/{which}")
         state = STATES.get(text(said, "state"), "closed")
         return OpenedRequest(which, url, state, text(said, "title"), text(said, "description"))
+
+
+def _state(said: Mapping[str, Any]) -> CheckState:
+    """What may fail has passed as soon as it ended, or waits for somebody to start it."""
+    state, may_fail = text(said, "status"), said.get("allow_failure") is True
+    if state in ("success", "skipped"):
+        return "passed"
+    if state in ("failed", "canceled"):
+        return "passed" if may_fail else "failed"
+    return "passed" if state == "manual" and may_fail else "pending"
 
 
 def _of_fork(said: Mapping[str, Any]) -> bool:

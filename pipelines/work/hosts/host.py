@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -13,6 +13,18 @@ if TYPE_CHECKING:
 RequestState = Literal["open", "closed", "merged"]
 CommitState = Literal["pending", "success", "failure"]
 Thing = Literal["issue", "request"]
+
+
+CheckState = Literal["pending", "passed", "failed"]
+
+
+@dataclass(frozen=True)
+class HostCheck:
+    """What a host says of one check of a commit, the last time that it ran."""
+
+    name: str
+    state: CheckState
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,12 @@ class Host(Protocol):
     async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
         """Of Gateline, on a commit: the last one counts."""
 
+    async def checks(self, commit: str) -> list[HostCheck]:
+        """Of a commit, each by its name once, but for ours."""
+
+    async def required(self, branch: str) -> list[str]:
+        """Names of the checks that it requires before anything is merged into a branch."""
+
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
         """Whether this came from who knows the secret."""
@@ -70,6 +88,19 @@ class Host(Protocol):
 
 CONTEXT = "gateline"
 """The name of our status."""
+
+
+def checked(found: Iterable[HostCheck]) -> list[HostCheck]:
+    """Each name once: where two checks have the same, the worst of them counts. Ours is not waited for."""
+    worst: dict[str, HostCheck] = {}
+    for each in found:
+        known = worst.get(each.name)
+        if each.name and each.name != CONTEXT and (known is None or BAD[each.state] > BAD[known.state]):
+            worst[each.name] = each
+    return list(worst.values())
+
+
+BAD: Mapping[CheckState, int] = {"passed": 0, "pending": 1, "failed": 2}
 
 
 def text(said: Any, key: str) -> str:

@@ -106,6 +106,8 @@ class Orders:
     question: QuestionOrder | None = None
     # Of a line that works in a repository.
     git: GitOrder | None = None
+    # When the task came to the station, in seconds since 1970.
+    begun: float = 0.0
     # Of the agent that worked here before, where it is to go on with it.
     session: str = ""
     # Of this worker, at the moment at which it gets the job.

@@ -12,7 +12,7 @@ from pipelines.work.processes.isolation import OPEN, Access, Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
 from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.preparation import ServiceProgram
-from pipelines.work.spec.repository import DeliveryOrder
+from pipelines.work.spec.repository import ChecksOrder, DeliveryOrder
 from pipelines.work.spec.toolbox import OfferedTool
 
 NOTHING = Isolation("none")
@@ -78,6 +78,14 @@ class ProcessLimits:
     document_bytes: int = 10 * 1024 * 1024
 
 
+class LookAgain(Exception):
+    """Nothing is decided yet: the job is put off for some seconds, and its worker does other work."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"in {seconds:g} s")
+
+
 @dataclass(frozen=True)
 class Spec:
     """One job to do, with every template rendered."""
@@ -111,6 +119,8 @@ class Spec:
     tools: tuple[OfferedTool, ...] = ()
     # What a delivery pushes, and whom it asks.
     delivery: DeliveryOrder | None = None
+    # Which checks of a host are waited for.
+    checks: ChecksOrder | None = None
     # Which agent is called, and with what, where one is.
     agent: AgentCall | None = None
     # Programs that run beside it, of its repository.

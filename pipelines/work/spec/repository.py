@@ -70,6 +70,9 @@ class GitState:
     joined: bool = False
     branches: tuple[GitBranch, ...] = ()
     pushed: str = ""
+    # What of the task is on the host, of whatever branch: the commit that was pushed or merged last, and its tree.
+    shown: str = ""
+    shown_tree: str = ""
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -142,6 +145,17 @@ class RepositoryAccess:
     base: str = ""
     head: str = ""
     branch: str = ""
+
+
+@dataclass(frozen=True)
+class ChecksOrder:
+    """Which checks of the host are waited for: `contexts`, none for those that it requires of the base branch. `begun`:
+    when the task came to the station, in seconds since 1970; `timeout`: from then on."""
+
+    access: RepositoryAccess
+    contexts: tuple[str, ...]
+    begun: float
+    timeout: float
 
 
 @dataclass(frozen=True)

@@ -172,8 +172,8 @@ class Transport(Protocol):
     async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
         """{job: queue} that wait and have no ticket; and where to go on from (0: from the start)."""
 
-    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID) -> None:
-        """For a planned stop: queue the job again without counting an attempt."""
+    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
+        """For a planned stop, or to look again `after` seconds: queue the job again without counting an attempt."""
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
         """Give back a lease of ours whose job we do not drive, because an answer was lost."""

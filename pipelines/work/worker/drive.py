@@ -13,6 +13,7 @@ import structlog
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import KINDS, executes, instant
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
+from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
 from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
 from pipelines.work.git.attempt_repository import GIT as GIT_FOLDER
 from pipelines.work.git.refusals import GitRefused
@@ -25,7 +26,7 @@ from pipelines.work.results import repositories
 from pipelines.work.results.files import remove_path
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import Masker, masked
-from pipelines.work.spec.base import Attempt, Outcome, Spec
+from pipelines.work.spec.base import Attempt, LookAgain, Outcome, Spec
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 from pipelines.work.transport.protocol import (
     NO_VALUES,
@@ -136,6 +137,10 @@ class Driver:
             try:
                 may_go_on = stations < most_stations and loop.time() < until
                 started = await self._station(work, may_go_on)
+            except LookAgain as later:
+                orders, lease = work.started.orders, work.started.lease
+                await self.transport.give_back(orders.job_id, orders.attempt, lease, later.seconds)
+                return
             except LeaseLost:
                 log.info("lease_lost", job=work.started.orders.job_id)
                 return
@@ -199,7 +204,7 @@ class Driver:
             return await self._execute(started)
         if kind not in HANDLERS:
             return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
-        if kind != DELIVER_KIND.key and await self._meets(started):
+        if not KINDS[kind].calls and await self._meets(started):
             return await self._execute(started)
         try:
             spec = spec_of(started.orders, Attempt(self.folders.home), self._config(started))
@@ -224,8 +229,14 @@ class Driver:
             if spec.kind == DELIVER_KIND.key:
                 order = await repository.delivery_of(started, self._config(started), self.transport)
                 spec = replace(spec, delivery=order)
+            elif spec.kind == CHECKS_KIND.key:
+                checks = await repository.checks_of(started, self._config(started), self.transport)
+                spec = replace(spec, checks=checks)
             outcome = await HANDLERS[spec.kind](spec, sink)
             await sink.end()
+        except LookAgain:
+            await sink.end()
+            raise
         except (Unrenderable, GitRefused) as error:
             await sink.end()
             kind = error.failure_type if isinstance(error, GitRefused) else "template_error"

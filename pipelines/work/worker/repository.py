@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.routing.basics.durations import seconds
 from pipelines.routing.document.kinds.deliver import REQUEST
+from pipelines.routing.document.kinds.wait_for_checks import USUAL_SECONDS
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.attempt import Prepared, Trailers, finish, moves_on, prepare
 from pipelines.work.git.refusals import GitRefused
@@ -22,7 +24,14 @@ from pipelines.work.orders.order import Orders, rendered
 from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.spec.notes import Notes
-from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
+from pipelines.work.spec.repository import (
+    ChecksOrder,
+    Clearance,
+    DeliveryOrder,
+    GitOrder,
+    GitState,
+    RepositoryAccess,
+)
 from pipelines.work.transport.protocol import Started, Transport
 from pipelines.work.worker.handover import Packed, failed
 
@@ -150,6 +159,18 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
         title=str(orders.scope["task"].get("title") or orders.task),
         station=orders.station.key,
         to=to,
+    )
+
+
+async def checks_of(started: Started, config: WorkerConfig, transport: Transport) -> ChecksOrder:
+    """:raises Unrenderable, GitRefused"""
+    work, material = started.orders.station.work, await transport.material(started)
+    named, timeout = work.get("contexts"), work.get("timeout")
+    return ChecksOrder(
+        access=reached(started, material.git or GitState(), config, transport.fetch),
+        contexts=tuple(named) if isinstance(named, list | tuple) else (),
+        begun=started.orders.begun,
+        timeout=USUAL_SECONDS if timeout is None else seconds(timeout),
     )
 
 

@@ -23,6 +23,7 @@ from pipelines.work.hosts.host import of_fork
 from tests.outgoing.servers import Asked, Server, say, serving
 from tests.work.remotes import RemoteRepository
 
+ENDS = ("success", "failure", "neutral", "skipped", "cancelled", "timed_out", "action_required", "stale")
 TOKEN = "planted-canary-host-token"
 PATH = "acme/app"
 Reply = tuple[int, Any]
@@ -39,6 +40,9 @@ class FakeHost:
     # {(kind, number): texts}, and {commit: statuses}.
     comments: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     statuses: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    # {name: how it stands}, in the words of the host, and what it requires of the base branch.
+    checks: dict[str, str] = field(default_factory=dict)
+    requires: list[str] = field(default_factory=list)
     lose: int = 0
     busy: int = 0
     may_push: bool = True
@@ -126,10 +130,39 @@ class GitHubServer(FakeHost):
             ("GET", rf"{repo}/issues/(\d+)/comments", self.commented),
             ("POST", rf"{repo}/issues/(\d+)/comments", self.comment),
             ("POST", rf"{repo}/statuses/([0-9a-f]{{40}})", self.status),
+            ("GET", rf"{repo}/commits/([0-9a-f]{{40}})/check-runs", self.runs),
+            ("GET", rf"{repo}/commits/([0-9a-f]{{40}})/status", self.combined),
+            ("GET", rf"{repo}/rules/branches/main", lambda query, body: (200, self.rules())),
+            ("GET", rf"{repo}/branches/main", lambda query, body: (200, {"name": "main", "protection": {}})),
             ("GET", f"{repo}/pulls", self.listed),
             ("POST", f"{repo}/pulls", self.opened),
             ("PATCH", rf"{repo}/pulls/(\d+)", self.patched),
         ]
+
+    def runs(self, commit: str, query: dict[str, str], body: Any) -> Reply:
+        """Of apps: names without a slash. What has no conclusion is still in progress."""
+        assert query["filter"] == "latest"
+        ours = {name: said for name, said in self.checks.items() if "/" not in name}
+        found = [
+            {
+                "name": name,
+                "status": "completed" if said in ENDS else "in_progress",
+                "html_url": "https://x/1",
+            }
+            | {"conclusion": said if said in ENDS else None}
+            for name, said in ours.items()
+        ]
+        return 200, {"total_count": len(found), "check_runs": found}
+
+    def combined(self, commit: str, query: dict[str, str], body: Any) -> Reply:
+        found = [{"context": name, "state": said} for name, said in self.checks.items() if "/" in name]
+        found += [{"context": "gateline", "state": "pending"}]
+        return 200, {"state": "pending", "statuses": found, "total_count": len(found)}
+
+    def rules(self) -> list[Any]:
+        named = [{"context": each} for each in self.requires]
+        rule = {"type": "required_status_checks", "parameters": {"required_status_checks": named}}
+        return [{"type": "deletion"}, rule] if named else []
 
     def listed(self, query: dict[str, str], body: Any) -> Reply:
         """The latest first; forks of the same owner count, too."""
@@ -276,7 +309,21 @@ class GitLabServer(FakeHost):
             ("GET", rf"{project}/(issues|merge_requests)/(\d+)/notes", self.notes),
             ("POST", rf"{project}/(issues|merge_requests)/(\d+)/notes", self.note),
             ("POST", rf"{project}/statuses/([0-9a-f]{{40}})", self.status),
+            ("GET", rf"{project}/repository/commits/([0-9a-f]{{40}})/statuses", self.jobs),
+            ("GET", f"{project}/pipelines", self.pipelines),
         ]
+
+    def jobs(self, commit: str, query: dict[str, str], body: Any) -> Reply:
+        ours = {name: said for name, said in self.checks.items() if name != "pipeline"}
+        return 200, [{"name": name, "status": said, "allow_failure": False} for name, said in ours.items()]
+
+    def pipelines(self, query: dict[str, str], body: Any) -> Reply:
+        assert len(query["sha"]) == 40 and (query["order_by"], query["sort"]) == ("id", "desc")
+        older = [{"id": 1, "status": "failed"}]
+        return 200, [
+            {"id": 2, "status": self.checks["pipeline"]},
+            *older,
+        ] if "pipeline" in self.checks else []
 
     def listed(self, query: dict[str, str], body: Any) -> Reply:
         assert query["state"] == "all"
@@ -416,6 +463,10 @@ class GiteaServer(GitHubServer):
     def routes(self) -> list[Route]:
         repo = f"/repos/{PATH}"
         return [*super().routes(), ("GET", rf"{repo}/pulls/([^/]+)/([^/]+)", self.of_branches)]
+
+    def combined(self, commit: str, query: dict[str, str], body: Any) -> Reply:
+        found = [{"context": name, "status": said} for name, said in self.checks.items()]
+        return 200, {"state": "pending", "statuses": found}
 
     def hook(self, secret: str, said: Any, event: str = "issues") -> tuple[bytes, dict[str, str]]:
         body, headers = super().hook(secret, said, event)

@@ -19,6 +19,7 @@ from pipelines.routing.document.kinds import (
     route,
     tools,
     wait,
+    wait_for_checks,
 )
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import TextsIn, Work
@@ -38,6 +39,7 @@ TABLE: Final = (
     route.KIND,
     tools.KIND,
     wait.KIND,
+    wait_for_checks.KIND,
 )
 KINDS: Final[Mapping[str, Kind]] = {kind.key: kind for kind in TABLE}
 DEFAULT: Final = manual.KIND

@@ -66,7 +66,8 @@ class HttpTransport:
         """`waiting` tells of all."""
         return {}, 0
 
-    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID) -> None:
+    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
+        """What looks again later stays with the server."""
         await self._calls.insist("POST", f"/jobs/{job_id}/give-back", {"attempt": attempt}, lease=lease)
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:

@@ -29,6 +29,7 @@ UNATTENDED = """
     WHERE job.state = 'queued' AND NOT job.kind = ANY(%(people)s)
       AND job.id > %(after)s
       AND job.created_at < clock_timestamp() - make_interval(secs => %(seconds)s)
+      AND (job.not_before IS NULL OR job.not_before < clock_timestamp() - make_interval(secs => %(seconds)s))
       AND NOT EXISTS (
         SELECT FROM procrastinate_jobs ticket
         WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
@@ -91,9 +92,9 @@ def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
     }
 
 
-def give_back(job_id: int, attempt: int, lease: uuid.UUID) -> str:
-    """For a planned stop: queue the job again without counting an attempt."""
-    return engine.requeue(job_id, attempt, lease)
+def give_back(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:
+    """For a planned stop, or to look again later: queue the job again without counting an attempt."""
+    return engine.requeue(job_id, attempt, lease, after)
 
 
 def give_back_stray(job_id: int, lease: uuid.UUID) -> str:

@@ -91,6 +91,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         scope=scope,
         repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
         handoff=handoff,
+        begun=job.created_at.timestamp(),
         session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
         git=git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None,

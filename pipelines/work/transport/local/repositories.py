@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pipelines.models import BranchPush, Job, Repository, Task, VisitCommit
-from pipelines.queries.task_branch import pushed_to
+from pipelines.queries.task_branch import pushed_to, shown_on_host
 from pipelines.routing.document.line import Line, Station
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
 from pipelines.work.transport.local.standings import standing_before
@@ -67,7 +67,11 @@ def git_state(job_id: int) -> GitState:
     """Before this job."""
     job = Job.objects.select_related("task").get(pk=job_id)
     state = standing_before(job)
-    return replace(state, pushed=pushed_to(job.task_id, state.branch, job.pk)) if state.branch else state
+    if not state.branch:
+        return state
+    commit, tree = shown_on_host(job.task_id, job.pk)
+    pushed = pushed_to(job.task_id, state.branch, job.pk)
+    return replace(state, pushed=pushed, shown=commit, shown_tree=tree)
 
 
 def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:

@@ -74,8 +74,8 @@ class LocalTransport:
     async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
         return await self._once(jobs.unattended, self.claim, older_than, after)
 
-    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID) -> None:
-        await self.engine.insist(jobs.give_back, job_id, attempt, lease)
+    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
+        await self.engine.insist(jobs.give_back, job_id, attempt, lease, after)
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
         await self.engine.insist(jobs.give_back_stray, job_id, lease)

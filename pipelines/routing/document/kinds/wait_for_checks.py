@@ -1,0 +1,73 @@
+"""Waiting for what the host of a repository checks by itself: GitHub's check runs, pipelines of GitLab (law §13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.fields import plain
+from pipelines.routing.document.fields.field import Around
+from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.stations import Station
+from pipelines.routing.document.work.keys import DurationKey, WorkKey
+from pipelines.routing.document.work.kind import Kind
+
+REQUIRED = "required"
+USUAL_SECONDS = 3600.0
+"""Until it is given up, where the station does not say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextsKey(plain.Texts, WorkKey):
+    """Names of checks; the word `required`, as nothing at all, is those that the host requires."""
+
+    rows: int = 2
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return () if reader.raw(key) == REQUIRED else super().read(reader, key, around)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [{"const": REQUIRED}, super().schema()]}
+
+
+def _said(station: Station) -> str:
+    named = station.work.get("contexts")
+    return ", ".join(named) if isinstance(named, list | tuple) else ""
+
+
+KIND = Kind(
+    key="wait_for_checks",
+    name=_("Wait for checks"),
+    about=_("Waits for the checks of the repository's host on the pushed commit."),
+    icon="list-checks",
+    docs="kinds.md#wait_for_checks",
+    title=_("Checks of the host"),
+    keys={
+        "contexts": ContextsKey(
+            label=_("Checks"),
+            help=_(
+                "Names on the host, one a line. Without any: those that the host requires of the base branch."
+            ),
+        ),
+        "timeout": DurationKey(
+            label=_("Give up after"),
+            help=_("From when the task enters the station. One hour unless you say."),
+        ),
+    },
+    calls=True,
+    evals=(
+        "checks_passed",
+        "checks_failed",
+        "checks_timed_out",
+        "none_required",
+        "not_pushed",
+        "host_refused",
+        "host_away",
+    ),
+    tells=True,
+    actor="system",
+    says=_said,
+    silent=_("Those that the host requires of the base branch."),
+)

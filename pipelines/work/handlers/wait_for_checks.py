@@ -1,0 +1,105 @@
+"""Work of kind `wait_for_checks`: one look at what the host says of the pushed commit; while nothing is decided the job
+is put off, and no worker waits with it (law §13)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pipelines.work.handlers.deliver import refused
+from pipelines.work.hosts.errors import HostAway, HostError
+from pipelines.work.hosts.host import Host, HostCheck
+from pipelines.work.hosts.table import host_at
+from pipelines.work.spec.base import LookAgain, Outcome, Sink, Spec
+from pipelines.work.spec.repository import ChecksOrder
+
+SOONEST, LATEST = 10.0, 120.0
+"""Seconds between two looks: a quarter of the time that has passed, within these."""
+NAMED = 5
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    """:raises LookAgain: not all of them are through"""
+    order = spec.checks
+    if order is None:
+        return refused("prepare_failed", "This line works in no repository.")
+    access, state = order.access, order.access.state
+    if not state.shown:
+        why = "Nothing of this task is on the host yet, so there are no checks. Deliver it first."
+        return refused("not_pushed", why)
+    if state.tree and state.tree != state.shown_tree:
+        why = f"The host has {state.shown[:7]}, and the files changed since. Deliver them before their checks are read."
+        return refused("not_pushed", why)
+    if access.host is None or not access.host.credential:
+        why = "Checks need a token of the host. Choose a secret under Settings, Repositories."
+        return refused("host_refused", why)
+    left = order.begun + order.timeout - time.time()
+    try:
+        host = await host_at(access.host, access.guard)
+        wanted = order.contexts or tuple(await host.required(state.base_branch))
+        if not wanted:
+            return refused(
+                "none_required",
+                f"{host.name} requires no checks for {state.base_branch}. Name those to wait for.",
+            )
+        found = await host.checks(state.shown)
+    except HostAway as error:
+        await sink.note(f"[gateline] {error}")
+        if left <= 0:
+            return refused(error.failure_type, str(error))
+        raise LookAgain(max(error.wait, _pause(order, left))) from error
+    except HostError as error:
+        await sink.note(f"[gateline] {error}")
+        return refused(error.failure_type, str(error))
+    return await _judged(order, host, wanted, found, left, sink)
+
+
+async def _judged(
+    order: ChecksOrder, host: Host, wanted: Sequence[str], found: Sequence[HostCheck], left: float, sink: Sink
+) -> Outcome:
+    state, known = order.access.state, {each.name: each for each in found}
+    missing = [name for name in wanted if name not in known]
+    by_state = {
+        word: [each for each in wanted if each in known and known[each].state == word]
+        for word in ("passed", "failed", "pending")
+    }
+    passed, failed, pending = by_state["passed"], by_state["failed"], by_state["pending"]
+    on = f"{host.name} on {state.shown[:7]}"
+    await sink.note(
+        f"[gateline] {on}: {len(passed)} passed, {len(failed)} failed, {len(pending)} pending, {len(missing)} missing"
+    )
+    facts = {"passed": len(passed), "failed": len(failed), "pending": len(pending) + len(missing)}
+    more = {
+        "output": {
+            "commit": state.shown,
+            "checks": [asdict(each) for each in found if each.name in wanted],
+            "failed": failed,
+            "missing": missing,
+        },
+        "facts": {"git": _git(order), "ci": facts},
+    }
+    if failed:
+        return {**refused("checks_failed", f"{_some(failed)} failed: {on}."), **more}
+    if not pending and not missing:
+        said = f"{len(passed)} checks passed: {on}." if len(passed) > 1 else f"{passed[0]} passed: {on}."
+        return {"result": "success", "eval": "checks_passed", "summary": said, **more}
+    if left <= 0:
+        late = f"{_some([*pending, *missing])} did not come in time: {on}."
+        return {**refused("checks_timed_out", late), **more}
+    raise LookAgain(_pause(order, left))
+
+
+def _git(order: ChecksOrder) -> dict[str, Any]:
+    state = order.access.state
+    return {"base": state.base, "head": state.shown, "tree": state.shown_tree}
+
+
+def _pause(order: ChecksOrder, left: float) -> float:
+    return max(1.0, min(max(SOONEST, (time.time() - order.begun) / 4), LATEST, left))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
