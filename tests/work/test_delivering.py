@@ -34,6 +34,7 @@ class Server:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     landed_as: str = ""
+    landed_on: str | None = None
     has_moved: bool = False
     people_pushed: tuple[str, list[str]] | None = None
 
@@ -42,8 +43,8 @@ class Server:
         await self.go_on.wait()
         return self.answer
 
-    async def landed(self, commit: str) -> None:
-        self.landed_as = commit
+    async def landed(self, commit: str, base: str | None = None) -> None:
+        self.landed_as, self.landed_on = commit, base
 
     async def moved(self) -> None:
         self.has_moved = True
@@ -201,6 +202,7 @@ def test_the_branch_of_a_task_that_people_changed(
     assert not server.has_moved
     if remote_branch == "deleted":
         assert said["eval"] == "delivered" and server.landed_as == origin.head(TASK)
+        assert server.landed_on == "", "the end that was deleted is no base"
         assert [each.decode() for each in origin.commit(TASK).parents] == [access.state.head]
         return
     assert said["eval"] == said["failure_type"] == "branch_changed" and origin.head(TASK) == theirs

@@ -268,8 +268,49 @@ def test_the_same_file_changed_by_both_is_a_conflict(
     world.vote(task)
     run(bench, task)
     conflict = outcome_of(task, "fix", 2)
-    assert conflict["failure_type"] == "merge_conflict" and "app.py" in conflict["summary"]
+    assert conflict["failure_type"] == "merge_conflict" and conflict["output"] == {"files": ["app.py"]}
     assert Job.objects.filter(task=task, station="check").count() == 1
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_a_conflict_with_a_moved_base_is_settled_between_marks(
+    world: World, bench: Bench, origin: RemoteRepository, settled: bool
+) -> None:
+    """The visit that meets it does not run; the one that its rule leads to gets both sides, and people are asked."""
+    program = "import pathlib; p = pathlib.Path('app.py'); pathlib.Path('seen').write_text(p.read_text())"
+    settle = command(
+        "settle", f"{program}; p.write_text('x = 4\\n')" if settled else "pass", to("check", id="settled")
+    )
+    led = {"id": "both", "to": "settle", "when": {"failure_type": "merge_conflict"}}
+    back = {"id": "again", "to": "check", "when": {"eval": {"op": "equals", "value": "base_moved"}}}
+    version = world.line(
+        stations=[
+            command("fix", FIX, to("check")),
+            command("check", "pass", to("merge", gates=["review"]), led),
+            station("merge", to("completed"), back, kind="deliver", work={"to": "merge", "gate": "review"}),
+            settle,
+        ],
+        gates=[GATE],
+        workspace={"git": {"repository": "app"}},
+        policy={"no_match": "stuck", "on_failure": "stuck"},
+    )
+    task = world.start(version)
+    run(bench, task)
+    theirs = origin.add({**origin.files(), "app.py": b"x = 3\n"}, "Somebody else")
+    world.vote(task)
+    run(bench, task)
+    assert outcome_of(task, "check", 2)["output"] == {"files": ["app.py"]}
+    if not settled:
+        left = outcome_of(task, "settle")
+        assert left["failure_type"] == "merge_conflict" and "Still in conflict: app.py" in left["summary"]
+        return
+    assert world.status(task) == "awaiting_review"
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed" and origin.files()["app.py"] == b"x = 4\n"
+    seen = origin.files()["seen"].decode()
+    assert seen.startswith("<<<<<<< this task\nx = 2\n") and "x = 3\n>>>>>>> main" in seen
+    assert theirs in origin.history()
 
 
 @pytest.mark.wide

@@ -92,7 +92,7 @@ def stands(
         stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
         state = taking_over.taken(access, state, mirror, remote, told)
     if state.moved and settles is None:
-        state = _taken_in(access, state, mirror, remote, told)
+        state, settles = _taken_in(access, state, mirror, remote, told)
     return state, settles, stood
 
 
@@ -123,7 +123,7 @@ def _with_changes_of(
     if not shared:
         raise GitRefused(f"{name} and {state.base_branch} have no commit in common.")
     state = replace(state, base=shared[0].decode(), head=commit)
-    return _taken_in(access, state, mirror, remote, told)
+    return _taken_in(access, state, mirror, remote, told)[0]
 
 
 def _branch(access: RepositoryAccess, base: str) -> str:
@@ -138,33 +138,38 @@ def _branch(access: RepositoryAccess, base: str) -> str:
 
 def _taken_in(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told
-) -> GitState:
+) -> tuple[GitState, Settles | None]:
     """The branch on top of where the base is now: a merge of both. Where the base was rewritten, one commit on top of
-    it: what was taken out of its history does not come back by a task. :raises GitRefused: merge_conflict"""
+    it: what was taken out of its history does not come back by a task. What both changed ends the first visit; the next
+    one gets both sides, and settles them. :raises GitRefused: merge_conflict"""
     repository = mirror.repository
     branch, commit, _refs = mirror.fetch(remote, state.base_branch, told)
     if commit == state.base:
-        return replace(state, moved=False)
+        return replace(state, moved=False), None
     base, ours, theirs = (
         trees.leaves(repository.object_store, checkout.tree_of(repository.object_store, each))
         for each in (state.base, state.head, commit)
     )
     merger = merging.Merger(repository.object_store)
     files = merger.merge(base, ours, theirs, ("this task", branch))
-    if merger.conflicts:
+    rewritten = not joining.is_above(mirror, state.base, commit)
+    parents = [commit] if rewritten else [state.head, commit]
+    if merger.conflicts and not state.conflicted:
         raise GitRefused(
             f"{branch} changed the same lines as this task: {some(merger.conflicts)}. "
-            "Settle it in the repository, or start anew.",
+            "Send it to a station that settles it, or start anew.",
             MERGE_CONFLICT,
             merger.conflicts,
         )
-    rewritten = not joining.is_above(mirror, state.base, commit)
-    parents = [commit] if rewritten else [state.head, commit]
+    if merger.conflicts:
+        names = f"This task and {branch}"
+        settles = joining.unsettled(mirror, merger, files, tuple(parents), names, told)
+        return replace(state, base=commit, moved=False), settles
     text = f"{'Move onto' if rewritten else 'Take in'} {branch} at {commit[:7]}"
     head, tree = joining.merge_commit(access, mirror, merger, files, parents, text)
     how = "was rewritten and is at" if rewritten else "moved to"
     told(f"{branch} {how} {commit[:7]}, which is taken in")
-    return replace(state, base=commit, head=head, tree=tree, moved=False)
+    return replace(state, base=commit, head=head, tree=tree, moved=False), None
 
 
 @dataclass(frozen=True)

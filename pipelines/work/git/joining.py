@@ -62,7 +62,14 @@ def joined(access: RepositoryAccess, mirror: Mirror, told: Told) -> tuple[GitSta
     heads = tuple(each.head for each in branches)
     state = replace(state, base=newest, head=heads[0], joined=False, branches=())
     if merger.conflicts:
-        return state, _unsettled(access, mirror, merger, files, heads, names, told)
+        if access.order.joins:
+            paths = tuple(merger.conflicts)
+            raise GitRefused(
+                f"{names} changed the same lines: {some(paths)}. Send it to a station that settles it.",
+                MERGE_CONFLICT,
+                paths,
+            )
+        return state, unsettled(mirror, merger, files, heads, names, told)
     if len(heads) > 1:
         head, _tree = merge_commit(access, mirror, merger, files, heads, f"Join {names}")
         told(f"{names} are merged")
@@ -70,28 +77,22 @@ def joined(access: RepositoryAccess, mirror: Mirror, told: Told) -> tuple[GitSta
     return state, None
 
 
-def _unsettled(
-    access: RepositoryAccess,
+def unsettled(
     mirror: Mirror,
     merger: Merger,
     files: Files,
-    heads: tuple[str, ...],
+    parents: tuple[str, ...],
     names: str,
     told: Told,
 ) -> Settles:
+    """What both changed stands in the files between marks, for the station that settles it."""
     paths = tuple(merger.conflicts)
-    if access.order.joins:
-        raise GitRefused(
-            f"{names} changed the same lines: {some(paths)}. Send it to a station that settles it.",
-            MERGE_CONFLICT,
-            paths,
-        )
     tree, made = trees.made(files)
     add(mirror, [*merger.blobs.values(), *made])
     told(f"{names} changed the same lines: {some(paths)}. Both sides stand between marks.")
     for path in (each for each in paths if each not in merger.marked):
         told(f"{path} cannot hold both: it is as the first of them left it.")
-    return Settles(tree, heads, tuple(merger.marked))
+    return Settles(tree, parents, tuple(merger.marked))
 
 
 def merge_commit(

@@ -28,6 +28,8 @@ class Landed:
     branch: str
     found: bool
     """Whether it was there already: an attempt before had pushed it."""
+    base: str = ""
+    """Where the branch stood before: "" where it is new, or was deleted and is pushed anew."""
 
 
 class Stopped(Exception):
@@ -89,10 +91,10 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
         commit = prepared(order, cleared, tree)
         number = commit.id.decode()
         if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
-            return Landed(found, tree.decode(), branch, True)
+            return Landed(found, tree.decode(), branch, True, _below(mirror, found, cleared.onto))
         if now and now == cleared.onto and checkout.tree_of(store, now) == tree:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
-            return Landed(now, tree.decode(), branch, True)
+            return Landed(now, tree.decode(), branch, True, cleared.onto)
         if now != cleared.onto:
             raise _elsewhere(order, branch, cleared.onto, now)
         store.add_object(commit)
@@ -105,11 +107,11 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
             if now:
                 mirror.bring(remote, [now], told)
             if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
-                return Landed(found, tree.decode(), branch, True)
+                return Landed(found, tree.decode(), branch, True, _below(mirror, found, cleared.onto))
             if now != cleared.onto:
                 raise _elsewhere(order, branch, cleared.onto, now) from error
             raise
-    return Landed(number, tree.decode(), branch, False)
+    return Landed(number, tree.decode(), branch, False, cleared.onto)
 
 
 def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit:
@@ -131,6 +133,13 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     }
     text = commits.message(subject if to_merge else order.title, "", said)
     return commits.commit(tree, parents, text, cleared.at)
+
+
+def _below(mirror: Mirror, landed: str, onto: str) -> str:
+    """Where the branch stood on which this commit of ours landed: "" where that was pushed anew."""
+    found = mirror.repository[ObjectID(landed.encode())]
+    assert isinstance(found, Commit)
+    return onto if onto.encode() in found.parents else ""
 
 
 def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:

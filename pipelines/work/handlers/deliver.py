@@ -41,7 +41,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         return refused(error.failure_type, str(error))
     finally:
         await notes.settle()
-    await order.port.landed(landed.commit)
+    await order.port.landed(landed.commit, base=landed.base)
     said = "was there already" if landed.found else "landed"
     await sink.note(f"[gateline] {landed.commit} {said} on {landed.branch}")
     state, summary = order.access.state, f"{landed.commit[:7]} is on {landed.branch}."

@@ -55,7 +55,8 @@ class GitBranch:
 class GitState:
     """Where the branch of a task stands: "" where nothing was committed yet. `packs`: where `fetch` finds the objects
     that visits added, oldest first. `moved`: a delivery found that the base is not where it was. `pushed`: the commit
-    of the branch on the remote, as far as is known.
+    of the branch on the remote, as far as is known. `conflicted`: a visit since was told that the moved
+    base changed the same lines.
 
     `joined`: branches met since, which no station has merged yet: `branches`, in the order of the join, on top of the
     head. Without one nothing of what they did goes on."""
@@ -70,6 +71,7 @@ class GitState:
     joined: bool = False
     branches: tuple[GitBranch, ...] = ()
     pushed: str = ""
+    conflicted: bool = False
     # What of the task is on the host, of whatever branch: the commit that was pushed or merged last, and its tree.
     shown: str = ""
     shown_tree: str = ""
@@ -120,7 +122,10 @@ class DeliveryPort(Protocol):
 
     async def clear(self) -> Clearance: ...
 
-    async def landed(self, commit: str, request: Mapping[str, Any] | None = None) -> None: ...
+    async def landed(
+        self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None
+    ) -> None:
+        """`base`: where the branch stood before; None where that was told."""
 
     async def moved(self) -> None: ...
 

@@ -211,9 +211,14 @@ class Transport(Protocol):
         """Whether this delivery may push, under the lock of its task. :raises LeaseLost"""
 
     async def delivered(
-        self, started: Started, commit: str, request: Mapping[str, Any] | None = None
+        self,
+        started: Started,
+        commit: str,
+        request: Mapping[str, Any] | None = None,
+        base: str | None = None,
     ) -> None:
-        """It landed; "": the branch has moved. `request`: the one that is open for it. :raises LeaseLost"""
+        """It landed; "": the branch has moved. `request`: the one that is open for it; `base`: where it stood before.
+        :raises LeaseLost"""
 
     async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
         """People pushed this commit to the branch of the task; `who`: e-mail addresses. The task goes on with it, and

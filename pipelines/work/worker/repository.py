@@ -131,8 +131,10 @@ class ServerOfDelivery:
     async def clear(self) -> Clearance:
         return await self._transport.clear(self._started)
 
-    async def landed(self, commit: str, request: Mapping[str, Any] | None = None) -> None:
-        await self._transport.delivered(self._started, commit, request)
+    async def landed(
+        self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None
+    ) -> None:
+        await self._transport.delivered(self._started, commit, request, base)
 
     async def moved(self) -> None:
         await self._transport.delivered(self._started, "")

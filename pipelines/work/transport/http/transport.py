@@ -141,7 +141,11 @@ class HttpTransport:
         raise LeaseLost
 
     async def delivered(
-        self, started: Started, commit: str, request: Mapping[str, Any] | None = None
+        self,
+        started: Started,
+        commit: str,
+        request: Mapping[str, Any] | None = None,
+        base: str | None = None,
     ) -> None:
         raise LeaseLost
 

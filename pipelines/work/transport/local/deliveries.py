@@ -115,15 +115,22 @@ def _committed(job: Job) -> bool:
 
 
 @transaction.atomic
-def delivered(job_id: int, lease: uuid.UUID, commit: str, request: Mapping[str, Any] | None = None) -> None:
+def delivered(
+    job_id: int,
+    lease: uuid.UUID,
+    commit: str,
+    request: Mapping[str, Any] | None = None,
+    base: str | None = None,
+) -> None:
     """It landed as this commit; "": the branch stands elsewhere. `request` {host, number, url}: the one that is open
-    for it. :raises LeaseLost"""
+    for it. `base`: where the branch stood before. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
     now = still_held(job_id, lease)
     found = Delivery.objects.filter(job=job_id)
     if commit:
-        found.filter(landed_at=None).update(commit=commit, landed_at=now, moved=False)
+        known = {} if base is None else {"base": base}
+        found.filter(landed_at=None).update(commit=commit, landed_at=now, moved=False, **known)
     else:
         found.update(moved=True)
     if request is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from pipelines.models import BranchPush, Job, Repository, Task, VisitCommit
+from pipelines.models import BranchPush, Job, Purpose, Repository, Task, VisitCommit
 from pipelines.queries.task_branch import pushed_to, shown_on_host
 from pipelines.routing.document.line import Line, Station
+from pipelines.work.git.refusals import MERGE_CONFLICT
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
 from pipelines.work.transport.local.standings import standing_before
 
@@ -71,7 +72,17 @@ def git_state(job_id: int) -> GitState:
         return state
     commit, tree = shown_on_host(job.task_id, job.pk)
     pushed = pushed_to(job.task_id, state.branch, job.pk)
-    return replace(state, pushed=pushed, shown=commit, shown_tree=tree)
+    told = state.moved and _told_of_conflict(job)
+    return replace(state, pushed=pushed, shown=commit, shown_tree=tree, conflicted=told)
+
+
+def _told_of_conflict(job: Job) -> bool:
+    """Whether the visit before this one, of the same token, ended for it: then this one settles it."""
+    before = Job.objects.filter(
+        token=job.token_id, purpose=Purpose.STATION, state=Job.State.DONE, pk__lt=job.pk
+    )
+    said = before.order_by("-pk").values_list("outcome__failure_type", flat=True).first()
+    return said == MERGE_CONFLICT
 
 
 def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:

@@ -130,9 +130,15 @@ class LocalTransport:
         return await self.engine.insist(deliveries.clear, started.orders.job_id, started.lease)
 
     async def delivered(
-        self, started: Started, commit: str, request: Mapping[str, Any] | None = None
+        self,
+        started: Started,
+        commit: str,
+        request: Mapping[str, Any] | None = None,
+        base: str | None = None,
     ) -> None:
-        await self.engine.insist(deliveries.delivered, started.orders.job_id, started.lease, commit, request)
+        await self.engine.insist(
+            deliveries.delivered, started.orders.job_id, started.lease, commit, request, base
+        )
 
     async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
         await self.engine.insist(pushes.found, started.orders.job_id, started.lease, commit, list(who))
