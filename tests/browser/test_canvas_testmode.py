@@ -48,7 +48,7 @@ def panel(page: Page) -> Locator:
 
 
 def way(page: Page, rule: str) -> Locator:
-    return page.locator(f'.ed-way[data-rule="{rule}"]')
+    return page.locator(f'.ed-way[data-rule="{rule}"], .ed-retry[data-rule="{rule}"]')
 
 
 def place(page: Page, key: str) -> Locator:

@@ -8,10 +8,13 @@ import {
   ReactFlow,
   SelectionMode,
   useReactFlow,
+  useStore,
   type Viewport,
   ViewportPortal,
 } from "@xyflow/react";
-import { memo, startTransition, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { edition, onLayout } from "../drawing/layouts";
+import { CANVAS_HELP } from "../drawing/text";
 import { EditorContext } from "../shell/context";
 import { say } from "../shell/words";
 import { movedTo } from "../store/commands-canvas";
@@ -19,19 +22,16 @@ import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "..
 import type { Findings } from "../store/findings";
 import { noteKey, notesOf } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
-import { boundsOfAll, type Drawn, type Routed, rerouted, routed, worded } from "./drawing";
+import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
-import { type Box, type Laid, laidOut, type Row, START_ID } from "./layout";
+import { dragged, drawnIn, type Laid, laidOut, type Row, START_ID } from "./layout";
 import { LevelContext, levelOf, useTiny, useZoomLevel } from "./level";
 import { Measured, type Size } from "./Measured";
 import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
 import { useDrawing } from "./pointer";
-import { Router } from "./routes";
-import { CANVAS_HELP } from "./text";
 
-const NOT_YET: Routed = { routes: [], router: new Router([], 0), boxes: [] };
 const GRID: [number, number] = [8, 8];
 const NO_EDGES: RuleEdge[] = [];
 /** From here on only what is in view is drawn: below, drawing all is quicker than asking what is in view. */
@@ -47,7 +47,19 @@ interface Given {
 }
 
 export function Canvas(given: Given) {
-  return <Measured>{(size) => <Flow {...given} size={size} />}</Measured>;
+  return <Measured>{(size) => <Placing {...given} size={size} />}</Measured>;
+}
+
+/** Nothing is drawn before the first layout is there: half a drawing would jump. */
+function Placing(given: Given & { size: Size }) {
+  const { history, findings } = useEditor(given.editor);
+  const [first] = useState(() => ({ line: history.line, findings }));
+  drawnIn(given.size.width - 2 * CLEAR.side, given.size.height - CLEAR.top - CLEAR.bottom);
+  const [opened, setOpened] = useState(false);
+  useSyncExternalStore(onLayout, edition);
+  const ready = opened || laidOut(first.line, first.findings).exact;
+  useEffect(() => setOpened((now) => now || ready), [ready]);
+  return ready ? <Flow {...given} /> : null;
 }
 
 function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
@@ -62,7 +74,9 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const level = useDeferredValue(opened ? zoomed : levelOf(first.zoom));
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const made = useRef(new Nodes());
-  const laid = useMemo(() => laidOut(line), [line]);
+  const layout = useSyncExternalStore(onLayout, edition);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
+  const laid = useMemo(() => laidOut(line, findings), [line, findings, layout]);
   const computed = useMemo(
     () => made.current.of(line, laid.boxes, findings, selection, marks),
     [line, laid, findings, selection, marks],
@@ -75,16 +89,12 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
     setNodes(computed);
   }
   const many = line.stations.length > MANY;
-  // The stations of a long line are shown before its edges are worked out.
-  const [ready, setReady] = useState(!many);
-  useEffect(() => startTransition(() => setReady(true)), []);
-  const settled = useMemo(
-    () => (ready ? routed(line, laid, findings.onward) : NOT_YET),
-    [ready, line, laid, findings.onward],
-  );
-  const near = level === "near";
-  const drawn = useMemo(() => worded(line, settled, findings, near), [line, settled, findings, near]);
-  const dragged = useDragged(line, laid, findings.onward, drawn, nodes);
+  const before = useRef<readonly Drawn[]>([]);
+  const drawn = useMemo(() => {
+    before.current = drawnOf(line, laid, findings, before.current);
+    return before.current;
+  }, [line, laid, findings]);
+  const underWay = useDragged(line, laid, findings, drawn, nodes);
   const { drawing, handlers } = useDrawing(editor, flow, mayEdit, openTargets);
 
   // While something is dragged only the drawing moves; the line changes once, when it is let go.
@@ -148,7 +158,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
           <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
           {level === "near" ? null : <Rows rows={laid.rows} line={line} />}
           <EdgeLayer
-            drawn={dragged ?? drawn}
+            drawn={underWay ?? drawn}
             level={level}
             cull={many}
             chosenRule={selection.rule}
@@ -156,16 +166,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
             marks={marks}
             drawing={drawing}
           />
-          {line.stations.length > FEW ? (
-            <MiniMap<AnyNode>
-              pannable
-              zoomable
-              ariaLabel={say("minimap")}
-              nodeClassName={minimapClass}
-              nodeBorderRadius={8}
-              style={MINIMAP_SIZE}
-            />
-          ) : null}
+          {line.stations.length > FEW ? <Overview laid={laid} /> : null}
         </ReactFlow>
       </LevelContext>
     </EditorContext>
@@ -176,14 +177,14 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
 const ROW_TITLE = 88;
 const PHONE = 560;
 const MINIMAP_SIZE = { width: 168, height: 112 };
-const MINIMAP = { width: 168, height: 112, clear: 136 };
+/** What lies over the canvas: its tools above, the zoom below. */
+const CLEAR = { side: 20, top: 60, bottom: 56 };
 
-/** All of the line at once, its loops and stubs too, and nothing of it under the overview. */
+/** All of the line at once, its loops and pills too; the overview is there where that is not all in view. */
 export function viewOf(line: LineDocument, findings: Findings, { width, height }: Size): Viewport {
-  const laid = laidOut(line);
+  const laid = laidOut(line, findings);
   const many = laid.rows.length > 0;
-  // In rows the edges hardly stand out beyond the stations, and working them out takes its time.
-  const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], many ? [] : routed(line, laid, findings.onward).routes);
+  const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], drawnOf(line, laid, findings));
   if (bounds && many) {
     bounds.y -= ROW_TITLE;
     bounds.height += ROW_TITLE;
@@ -191,16 +192,34 @@ export function viewOf(line: LineDocument, findings: Findings, { width, height }
   if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
   // On a phone nothing lies over the canvas.
   if (width < PHONE) return getViewportForBounds(bounds, width, height, 0.1, 1, "12px");
-  const room = (clear: number): Viewport =>
-    getViewportForBounds(bounds, width, height - clear, 0.1, 1, {
-      x: "28px",
-      top: "64px",
-      bottom: many ? "28px" : "56px",
-    });
-  const view = room(0);
-  const [right, bottom] = [bounds.x + bounds.width, bounds.y + bounds.height].map((edge) => edge * view.zoom);
-  const covered = (right ?? 0) + view.x > width - MINIMAP.width && (bottom ?? 0) + view.y > height - MINIMAP.clear;
-  return line.stations.length > FEW && covered ? room(MINIMAP.clear - 56) : view;
+  return getViewportForBounds(bounds, width, height, 0.1, 1, {
+    x: `${CLEAR.side}px`,
+    top: `${CLEAR.top}px`,
+    bottom: `${CLEAR.bottom}px`,
+  });
+}
+
+/** Where nothing is out of view there is nothing to look over. */
+function Overview({ laid }: { laid: Laid }) {
+  const all = useMemo(() => boundsOfAll(laid.boxes, []), [laid]);
+  const beyond = useStore(({ transform: [x, y, zoom], width, height }) =>
+    all
+      ? all.x * zoom + x < 0 ||
+        all.y * zoom + y < 0 ||
+        (all.x + all.width) * zoom + x > width ||
+        (all.y + all.height) * zoom + y > height
+      : false,
+  );
+  return beyond ? (
+    <MiniMap<AnyNode>
+      pannable
+      zoomable
+      ariaLabel={say("minimap")}
+      nodeClassName={minimapClass}
+      nodeBorderRadius={8}
+      style={MINIMAP_SIZE}
+    />
+  ) : null;
 }
 
 /** In the shapes and states of the canvas: only colour and roundness are left at that size. */
@@ -211,11 +230,11 @@ function minimapClass(node: AnyNode): string {
   return node.data.errors > 0 ? "ed-map-danger" : node.data.warnings > 0 ? "ed-map-attention" : "ed-map-station";
 }
 
-/** What is drawn while nodes are under way: only the edges at what moves are laid anew. */
+/** What is drawn while nodes are under way: only the edges at what moves are led anew. */
 function useDragged(
   line: LineDocument,
   laid: Laid,
-  onward: Findings["onward"],
+  findings: Findings,
   drawn: readonly Drawn[],
   nodes: readonly AnyNode[],
 ) {
@@ -224,10 +243,9 @@ function useDragged(
   // biome-ignore lint/correctness/useExhaustiveDependencies: `at` says all that matters of `moving`, a new list each time.
   return useMemo(() => {
     if (at === "") return undefined;
-    const places = new Map(moving.map((node) => [node.id, node.position]));
-    const boxes = laid.boxes.map((box): Box => ({ ...box, ...places.get(box.key) }));
-    return rerouted(line, { ...laid, boxes }, onward, drawn, new Set(places.keys()));
-  }, [at, line, laid, onward, drawn]);
+    const places = new Map(moving.map(({ id, position }) => [id, [position.x, position.y] as const]));
+    return drawnOf(line, dragged(laid, places), findings, drawn);
+  }, [at, line, laid, findings, drawn]);
 }
 
 const Rows = memo(function Rows({ rows, line }: { rows: readonly Row[]; line: LineDocument }) {

@@ -1,13 +1,13 @@
 import { ViewportPortal } from "@xyflow/react";
 import { memo, useDeferredValue } from "react";
+import type { Point, Rect } from "../drawing/routes";
+import { cut } from "../drawing/text";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
 import { edgeId } from "./flow";
 import { type Level, useView } from "./level";
 import { edgeMark } from "./marks";
-import type { Point, Rect } from "./routes";
-import { broken, cut } from "./text";
 
 interface Shown {
   drawn: readonly Drawn[];
@@ -74,9 +74,13 @@ const Far = memo(function Far({
 }) {
   const looks = new Map<string, { first: Drawn; path: string }>();
   for (const each of drawn) {
-    const look = [each.id === chosen, each.state === "dead", each.kind === "onward", marks[edgeMark(each.id)]].join(
-      " ",
-    );
+    const look = [
+      each.id === chosen,
+      each.main,
+      each.state === "dead",
+      each.kind === "onward",
+      marks[edgeMark(each.id)],
+    ].join(" ");
     const same = looks.get(look);
     if (same) same.path += pathOf(each);
     else looks.set(look, { first: each, path: pathOf(each) });
@@ -87,6 +91,7 @@ const Far = memo(function Far({
       className="ed-way"
       data-kind={first.kind}
       data-state={first.state}
+      data-main={first.main || undefined}
       data-chosen={first.id === chosen || undefined}
       data-mark={marks[edgeMark(first.id)]}
     >
@@ -103,6 +108,7 @@ const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: b
       data-rule={drawn.id}
       data-kind={drawn.kind}
       data-state={drawn.state}
+      data-main={drawn.main || undefined}
       data-chosen={chosen || undefined}
       data-mark={mark}
     >
@@ -112,9 +118,9 @@ const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: b
       {drawn.fork ? <circle className="ed-fork" cx={drawn.fork[0]} cy={drawn.fork[1]} r={4} /> : null}
       {chosen
         ? drawn.branches.map((branch) => {
-            const [x, y] = branch.points.at(-1) ?? [0, 0];
+            const [x, y] = gripAt(branch.points);
             return (
-              <circle key={branch.target} className="ed-grip nopan" data-grip={branch.target} cx={x - 9} cy={y} r={7}>
+              <circle key={branch.target} className="ed-grip nopan" data-grip={branch.target} cx={x} cy={y} r={7}>
                 <title>{say("grip")}</title>
               </circle>
             );
@@ -128,7 +134,7 @@ const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: b
 function Reached({ drawn }: { drawn: Drawn }) {
   const ends = [
     ...drawn.branches.map(({ target, path }) => ({ target, path })),
-    ...drawn.stubs.map((stub) => ({ target: stub.target, path: stubPath(drawn, stub) })),
+    ...drawn.stubs.map((stub) => ({ target: stub.target, path: stub.path })),
   ];
   return ends.map(({ target, path }) => (
     // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the walk over the canvas focuses it; Tab does not.
@@ -147,22 +153,26 @@ function Reached({ drawn }: { drawn: Drawn }) {
   ));
 }
 
-/** One path: to where it splits, every branch, and the short lines to stubs. */
+/** One path: every branch, and the short lines to pills. */
 export function pathOf(drawn: Drawn): string {
-  const { from, fork, branches, stubs } = drawn;
-  const trunk = fork ? `M${from.join(" ")}L${fork.join(" ")}` : "";
-  return [trunk, ...branches.map((branch) => branch.path), ...stubs.map((stub) => stubPath(drawn, stub))].join("");
-}
-
-function stubPath({ from, fork }: Drawn, { x, y, height }: Stub): string {
-  const level = y + height / 2;
-  const [sx, sy] = fork ?? from;
-  return level === sy ? `M${sx} ${sy}H${x}` : `M${sx} ${sy}V${level}H${x}`;
+  const { branches, stubs } = drawn;
+  return [...branches.map((branch) => branch.path), ...stubs.map((stub) => stub.path)].join("");
 }
 
 export function arrow(points: readonly Point[]): string {
   const [x, y] = points.at(-1) ?? [0, 0];
-  return `M${x} ${y}l-9 -4.5v9z`;
+  const [bx = x, by = y] = points.at(-2) ?? [];
+  return bx === x && by > y
+    ? `M${x} ${y}l-4.5 9h9z`
+    : bx === x && by < y
+      ? `M${x} ${y}l-4.5 -9h9z`
+      : `M${x} ${y}l-9 -4.5v9z`;
+}
+
+/** Just before the end, on the edge. */
+function gripAt(points: readonly Point[]): Point {
+  const [x, y] = points.at(-1) ?? [0, 0];
+  return points.at(-2)?.[0] === x ? [x, y + 9] : [x - 9, y];
 }
 
 interface Said {
@@ -174,6 +184,7 @@ interface Said {
 
 const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
   const { label, labelAt, gateAt, gates, endlessAt, limit, limitAt, stubs, state, id } = drawn;
+  const words = state === "dead" ? drawn.lines.slice(0, -1) : drawn.lines;
   const edge = edgeId(id, (drawn.branches[0] ?? stubs[0])?.target ?? "");
   return (
     <>
@@ -187,18 +198,17 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
           title={label}
           style={at(labelAt.x, labelAt.y)}
         >
-          {broken(label).join("\n")}
           {drawn.asks ? (
-            <span className="ed-asks">
-              <Icon name="status-evaluating" size={12} /> {say("asks")}
+            <span className="ed-asks" title={say("asks")}>
+              <Icon name="status-evaluating" size={12} />
+              <span className="visually-hidden">{say("asks")}</span>
             </span>
           ) : null}
+          {words.join("\n")}
           {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
         </span>
       ) : null}
-      {gateAt ? (
-        <Gates at={gateAt} gates={gates} rule={id} edge={edge} named={drawn.gateName && near} chosen={chosenGate} />
-      ) : null}
+      {gateAt ? <Gates at={gateAt} gates={gates} rule={id} edge={edge} named={near} chosen={chosenGate} /> : null}
       {endlessAt ? (
         <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
           <Icon name="warning" size={12} /> {say("noLimit")}

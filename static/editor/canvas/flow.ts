@@ -1,6 +1,7 @@
 /** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
  * hundreds of stations quick. */
 import type { Edge, Node } from "@xyflow/react";
+import { isBadge } from "../drawing/graph";
 import { say } from "../shell/words";
 import {
   endOf,
@@ -9,6 +10,7 @@ import {
   type LineDocument,
   type Note,
   nameOf,
+  type Rule,
   rulesOf,
   type Station,
   startOf,
@@ -19,12 +21,23 @@ import type { Finding, Findings, Sign } from "../store/findings";
 import { endName, gateName, targetName } from "../store/names";
 import { noteId, notesOf } from "../store/notes";
 import type { Selection } from "../store/selection";
-import { type Box, START_ID } from "./layout";
+import { type Box, nextPort, START_ID } from "./layout";
+import { edgeMark } from "./marks";
+
+/** What the badge of a rule says that leads back to its own station. */
+interface Retry {
+  edge: string;
+  most: number | undefined;
+  endless: boolean;
+  words: string;
+  /** Painted by a test. */
+  mark?: string | undefined;
+}
 
 type StationData = {
   name: string;
   kind: string;
-  rules: { id: string; title: string; mark: "dead" | "shadowed" | undefined }[];
+  rules: { id: string; title: string; mark: "dead" | "shadowed" | undefined; retry: Retry | undefined }[];
   dead: number;
   errors: number;
   warnings: number;
@@ -35,6 +48,9 @@ type StationData = {
   agent: string;
   signs: { kind: Sign; words: string }[];
   otherwise: string;
+  /** From the top of the card to each port, and to the one that is not there yet. */
+  ports: readonly number[];
+  nextPort: number;
   /** Painted by a test or a difference. */
   mark: string | undefined;
 };
@@ -99,7 +115,7 @@ export class Nodes {
       return kept.node;
     };
     const nodes = boxes.map((box) =>
-      keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks[box.key])),
+      keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks)),
     );
     const notes = notesOf(line).map((note) => keep(noteNode(note, chosen.has(noteId(note.key)))));
     this.#before = next;
@@ -127,12 +143,17 @@ function nodeOf(
   findings: Findings,
   own: readonly Finding[],
   selected: boolean,
-  mark: string | undefined,
+  marks: Readonly<Record<string, string>>,
 ): AnyNode {
+  const mark = marks[box.key];
   const base = { id: box.key, position: { x: box.x, y: box.y }, width: box.width, height: box.height, selected };
   const station = stationOf(line, box.key);
   if (station) {
-    const data = { ...stationData(line, station, findings, own), mark };
+    const found = stationData(line, station, findings, own);
+    const rules = found.rules.map((rule) =>
+      rule.retry ? { ...rule, retry: { ...rule.retry, mark: marks[edgeMark(rule.id)] } } : rule,
+    );
+    const data = { ...found, rules, ports: box.ports, nextPort: nextPort(box), mark };
     return { ...base, type: "station", data, ariaLabel: spoken(data) };
   }
   if (box.key === START_ID) {
@@ -151,10 +172,17 @@ function nodeOf(
 }
 
 /** What a screen reader says of a station: all that hovering shows. */
-function spoken(data: StationData): string {
+function spoken(data: Omit<StationData, "mark">): string {
   const visits = data.visits === undefined ? "" : say("visits", String(data.visits));
   const agent = data.agent ? say("byAgent", data.agent) : "";
   return [data.name, agent, visits, ...data.signs.map(({ words }) => words)].filter(Boolean).join(". ");
+}
+
+function retryOf(station: Station, rule: Rule, findings: Findings): Retry {
+  const limit = findings.signs.rules[rule.id];
+  const endless = findings.endless[rule.id] !== undefined;
+  const words = limit?.words.join(" ") ?? (endless ? say("noLimitWhy") : "");
+  return { edge: edgeId(rule.id, station.key), most: limit?.most, endless, words };
 }
 
 const SIGNS: readonly Sign[] = ["limits", "escalates", "needs"];
@@ -164,7 +192,7 @@ function stationData(
   station: Station,
   findings: Findings,
   own: readonly Finding[],
-): Omit<StationData, "mark"> {
+): Omit<StationData, "mark" | "ports" | "nextPort"> {
   const rules = rulesOf(station).map((rule) => {
     const says = findings.rules[rule.id];
     const mark =
@@ -173,7 +201,8 @@ function stationData(
         : says?.status === "partly shadowed"
           ? ("shadowed" as const)
           : undefined;
-    return { id: rule.id, title: [rule.label || says?.words || rule.id, says?.why].filter(Boolean).join(". "), mark };
+    const title = [rule.label || says?.words || rule.id, says?.why].filter(Boolean).join(". ");
+    return { id: rule.id, title, mark, retry: isBadge(station, rule) ? retryOf(station, rule, findings) : undefined };
   });
   const waits = (station.join?.wait_for ?? []).map((key) => targetName(line, key, { origin: key, blocked: key }));
   return {

@@ -1,5 +1,7 @@
 import type { NodeProps } from "@xyflow/react";
 import { type CSSProperties, memo } from "react";
+import { nameSize, wordSize } from "../drawing/text";
+import { BADGE } from "../drawing/zones";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { kindIcon, kindName } from "../store/kinds";
@@ -7,7 +9,6 @@ import type { EndNode, StartNode, StationNode } from "./flow";
 import { STATION } from "./layout";
 import { type Level, useLevel } from "./level";
 import { NoteCard } from "./NoteCard";
-import { nameSize, wordSize } from "./text";
 
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
  * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
@@ -27,6 +28,7 @@ const StationCard = memo(function StationCard({ data, width, height }: NodeProps
       </span>
       {level === "far" ? null : <Details data={data} />}
       {level === "near" ? <Ports data={data} /> : null}
+      {level === "far" ? null : <Retries data={data} />}
     </div>
   );
 });
@@ -105,24 +107,26 @@ function Badge({ data }: { data: StationNode["data"] }) {
 function Ports({ data }: { data: StationNode["data"] }) {
   return (
     <>
-      {data.rules.map((rule, index) => (
-        <span
-          key={rule.id}
-          className="ed-port nodrag nopan"
-          data-port={rule.id}
-          data-mark={rule.mark}
-          title={rule.title}
-          style={{ top: STATION.port + STATION.step * index }}
-        >
-          {index + 1}
-        </span>
-      ))}
+      {data.rules.map((rule, index) =>
+        rule.retry ? null : (
+          <span
+            key={rule.id}
+            className="ed-port nodrag nopan"
+            data-port={rule.id}
+            data-mark={rule.mark}
+            title={rule.title}
+            style={{ top: data.ports[index] }}
+          >
+            {index + 1}
+          </span>
+        ),
+      )}
       {data.rules.length > 0 ? (
         <span
           className="ed-port ed-port-new nodrag nopan"
           data-port="@new"
           title={say("drawRule")}
-          style={{ top: STATION.port + STATION.step * data.rules.length }}
+          style={{ top: data.nextPort }}
         >
           +
         </span>
@@ -133,13 +137,38 @@ function Ports({ data }: { data: StationNode["data"] }) {
           data-port="@new"
           title={say("noWayOut", data.otherwise)}
           aria-label={say("addWayFrom", data.name, data.otherwise)}
-          style={{ top: STATION.port }}
+          style={{ top: data.nextPort }}
         >
           +
         </button>
       )}
     </>
   );
+}
+
+/** Rules that lead back to the station at once: a badge with the number of the rule, whose place at the side stays empty. */
+function Retries({ data }: { data: StationNode["data"] }) {
+  const own = data.rules.flatMap((rule, index) => (rule.retry ? [{ rule, number: index + 1, retry: rule.retry }] : []));
+  return own.map(({ rule, number, retry }, place) => (
+    <span
+      key={rule.id}
+      className="ed-retry react-flow__edge nodrag nopan"
+      data-id={retry.edge}
+      data-rule={rule.id}
+      data-port={rule.id}
+      data-mark={retry.mark ?? rule.mark}
+      data-endless={retry.endless || undefined}
+      role="img"
+      tabIndex={-1}
+      aria-label={[rule.title, retry.words].filter(Boolean).join(". ")}
+      title={[rule.title, retry.words].filter(Boolean).join(". ")}
+      style={{ left: BADGE.first + BADGE.width * place }}
+    >
+      <span className="ed-retry-number">{number}</span>
+      <Icon name="retry" size={12} />
+      {retry.most === undefined ? null : say("atMost", String(retry.most))}
+    </span>
+  ));
 }
 
 const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {

@@ -1,16 +1,18 @@
 /** The line as a picture of its own: SVG with the colours of the page, readable without it. */
 
+import { isBadge } from "../drawing/graph";
+import type { Rect } from "../drawing/routes";
+import { cut } from "../drawing/text";
+import { BADGE } from "../drawing/zones";
 import { say } from "../shell/words";
 import { endOf, kindOf, nameOf, stationOf } from "../store/document";
 import { kindName } from "../store/kinds";
 import { endName } from "../store/names";
 import { notesOf } from "../store/notes";
 import type { Editor } from "../store/store";
-import { boundsOfAll, type Drawn, routed, worded } from "./drawing";
+import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { arrow, pathOf } from "./edges";
-import { type Box, laidOut, START_ID, STATION } from "./layout";
-import type { Rect } from "./routes";
-import { broken, cut } from "./text";
+import { type Box, laidOut, START_ID } from "./layout";
 
 const ROOM = 32;
 const HEXAGON = "-20,0 -10,-16 10,-16 20,0 10,16 -10,16";
@@ -40,8 +42,8 @@ function colours(): Record<"canvas" | "fill" | "line" | "edge" | "text" | "muted
 const safe = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 function pictureOf({ line, state }: Editor): string {
-  const laid = laidOut(line);
-  const drawn = worded(line, routed(line, laid, state.findings.onward), state.findings, true);
+  const laid = laidOut(line, state.findings);
+  const drawn = drawnOf(line, laid, state.findings);
   const notes = notesOf(line);
   const all = boundsOfAll([...laid.boxes, ...notes], drawn) ?? { x: 0, y: 0, width: 0, height: 0 };
   const view = [all.x - ROOM, all.y - ROOM, all.width + 2 * ROOM, all.height + 2 * ROOM];
@@ -56,13 +58,14 @@ function pictureOf({ line, state }: Editor): string {
     const dashes =
       each.state === "dead" ? ' stroke-dasharray="5 4"' : each.kind === "onward" ? ' stroke-dasharray="2 4"' : "";
     const heads = each.branches.map((branch) => arrow(branch.points)).join("");
+    const width = each.main ? 2.5 : 1.5;
     const fork = each.fork ? `<circle cx="${each.fork[0]}" cy="${each.fork[1]}" r="4" fill="${colour}"/>` : "";
-    return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="1.5"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}`;
+    return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}`;
   };
   const said = (each: Drawn): string => {
     const at = each.labelAt;
     const label = at
-      ? broken(each.label)
+      ? each.lines
           .map((row, index) => words(row, at.x + 3, at.y + 12 + 16 * index, 12, `fill="${tone.muted}"`))
           .join("")
       : "";
@@ -98,8 +101,17 @@ function pictureOf({ line, state }: Editor): string {
       return rect(box, box.height / 2, tone.fill) + words(name, x, y, 13, 'text-anchor="middle"');
     }
     const right = box.x + box.width;
-    const ports = (station.rules ?? []).map((_, index) => {
-      const y = box.y + STATION.port + STATION.step * index;
+    const retries = (station.rules ?? []).filter((rule) => isBadge(station, rule));
+    const badges = retries.map((rule, index) => {
+      const [x, y] = [box.x + BADGE.first + BADGE.width * index, box.y + box.height - 10];
+      const most = state.findings.signs.rules[rule.id]?.most;
+      const number = (station.rules ?? []).indexOf(rule) + 1;
+      const said = most === undefined ? `${number} ↻` : `${number} ↻ ${say("atMost", String(most))}`;
+      return rect({ x, y, width: BADGE.width - 6, height: 20 }, 10, tone.fill) + words(said, x + 8, y + 14, 12);
+    });
+    const ports = (station.rules ?? []).map((rule, index) => {
+      if (retries.includes(rule)) return "";
+      const y = box.y + (box.ports[index] ?? box.port);
       return (
         `<circle cx="${right}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
         words(String(index + 1), right, y + 4, 11, 'text-anchor="middle"')
@@ -117,7 +129,8 @@ function pictureOf({ line, state }: Editor): string {
       words(cut(nameOf(station)), box.x + 12, box.y + 40, 14, 'font-weight="600"') +
       bar +
       join +
-      ports.join("")
+      ports.join("") +
+      badges.join("")
     );
   };
   const note = (each: (typeof notes)[number]): string =>

@@ -4,13 +4,13 @@ import type { ReactFlowInstance } from "@xyflow/react";
 import { type PointerEvent, useRef, useState } from "react";
 
 import { announce } from "../../ts/dom";
+import type { Point } from "../drawing/routes";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { addTarget, removeTarget } from "../store/commands-canvas";
 import { endOf, ruleOf, stationOf, targetsOf } from "../store/document";
 import type { Editor } from "../store/store";
 import type { AnyNode, RuleEdge } from "./flow";
-import type { Point } from "./routes";
 
 interface Held {
   station: string;

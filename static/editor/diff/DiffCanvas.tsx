@@ -8,16 +8,17 @@ import {
   useReactFlow,
   type Viewport,
 } from "@xyflow/react";
-import { type ComponentType, useEffect, useMemo, useRef, useState } from "react";
-import { boundsOfAll, type Drawn, routed, worded } from "../canvas/drawing";
+import { type ComponentType, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { boundsOfAll, type Drawn, drawnOf } from "../canvas/drawing";
 import { EdgeLayer } from "../canvas/edges";
 import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
-import { laidOut } from "../canvas/layout";
+import { drawnIn, laidOut } from "../canvas/layout";
 import { LevelContext, useZoomLevel } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
 import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
-import { CANVAS_HELP } from "../canvas/text";
+import { edition, onLayout } from "../drawing/layouts";
+import { CANVAS_HELP } from "../drawing/text";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { LineDocument } from "../store/document";
@@ -79,10 +80,18 @@ const NODES = Object.fromEntries(
 );
 
 export function DiffCanvas(given: { picture: Picture; label: string }) {
-  return <Measured>{(size) => <Flow {...given} size={size} />}</Measured>;
+  return <Measured>{(size) => <Placing {...given} size={size} />}</Measured>;
 }
 
-function Flow({ picture, label, size }: { picture: Picture; label: string; size: Size }) {
+function Placing(given: { picture: Picture; label: string; size: Size }) {
+  const { picture, size } = given;
+  useSyncExternalStore(onLayout, edition);
+  const said = useMemo(() => saying(picture), [picture]);
+  drawnIn(size.width, size.height);
+  return laidOut(picture.document, said).exact ? <Flow {...given} said={said} /> : null;
+}
+
+function Flow({ picture, label, size, said }: { picture: Picture; label: string; size: Size; said: Findings }) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
   const level = useZoomLevel();
@@ -91,11 +100,8 @@ function Flow({ picture, label, size }: { picture: Picture; label: string; size:
     const ways = Object.entries(marks.rules).map(([id, mark]) => [edgeMark(id), mark] as const);
     return { ...Object.fromEntries(ways), ...marks.ends, ...marks.stations };
   }, [marks]);
-  const laid = useMemo(() => laidOut(line), [line]);
-  const drawn = useMemo(
-    () => withSigns(worded(line, routed(line, laid, NONE), saying(picture)), marks.rules),
-    [line, laid, picture, marks],
-  );
+  const laid = useMemo(() => laidOut(line, said), [line, said]);
+  const drawn = useMemo(() => withSigns(drawnOf(line, laid, said), marks.rules), [line, laid, said, marks]);
   const made = useRef(new Nodes());
   const nodes = useMemo(
     () =>
@@ -167,8 +173,6 @@ function Flow({ picture, label, size }: { picture: Picture; label: string; size:
   );
 }
 
-const NONE: Findings["onward"] = {};
-
 /** The canvas says a rule by its label, else by what the server says of it: here its condition. */
 function saying({ conditions }: Picture): Findings {
   const says = (words: string) => ({ status: "live" as const, words, faulty: false, why: "", example: "" });
@@ -179,7 +183,9 @@ function withSigns(drawn: readonly Drawn[], rules: Marks): Drawn[] {
   return drawn.map((each) => {
     const mark = rules[each.id];
     const words = each.label.replace(BEFORE, "");
-    return { ...each, label: mark && words ? `${SIGNS[mark]}${words}` : words };
+    const [first = "", ...rest] = each.lines;
+    const lines = words ? [`${mark ? SIGNS[mark] : ""}${first}`, ...rest].map((row) => row.replace(BEFORE, "")) : [];
+    return { ...each, label: words, lines };
   });
 }
 

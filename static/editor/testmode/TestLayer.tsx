@@ -1,8 +1,9 @@
 import { ViewportPortal } from "@xyflow/react";
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { Covered, Walked, Way } from "../api/walk";
-import { type Box, laidOut, STATION } from "../canvas/layout";
+import { type Box, laidOut, nextPort } from "../canvas/layout";
 import { paint } from "../canvas/marks";
+import { edition, onLayout } from "../drawing/layouts";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type LineDocument, rulesOf, stationOf, targetsOf } from "../store/document";
@@ -19,7 +20,9 @@ export function TestLayer({ editor }: { editor: Editor }) {
   useEffect(() => paint(marksOf(line, session)), [line, open, walked, coverage, kept]);
   useEffect(() => () => paint(), []);
   useEffect(() => void testOf(editor).fromAddress(), [editor]);
-  const boxes = useMemo(() => new Map(laidOut(line).boxes.map((box) => [box.key, box])), [line]);
+  const layout = useSyncExternalStore(onLayout, edition);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
+  const boxes = useMemo(() => new Map(laidOut(line).boxes.map((box) => [box.key, box])), [line, layout]);
   const rules = coverage ? kept?.coverage?.rules : undefined;
   const shown = open ? walked : undefined;
   if (!shown && !rules) return null;
@@ -65,8 +68,8 @@ function portOf(line: LineDocument, boxes: Boxes, station: string, rule: string)
   const box = boxes.get(station);
   const found = stationOf(line, station);
   if (!box || !found) return undefined;
-  const index = rule === "" ? rulesOf(found).length : rulesOf(found).findIndex((each) => each.id === rule);
-  return [box.x + box.width, box.y + STATION.port + STATION.step * Math.max(0, index)];
+  const port = rule === "" ? nextPort(box) : box.ports[rulesOf(found).findIndex((each) => each.id === rule)];
+  return [box.x + box.width, box.y + (port ?? box.port)];
 }
 
 /** Beside the port of each rule that was taken. */
@@ -97,7 +100,7 @@ function Undrawn({ line, boxes, ways }: { line: LineDocument; boxes: Boxes; ways
     const to = boxes.get(way.target);
     if (isDrawn || !from || !to || way.source === way.target) return [];
     const [x, y] = from;
-    const [tx, ty] = [to.x, to.y + Math.min(STATION.port, to.height / 2)];
+    const [tx, ty] = [to.x, to.y + to.port];
     const bend = Math.max(40, Math.abs(tx - x) / 2);
     return [{ key: `${way.source} ${way.target}`, d: `M${x} ${y}C${x + bend} ${y} ${tx - bend} ${ty} ${tx} ${ty}` }];
   });

@@ -1,4 +1,5 @@
-/** Ways between ports at right angles: around stations, each in a lane of its own, loops back below. Of a few dozen
+/** Ways between ports at right angles where a person put stations, or drags them: ELK keeps no station where it is, and an
+ * answer for each frame cannot wait for a worker. Around stations, each in a lane of its own, loops back below. Of a few dozen
  * shapes the cheapest is taken; no search, so a thousand edges take some milliseconds. */
 
 export type Point = readonly [x: number, y: number];
@@ -92,31 +93,6 @@ export class Router {
     }
     this.#take(trip.owner, best.points);
     return best.points;
-  }
-
-  /** How many lines of others lie under this rectangle. */
-  covered(area: Rect, owner: string): number {
-    let count = 0;
-    for (let slot = Math.floor(area.x / 16); slot <= Math.floor((area.x + area.width) / 16); slot += 1) {
-      count += this.#under(this.#lanes.v.get(slot), area.x, area.x + area.width, area.y, area.y + area.height, owner);
-    }
-    for (let slot = Math.floor(area.y / 16); slot <= Math.floor((area.y + area.height) / 16); slot += 1) {
-      count += this.#under(this.#lanes.h.get(slot), area.y, area.y + area.height, area.x, area.x + area.width, owner);
-    }
-    return count;
-  }
-
-  #under(
-    segments: Segment[] | undefined,
-    least: number,
-    most: number,
-    from: number,
-    to: number,
-    owner: string,
-  ): number {
-    return (segments ?? []).filter(
-      (each) => each.owner !== owner && each.at > least && each.at < most && each.from < to && each.to > from,
-    ).length;
   }
 
   #onward({ from: [sx, sy], to: [tx, ty], lane }: Trip): Shape[] {

@@ -54,11 +54,3 @@ describe("a way between two stations", () => {
     expect(one.filter((x) => other.includes(x))).toEqual([]);
   });
 });
-
-it("counts the lines of others under words, and not one's own", () => {
-  const [a, b] = [box(0, 0), box(300, 0)];
-  const router = new Router([a, b], 1);
-  route(router, "a", a, b);
-  const words = { x: 150, y: 20, width: 60, height: 20 };
-  expect([router.covered(words, "other"), router.covered(words, "a")]).toEqual([1, 0]);
-});

@@ -1,0 +1,328 @@
+/** A graph as ELK is asked to lay it out, and what it answers as places and routes. ELK's `layered` knows ports, orthogonal
+ * routes and nodes as obstacles; words and pills are part of the nodes they belong to (zones.ts), so it keeps clear of them. */
+import type { ElkExtendedEdge, ElkNode, ElkPort } from "elkjs/lib/elk-api";
+import { entryOf, exitOf, type RowOf } from "./rows";
+import type { Graph, Outlet, Part, Placed, Point, Spot, Way } from "./types";
+import { badgesWidth, HEXAGON, laneOf, PILL, zoneOf } from "./zones";
+
+export interface Engine {
+  layout(graph: ElkNode): Promise<ElkNode>;
+}
+
+const LONG = 120;
+const SOUTH = { first: 18, step: 16 };
+
+const STRAIGHT = "100";
+const gateId = (rule: string): string => `gate ${rule}`;
+const partId = (key: string): string => `part ${key}`;
+
+function options(graph: Graph): Record<string, string> {
+  const many = graph.parts.length > LONG;
+  return {
+    "elk.algorithm": "layered",
+    "elk.direction": "RIGHT",
+    "elk.edgeRouting": "ORTHOGONAL",
+    "elk.layered.nodePlacement.strategy": many ? "BRANDES_KOEPF" : "NETWORK_SIMPLEX",
+    "elk.layered.nodePlacement.favorStraightEdges": "true",
+    "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+    "elk.layered.cycleBreaking.strategy": "GREEDY",
+    "elk.layered.thoroughness": many ? "1" : "10",
+    "elk.layered.spacing.nodeNodeBetweenLayers": "28",
+    "elk.layered.spacing.edgeNodeBetweenLayers": "14",
+    "elk.layered.spacing.edgeEdgeBetweenLayers": "12",
+    "elk.spacing.nodeNode": "28",
+    "elk.spacing.edgeNode": "18",
+    "elk.spacing.edgeEdge": "14",
+    "elk.spacing.edgeLabel": "4",
+    "elk.padding": "[top=0,left=0,bottom=0,right=0]",
+    "elk.separateConnectedComponents": "false",
+  };
+}
+
+const port = (id: string, side: string, x: number, y: number): ElkPort => ({
+  id,
+  width: 0,
+  height: 0,
+  x,
+  y,
+  layoutOptions: { "elk.port.side": side },
+});
+
+/** One of several rows: what leads out of it ends, and what leads into it begins, at points on its edges; `order`: of those
+ * that come in, from the top. */
+export interface InRow {
+  rowOf: RowOf;
+  row: number;
+  order: readonly string[];
+}
+
+export function asked(graph: Graph, only?: InRow): ElkNode {
+  const mainEdges = new Set(graph.mainEdges);
+  const mainRules = new Set(graph.mainRules);
+  const back = new Set(graph.back);
+  const children: ElkNode[] = [];
+  const edges: ElkExtendedEdge[] = [];
+  const parts = new Map(graph.parts.map((part) => [part.key, part]));
+  const loops = new Map<string, number>();
+  const here = (key: string): boolean => only === undefined || only.rowOf.get(key) === only.row;
+  for (const part of graph.parts) {
+    if (!here(part.key)) continue;
+    const zone = zoneOf(part);
+    const node: ElkNode = {
+      id: partId(part.key),
+      width: zone.width,
+      height: zone.height,
+      ports: [port(`in ${part.key}`, "WEST", 0, part.over + part.port)],
+      layoutOptions: {
+        "elk.portConstraints": "FIXED_POS",
+        ...(part.kind === "start" ? { "elk.layered.layering.layerConstraint": "FIRST" } : {}),
+      },
+    };
+    children.push(node);
+    for (const outlet of part.outlets) {
+      if (outlet.gate === 0 || outlet.badge) continue;
+      const width = Math.max(HEXAGON.width, outlet.gate);
+      children.push({
+        id: gateId(outlet.id),
+        width,
+        height: HEXAGON.name + HEXAGON.height,
+        ports: [port(`in ${gateId(outlet.id)}`, "WEST", 0, HEXAGON.name + HEXAGON.height / 2)],
+        layoutOptions: { "elk.portConstraints": "FIXED_POS" },
+      });
+    }
+  }
+  const byId = new Map(children.map((each) => [each.id, each]));
+  const point = (id: string, end: "FIRST" | "LAST"): string => {
+    const side = end === "FIRST" ? "EAST" : "WEST";
+    children.push({
+      id,
+      width: 1,
+      height: 1,
+      ports: [port(`at ${id}`, side, end === "FIRST" ? 1 : 0, 0)],
+      layoutOptions: { "elk.portConstraints": "FIXED_POS", "elk.layered.layering.layerConstraint": end },
+    });
+    return `at ${id}`;
+  };
+  /** From left to right: whole in this row, or as much of it as is here. */
+  const lead = (
+    edge: { id: string; from: string; to: string; options: Record<string, string> },
+    source: () => string,
+    target: () => string,
+    labels: object,
+  ): void => {
+    const [begins, ends] = [here(edge.from), here(edge.to)];
+    if (!begins && !ends) return;
+    edges.push({
+      id: edge.id,
+      sources: [begins ? source() : point(entryOf(edge.id), "FIRST")],
+      targets: [ends ? target() : point(exitOf(edge.id), "LAST")],
+      layoutOptions: edge.options,
+      ...(begins ? labels : {}),
+    });
+  };
+  const outOf = (part: Part, outlet: Outlet, leadsBack: boolean): string => {
+    const gated = outlet.gate > 0;
+    const node = byId.get(gated ? gateId(outlet.id) : partId(part.key)) as ElkNode;
+    const id = `${leadsBack ? "back" : "out"} ${outlet.id}`;
+    if (!node.ports?.some((each) => each.id === id)) {
+      const [width, height] = [node.width ?? 0, node.height ?? 0];
+      if (leadsBack && gated) node.ports?.push(port(id, "SOUTH", width / 2, height));
+      else if (leadsBack) {
+        // Down right of its words, each rule in a lane of its own.
+        node.ports?.push(port(id, "SOUTH", part.before + part.width + laneOf(part, outlet), height));
+      } else
+        node.ports?.push(port(id, "EAST", width, gated ? HEXAGON.name + HEXAGON.height / 2 : part.over + outlet.port));
+    }
+    return id;
+  };
+  for (const part of graph.parts) {
+    for (const outlet of part.outlets) {
+      if (outlet.badge) continue;
+      const rule = outlet.id;
+      const weigh = (on: boolean): Record<string, string> =>
+        on ? { "elk.layered.priority.straightness": STRAIGHT, "elk.layered.priority.direction": "10" } : {};
+      const isMain = mainRules.has(rule);
+      if (outlet.gate > 0 && here(part.key)) {
+        const id = `out ${rule} to gate`;
+        byId.get(partId(part.key))?.ports?.push(port(id, "EAST", zoneOf(part).width, part.over + outlet.port));
+        edges.push({
+          id: `gate ${rule}`,
+          sources: [id],
+          targets: [`in ${gateId(rule)}`],
+          layoutOptions: weigh(isMain),
+        });
+      }
+      for (const to of outlet.targets) {
+        const other = parts.get(to);
+        if (!other) continue;
+        const id = `${rule}>${to}`;
+        if (!back.has(id)) {
+          const edge = { id, from: part.key, to, options: weigh(mainEdges.has(id)) };
+          lead(
+            edge,
+            () => outOf(part, outlet, false),
+            () => `in ${to}`,
+            {},
+          );
+          continue;
+        }
+        const into = (): string => {
+          const count = loops.get(to) ?? 0;
+          loops.set(to, count + 1);
+          const room = Math.max(0, Math.floor((other.width - badgesWidth(other) - 2 * SOUTH.first) / SOUTH.step));
+          const place = Math.min(count, room);
+          const name = `loop ${to} ${place}`;
+          const target = byId.get(partId(to));
+          if (target && !target.ports?.some((each) => each.id === name)) {
+            const x = other.before + other.width - SOUTH.first - SOUTH.step * place;
+            target.ports?.push(port(name, "SOUTH", x, target.height ?? 0));
+          }
+          return name;
+        };
+        // Turned round, so that nothing in the graph leads back.
+        lead(
+          { id, from: to, to: part.key, options: {} },
+          into,
+          () => outOf(part, outlet, true),
+          pillOf(id, outlet.pill),
+        );
+      }
+    }
+  }
+  for (const [from, to] of graph.silent) {
+    if (!here(from) || !here(to)) continue;
+    const id = `silent ${from}`;
+    byId.get(partId(from))?.ports?.push(port(id, "EAST", byId.get(partId(from))?.width ?? 0, 1));
+    edges.push({ id, sources: [id], targets: [`in ${to}`] });
+  }
+  if (only) children.sort((a, b) => placeOf(only.order, a.id) - placeOf(only.order, b.id));
+  return { id: "line", layoutOptions: options(graph), children, edges };
+}
+
+/** Entries come in the order in which they left the row above, before all that they lead to. */
+const placeOf = (order: readonly string[], id: string): number => {
+  const at = order.indexOf(id);
+  return at < 0 ? order.length : at;
+};
+
+const pillOf = (id: string, width: number) =>
+  width === 0
+    ? {}
+    : {
+        labels: [
+          {
+            id: `pill ${id}`,
+            text: "·",
+            width,
+            height: PILL.height,
+            layoutOptions: { "elk.edgeLabels.inline": "true", "elk.edgeLabels.placement": "CENTER" },
+          },
+        ],
+      };
+
+export function answered(graph: Graph, whole: ElkNode): Placed {
+  const laid = fromStart(graph, whole);
+  const at = new Map((laid.children ?? []).map((each) => [each.id, each]));
+  const parts: Spot[] = [];
+  const gates: Spot[] = [];
+  const ways: Way[] = [];
+  const back = new Set(graph.back);
+  const edgeAt = new Map((laid.edges ?? []).map((each) => [each.id, each]));
+  const pointsOf = (id: string): Point[] =>
+    (edgeAt.get(id)?.sections ?? []).flatMap((section) => [
+      [section.startPoint.x, section.startPoint.y] as Point,
+      ...(section.bendPoints ?? []).map(({ x, y }): Point => [x, y]),
+      [section.endPoint.x, section.endPoint.y] as Point,
+    ]);
+  const spots = new Map<string, Spot>();
+  for (const part of graph.parts) {
+    const node = at.get(partId(part.key));
+    const spot = { key: part.key, x: (node?.x ?? 0) + part.before, y: (node?.y ?? 0) + part.over };
+    parts.push(spot);
+    spots.set(part.key, spot);
+  }
+  for (const part of graph.parts) {
+    const spot = spots.get(part.key) as Spot;
+    for (const outlet of part.outlets) {
+      if (outlet.badge) continue;
+      const begin: Point = [spot.x + part.width, spot.y + outlet.port];
+      let lead: Point[] = [begin];
+      if (outlet.gate > 0) {
+        const node = at.get(gateId(outlet.id));
+        const width = Math.max(HEXAGON.width, outlet.gate);
+        const middle: Point = [(node?.x ?? 0) + width / 2, (node?.y ?? 0) + HEXAGON.name + HEXAGON.height / 2];
+        gates.push({ key: outlet.id, x: middle[0], y: middle[1] });
+        lead = [begin, ...pointsOf(`gate ${outlet.id}`), middle];
+      }
+      for (const to of outlet.targets) {
+        const target = spots.get(to);
+        const other = graph.parts.find((each) => each.key === to);
+        if (!target || !other) continue;
+        const id = `${outlet.id}>${to}`;
+        const isBack = back.has(id);
+        let points = pointsOf(id);
+        if (isBack) {
+          points = points.reverse();
+          const first = points[0];
+          if (first && outlet.gate === 0) points = [[first[0], begin[1]], ...points];
+          const last = points.at(-1);
+          if (last) points = [...points.slice(0, -1), [last[0], target.y + other.height]];
+        } else points = [...points, [target.x - 0, target.y + other.port]];
+        const label = edgeAt.get(id)?.labels?.[0];
+        ways.push({
+          rule: outlet.id,
+          target: to,
+          points: plain([...lead, ...points]),
+          back: isBack,
+          pillAt: label
+            ? [(label.x ?? 0) + (label.width ?? 0) / 2, (label.y ?? 0) + (label.height ?? 0) / 2]
+            : undefined,
+        });
+      }
+    }
+  }
+  return { parts, gates, ways, rows: [] };
+}
+
+/** Seen from the start: where it stands does not depend on what stands above it, so that places a person chose stay right. */
+function fromStart(graph: Graph, laid: ElkNode): ElkNode {
+  const first = graph.parts[0];
+  const node = laid.children?.find((each) => each.id === partId(first?.key ?? ""));
+  const [dx, dy] = [-(node?.x ?? 0) - (first?.before ?? 0), -(node?.y ?? 0) - (first?.over ?? 0) - (first?.port ?? 0)];
+  const by = <P extends { x?: number; y?: number }>(point: P): P => ({
+    ...point,
+    x: Math.round((point.x ?? 0) + dx),
+    y: Math.round((point.y ?? 0) + dy),
+  });
+  return {
+    ...laid,
+    children: (laid.children ?? []).map(by),
+    edges: (laid.edges ?? []).map((edge) => ({
+      ...edge,
+      labels: (edge.labels ?? []).map(by),
+      sections: (edge.sections ?? []).map((section) => ({
+        ...section,
+        startPoint: by(section.startPoint),
+        endPoint: by(section.endPoint),
+        bendPoints: (section.bendPoints ?? []).map(by),
+      })),
+    })),
+  };
+}
+
+/** Without points that lie on a straight line between others, or twice. */
+export function plain(points: readonly Point[]): Point[] {
+  const found: Point[] = [];
+  for (const point of points) {
+    const [before, last] = [found.at(-2), found.at(-1)];
+    if (last && last[0] === point[0] && last[1] === point[1]) continue;
+    if (
+      before &&
+      last &&
+      ((before[0] === last[0] && last[0] === point[0]) || (before[1] === last[1] && last[1] === point[1]))
+    )
+      found.pop();
+    found.push(point);
+  }
+  return found;
+}

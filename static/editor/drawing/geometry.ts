@@ -1,0 +1,181 @@
+/** What must hold of a drawing, checked by its geometry: for tests, and for counting. */
+import { gateBox, meet, passes } from "./moved";
+import type { Graph, Placed, Point, Rect } from "./types";
+import { PILL, STUB, stubsFrom, wordsOf, zoneOf } from "./zones";
+
+interface Thing extends Rect {
+  what: string;
+  /** Part or rule that it belongs to. */
+  of: string;
+  kind: "card" | "zone" | "gate" | "words" | "stub" | "pill";
+}
+
+interface Line {
+  rule: string;
+  part: string;
+  target: string;
+  points: readonly Point[];
+}
+
+/** All boxes of a drawing, and all lines. */
+export function drawnThings(graph: Graph, placed: Placed): { things: Thing[]; lines: Line[] } {
+  const at = new Map(placed.parts.map((each) => [each.key, each]));
+  const gates = new Map(placed.gates.map((each) => [each.key, each]));
+  const things: Thing[] = [];
+  const lines: Line[] = [];
+  for (const part of graph.parts) {
+    const spot = at.get(part.key);
+    if (!spot) continue;
+    const add = (kind: Thing["kind"], of: string, { x, y, width, height }: Rect): void => {
+      things.push({ kind, of, what: `${kind} ${of}`, x, y, width, height });
+    };
+    const own = ({ x, y, width, height }: Rect): Rect => ({ x: x + spot.x, y: y + spot.y, width, height });
+    add("card", part.key, { ...spot, width: part.width, height: part.height });
+    add("zone", part.key, own(zoneOf(part)));
+    for (const outlet of part.outlets) {
+      if (outlet.badge) continue;
+      if (outlet.lines > 0) add("words", outlet.id, own(wordsOf(part, outlet)));
+      let x = part.width + stubsFrom(part);
+      for (const stub of outlet.stubs) {
+        add("stub", outlet.id, own({ x, y: outlet.port - STUB.height / 2, width: stub.width, height: STUB.height }));
+        const begin: Point = [spot.x + part.width, spot.y + outlet.port];
+        lines.push({ rule: outlet.id, part: part.key, target: "", points: [begin, [spot.x + x, begin[1]]] });
+        x += stub.width + STUB.between;
+      }
+      const gate = gates.get(outlet.id);
+      if (outlet.gate > 0 && gate) add("gate", outlet.id, gateBox(gate, outlet.gate));
+      for (const way of placed.ways.filter((each) => each.rule === outlet.id)) {
+        lines.push({ rule: outlet.id, part: part.key, target: way.target, points: way.points });
+        if (way.pillAt && outlet.pill > 0) {
+          const [middle, level] = way.pillAt;
+          add("pill", outlet.id, {
+            x: middle - outlet.pill / 2,
+            y: level - PILL.height / 2,
+            width: outlet.pill,
+            height: PILL.height,
+          });
+        }
+      }
+    }
+  }
+  return { things, lines };
+}
+
+const SLACK = 1;
+
+const inner = ({ x, y, width, height }: Rect): Rect => ({
+  x: x + SLACK,
+  y: y + SLACK,
+  width: width - 2 * SLACK,
+  height: height - 2 * SLACK,
+});
+
+/** Every sentence about drawings (help: drawing) that this one breaks, in words; none where it is right. */
+export function faults(graph: Graph, placed: Placed): string[] {
+  const { things, lines } = drawnThings(graph, placed);
+  return [
+    ...covered(things),
+    ...through(things, lines),
+    ...strayed(things, lines),
+    ...unordered(graph),
+    ...bent(graph, placed),
+  ];
+}
+
+/** Nothing covers anything else. */
+function covered(things: readonly Thing[]): string[] {
+  const blocks = things.filter(({ kind }) => kind === "zone" || kind === "gate" || kind === "pill");
+  return blocks.flatMap((one, index) =>
+    blocks
+      .slice(index + 1)
+      .filter((other) => meet(inner(one), inner(other)))
+      .map((other) => `${one.what} covers ${other.what}`),
+  );
+}
+
+/** No edge goes through a station, a gate, a pill, words, or the room of another station. */
+function through(things: readonly Thing[], lines: readonly Line[]): string[] {
+  return lines.flatMap((line) =>
+    things
+      .filter((thing) => {
+        if (thing.kind === "zone" && (thing.of === line.part || thing.of === line.target)) return false;
+        if ((thing.kind === "gate" || thing.kind === "pill") && thing.of === line.rule) return false;
+        return passes(line.points, inner(thing));
+      })
+      .map((thing) => `${line.rule} to ${line.target} goes through ${thing.what}`),
+  );
+}
+
+/** Words stand nearer to their own edge than to any other. */
+function strayed(things: readonly Thing[], lines: readonly Line[]): string[] {
+  return things
+    .filter(({ kind }) => kind === "words")
+    .flatMap((words) => {
+      const own = Math.min(
+        ...lines.filter((line) => line.rule === words.of).map((line) => distance(line.points, words)),
+      );
+      return lines
+        .filter((line) => line.rule !== words.of && distance(line.points, words) <= own)
+        .map((line) => `${words.what} is nearer to ${line.rule} to ${line.target}`);
+    });
+}
+
+/** The number in the circle is the rule: below one another in their order. */
+const unordered = (graph: Graph): string[] =>
+  graph.parts
+    .filter(({ outlets }) => outlets.some((each, index) => index > 0 && each.port <= (outlets[index - 1]?.port ?? 0)))
+    .map((part) => `${part.key} has rules out of order`);
+
+/** The main way is straight: one height from start to end, in each row. */
+export function bent(graph: Graph, placed: Placed): string[] {
+  const at = new Map(placed.parts.map((each) => [each.key, each]));
+  const levels = graph.main.flatMap((key) => {
+    const [part, spot] = [graph.parts.find((each) => each.key === key), at.get(key)];
+    return part && spot
+      ? [{ key, level: spot.y + part.port, row: placed.rows.findIndex((row) => row.includes(key)) }]
+      : [];
+  });
+  return levels.flatMap((each, index) => {
+    const before = levels[index - 1];
+    if (!before || each.row > before.row) return [];
+    return each.level === before.level ? [] : [`the main way bends at ${each.key}`];
+  });
+}
+
+function distance(points: readonly Point[], { x, y, width, height }: Rect): number {
+  let found = Number.POSITIVE_INFINITY;
+  points.forEach((point, index) => {
+    const before = points[index - 1];
+    if (!before) return;
+    const [left, right] = [Math.min(before[0], point[0]), Math.max(before[0], point[0])];
+    const [top, bottom] = [Math.min(before[1], point[1]), Math.max(before[1], point[1])];
+    const across = Math.max(0, left - (x + width), x - right);
+    const down = Math.max(0, top - (y + height), y - bottom);
+    found = Math.min(found, Math.hypot(across, down));
+  });
+  return found;
+}
+
+/** How often edges of different rules cross. */
+export function crossings(ways: Placed["ways"]): number {
+  const pieces = ways.flatMap(({ rule, points }) =>
+    points.slice(1).map((point, index) => ({ rule, a: points[index] as Point, b: point })),
+  );
+  const level = pieces.filter(({ a, b }) => a[1] === b[1]);
+  const upright = pieces.filter(({ a, b }) => a[0] === b[0] && a[1] !== b[1]);
+  let count = 0;
+  for (const one of level)
+    for (const other of upright) {
+      if (one.rule === other.rule) continue;
+      const [left, right] = [Math.min(one.a[0], one.b[0]), Math.max(one.a[0], one.b[0])];
+      const [top, bottom] = [Math.min(other.a[1], other.b[1]), Math.max(other.a[1], other.b[1])];
+      if (other.a[0] > left && other.a[0] < right && one.a[1] > top && one.a[1] < bottom) count += 1;
+    }
+  return count;
+}
+
+export const sizeOf = (placed: Placed): [number, number] => {
+  const points = placed.ways.flatMap((way) => way.points);
+  const [xs, ys] = [points.map((point) => point[0]), points.map((point) => point[1])];
+  return [Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys)];
+};

@@ -1,0 +1,291 @@
+/** From a line to the graph that is laid out: how large everything is, which edges are drawn, which lead back, and which
+ * is the main way. */
+import { say } from "../shell/words";
+import {
+  BLOCKED,
+  endOf,
+  endsOf,
+  type Json,
+  type LineDocument,
+  nameOf,
+  ORIGIN,
+  type Rule,
+  rulesOf,
+  type Station,
+  startOf,
+  stationOf,
+  targetsOf,
+} from "../store/document";
+import type { Findings } from "../store/findings";
+import { endName, gateName } from "../store/names";
+import { illness, type Link, NEVER, ordered } from "./order";
+import { broken, cut, pillWidth, widthOf } from "./text";
+import type { Graph, Outlet, Part } from "./types";
+import { CARD, roomOver, STUB, WORDS } from "./zones";
+
+export const START_ID = "@start";
+const END = { width: 96, widest: 184, height: 36 };
+const START = { width: 40, height: 40, under: 36 };
+const BADGE_UNDER = 14;
+const JOIN_BEFORE = 20;
+const JOIN_OVER = 20;
+/** In a long line what is further away than this many stations is named in a pill. */
+const FAR = 4;
+const LONG = 60;
+/** An end that more rules of a long line lead to is named in pills. */
+const MANY = 4;
+
+const SILENT = "@silent";
+
+export const onwardId = (station: string): string => `${station}@onward`;
+
+const between = (least: number, value: number, most: number): number => Math.min(most, Math.max(least, value));
+
+/** What the layout needs to know of what the server said. */
+export type Said = Pick<Findings, "onward" | "rules" | "signs" | "endless">;
+
+export function graphOf(line: LineDocument, said: Said, window: readonly [number, number]): Graph {
+  const at = new Map(line.stations.map((station, index) => [station.key, index]));
+  const ends = endsOf(line);
+  const there = new Set([...at.keys(), ...ends]);
+  const start = startOf(line);
+  const links: Link[] = [];
+  const begins = start !== undefined && at.has(start);
+  if (begins) links.push({ from: START_ID, to: start, rule: START_ID, order: 0, ill: 0 });
+  const led = new Map<string, number>();
+  for (const to of line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)))
+    led.set(to, (led.get(to) ?? 0) + 1);
+  const far = (from: string, to: string): boolean => {
+    if (line.stations.length <= LONG) return false;
+    const [here, other] = [at.get(from) ?? 0, at.get(to)];
+    return other === undefined ? (led.get(to) ?? 0) > MANY : Math.abs(other - here) > FAR;
+  };
+  const drawn = (station: Station, rule: Rule): string[] => [
+    ...new Set(targetsOf(rule).filter((to) => there.has(to) && !far(station.key, to))),
+  ];
+  line.stations.forEach((station, index) => {
+    const rules = rulesOf(station);
+    const next = said.onward[station.key];
+    if (rules.length === 0 && next !== undefined && there.has(next) && next !== station.key)
+      links.push({ from: station.key, to: next, rule: onwardId(station.key), order: 0, ill: 1 });
+    const after = line.stations[index + 1]?.key;
+    // Nothing is drawn, but so they stand in their order.
+    if (rules.length === 0 && next === undefined && after !== undefined)
+      links.push({ from: station.key, to: after, rule: SILENT, order: 0, ill: NEVER });
+    rules.forEach((rule, order) => {
+      const ill = said.rules[rule.id]?.status === "dead" ? NEVER : illness(rule.when);
+      for (const to of drawn(station, rule))
+        if (!isBadge(station, rule)) links.push({ from: station.key, to, rule: rule.id, order, ill });
+    });
+  });
+  const well = new Set(ends.filter((key) => (endOf(line, key)?.kind ?? "completed") === "completed"));
+  const all = [START_ID, ...line.stations.map((each) => each.key), ...ends];
+  const { back, main, mainLinks, keys } = ordered(all, links, well);
+  const silent = links.flatMap(({ from, to, rule }, index): [string, string][] =>
+    rule === SILENT && !back.has(index) ? [[from, to]] : [],
+  );
+  const leadsBack = new Set([...back].map((index) => `${links[index]?.rule}>${links[index]?.to}`));
+  const mainRules = new Set([...mainLinks].map((index) => links[index]?.rule ?? ""));
+  const parts = new Map<string, Part>();
+  parts.set(START_ID, startPart(begins ? [start] : []));
+  for (const station of line.stations)
+    parts.set(station.key, stationPart(line, station, said, { drawn, there, leadsBack, mainRules }));
+  for (const key of ends) parts.set(key, endPart(line, key));
+  const pills = line.stations.flatMap((station) => pillParts(line, station, drawn));
+  return {
+    parts: [...keys.flatMap((key) => parts.get(key) ?? []), ...pills],
+    main,
+    mainRules: [...mainRules],
+    mainEdges: [...mainLinks].map((index) => `${links[index]?.rule}>${links[index]?.to}`),
+    back: [...leadsBack],
+    silent,
+    window,
+  };
+}
+
+/** A rule that only leads back to its own station, at once: a badge there, and no loop. */
+export const isBadge = (station: Station, rule: Rule): boolean => {
+  const targets = targetsOf(rule);
+  return targets.length === 1 && targets[0] === station.key && !rule.gates?.length;
+};
+
+/** The key of a pill that an edge leads to. */
+export const pillKey = (rule: Rule, target: string): string => `${rule.id}>${target}`;
+
+function pillParts(line: LineDocument, station: Station, drawn: Known["drawn"]): Part[] {
+  return rulesOf(station).flatMap((rule) => {
+    const targets = drawn(station, rule);
+    if (targets.length === 0 || isBadge(station, rule)) return [];
+    const rest = [...new Set(targetsOf(rule))].filter((to) => !targets.includes(to));
+    return rest.map((to): Part => {
+      const size = { width: pillWidth(stubName(line, to)), height: STUB.height, port: STUB.height / 2 };
+      return { key: pillKey(rule, to), kind: "pill", ...size, ...NO_ROOM };
+    });
+  });
+}
+
+const NO_ROOM = { before: 0, over: 0, under: 0, open: false, outlets: [] } as const;
+
+function startPart(targets: readonly string[]): Part {
+  const outlet = {
+    id: START_ID,
+    port: START.height / 2,
+    lines: 0,
+    words: 0,
+    gate: 0,
+    pill: 0,
+    stubs: [],
+    targets,
+    loops: false,
+    badge: false,
+  };
+  return {
+    key: START_ID,
+    kind: "start",
+    ...START,
+    port: START.height / 2,
+    before: 12,
+    over: 0,
+    open: false,
+    outlets: [outlet],
+  };
+}
+
+function endPart(line: LineDocument, key: string): Part {
+  const words = widthOf(endName(endOf(line, key)?.label ?? key), 13) + 56;
+  const width = between(END.width, Math.ceil(words / 8) * 8, END.widest);
+  return {
+    key,
+    kind: "end",
+    width,
+    height: END.height,
+    port: END.height / 2,
+    before: 0,
+    over: 0,
+    under: 0,
+    open: false,
+    outlets: [],
+  };
+}
+
+interface Known {
+  drawn(station: Station, rule: Rule): string[];
+  there: ReadonlySet<string>;
+  leadsBack: ReadonlySet<string>;
+  mainRules: ReadonlySet<string>;
+}
+
+/** Who works there stands beside the icon of the kind, with room for the signs of what binds there. */
+const agentWidth = ({ agent }: Station): number => (typeof agent === "string" ? widthOf(agent, 12) + 96 : 0);
+
+export const cardWidth = (station: Station): number =>
+  between(CARD.width, Math.ceil(Math.max(widthOf(nameOf(station), 14) + 44, agentWidth(station)) / 8) * 8, CARD.widest);
+
+export const cardHeight = (ports: readonly number[]): number =>
+  CARD.height - CARD.port + Math.max(CARD.port, ports.at(-1) ?? 0);
+
+function stationPart(line: LineDocument, station: Station, said: Said, known: Known): Part {
+  const rules = rulesOf(station);
+  const sizes = rules.map((rule) => linesOf(station, rule, said));
+  const ports = portsOf(station, sizes);
+  const outlets = rules.map((rule, index): Outlet => {
+    const lines = sizes[index] ?? [];
+    const badge = isBadge(station, rule);
+    const targets = badge ? [] : known.drawn(station, rule);
+    const all = targetsOf(rule);
+    const rest = badge ? [] : [...new Set(all)].filter((to) => !targets.includes(to));
+    if (all.length === 0) rest.push("");
+    // Beside an edge that goes on, a pill has a place of its own.
+    const pills = targets.length > 0 ? rest.map((to) => pillKey(rule, to)) : [];
+    return {
+      id: rule.id,
+      port: ports[index] ?? CARD.port,
+      lines: lines.length,
+      words:
+        lines.length > 0 ? Math.ceil(Math.max(...lines.map((each) => widthOf(each, 12))) + besideWords(rule)) + 6 : 0,
+      gate: rule.gates?.length && !badge ? Math.ceil(gateWidth(line, rule)) : 0,
+      pill: targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)) ? Math.ceil(loopPill(rule, said)) : 0,
+      stubs: pills.length > 0 ? [] : rest.map((target) => ({ target, width: pillWidth(stubName(line, target)) })),
+      targets: [...targets, ...pills],
+      loops: targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)),
+      badge,
+    };
+  });
+  if (rules.length === 0) {
+    const next = said.onward[station.key];
+    const targets = next !== undefined && known.there.has(next) && next !== station.key ? [next] : [];
+    const id = onwardId(station.key);
+    const loops = targets.some((to) => known.leadsBack.has(`${id}>${to}`));
+    const stubs =
+      next !== undefined && targets.length === 0 && next !== station.key
+        ? [{ target: next, width: pillWidth(stubName(line, next)) }]
+        : [];
+    outlets.push({ id, port: CARD.port, lines: 0, words: 0, gate: 0, pill: 0, stubs, targets, loops, badge: false });
+  }
+  const straight = outlets.find((each) => known.mainRules.has(each.id));
+  return {
+    key: station.key,
+    kind: "station",
+    width: cardWidth(station),
+    height: cardHeight(ports),
+    port: straight?.port ?? CARD.port,
+    before: station.join ? JOIN_BEFORE : 0,
+    over: Math.max(station.join ? JOIN_OVER : 4, ...outlets.map((each) => roomOver(each.lines) - each.port)),
+    under: outlets.some((each) => each.badge) ? BADGE_UNDER : 4,
+    open: rules.length === 0,
+    outlets,
+  };
+}
+
+/** What is said of a rule at its edge, whole. */
+export function wordsOfRule(station: Station, rule: Rule, said: Pick<Said, "rules">): string {
+  const needed = rulesOf(station).length > 1 || asksFirst(rule.when);
+  return rule.label || (needed ? said.rules[rule.id]?.words || rule.id : "");
+}
+
+/** Whether a condition holds one that must be asked: agentic or hook, however deep. */
+export function asksFirst(when: Json | undefined): boolean {
+  if (Array.isArray(when)) return when.some(asksFirst);
+  if (when === null || typeof when !== "object") return false;
+  return "agentic" in when || "hook" in when || ["all", "any", "not"].some((key) => asksFirst(when[key]));
+}
+
+/** What stands over its edge, line by line. */
+export function linesOf(station: Station, rule: Rule, said: Pick<Said, "rules">): string[] {
+  const words = isBadge(station, rule) ? "" : wordsOfRule(station, rule, said);
+  const dead = said.rules[rule.id]?.status === "dead" && !isBadge(station, rule);
+  return [...(words ? broken(words) : []), ...(dead ? [say("neverReached")] : [])];
+}
+
+/** From the top of the card to each port: below one another, with room for the words over each edge. */
+export function portsOf(station: Station, sizes: readonly (readonly string[])[]): number[] {
+  const ports: number[] = [];
+  let edge = Number.NEGATIVE_INFINITY;
+  rulesOf(station).forEach((rule, index) => {
+    const least = index === 0 ? CARD.port : (ports[index - 1] ?? 0) + CARD.step;
+    ports.push(Math.max(least, edge + roomOver(sizes[index]?.length ?? 0) + WORDS.apart));
+    if (!isBadge(station, rule)) edge = ports[index] ?? edge;
+  });
+  return ports;
+}
+
+/** Beside the words of a rule: the sign that it asks. */
+const besideWords = (rule: Rule): number => (asksFirst(rule.when) ? 16 : 0);
+
+const gateWidth = (line: LineDocument, rule: Rule): number => {
+  const [first = ""] = rule.gates ?? [];
+  return widthOf(cut(gateName(line, first)), 12) + 8 + ((rule.gates?.length ?? 0) > 1 ? 24 : 0);
+};
+
+function loopPill(rule: Rule, said: Said): number {
+  const most = said.signs.rules[rule.id]?.most;
+  if (most !== undefined) return widthOf(say("atMost", String(most)), 12) + 30;
+  return said.endless[rule.id] ? widthOf(say("noLimit"), 12) + 36 : 0;
+}
+
+export function stubName(line: LineDocument, to: string): string {
+  const station = stationOf(line, to);
+  if (station) return nameOf(station);
+  if (to === "") return say("nowhere");
+  return to === BLOCKED ? say("blockedShort") : to === ORIGIN ? say("origin") : endName(endOf(line, to)?.label ?? to);
+}

@@ -1,0 +1,171 @@
+/** A drawing in which some parts stand elsewhere than the layout put them: where a person put them, or drags them, or because
+ * they are new and the layout is still under way. Only the edges at them, and those they stand on, are led anew. */
+import { type Point, Router } from "./routes";
+import type { Graph, Outlet, Part, Placed, Rect, Spot, Way } from "./types";
+import { after, HEXAGON, wordsWidth, zoneOf } from "./zones";
+
+export type Places = ReadonlyMap<string, readonly [number, number]>;
+
+const GATE_GAP = 20;
+const GAP = 64;
+
+const shifted = ({ x, y, width, height }: Rect, spot: Spot): Rect => ({ x: x + spot.x, y: y + spot.y, width, height });
+
+export const gateBox = ({ x, y }: Spot, name: number): Rect => {
+  const width = Math.max(HEXAGON.width, name);
+  return {
+    x: x - width / 2,
+    y: y - HEXAGON.height / 2 - HEXAGON.name,
+    width,
+    height: HEXAGON.height + HEXAGON.name,
+  };
+};
+
+/** `places` counts more than `placed`; what is in neither stands beside what leads to it. */
+export function moved(graph: Graph, placed: Placed, places: Places): Placed {
+  const known = new Map(placed.parts.map((each) => [each.key, each]));
+  const spots = new Map<string, Spot>();
+  const elsewhere = new Set<string>();
+  for (const part of graph.parts) {
+    const [own, was] = [places.get(part.key), known.get(part.key)];
+    if (own || !was) elsewhere.add(part.key);
+    if (own) spots.set(part.key, { key: part.key, x: own[0], y: own[1] });
+    else if (was) spots.set(part.key, was);
+  }
+  for (const part of graph.parts) if (!spots.has(part.key)) spots.set(part.key, beside(graph, part, spots));
+  const oldWays = new Map(placed.ways.map((way) => [`${way.rule}>${way.target}`, way]));
+  const oldGates = new Map(placed.gates.map((each) => [each.key, each]));
+  const stays = (part: Part, outlet: Outlet): boolean =>
+    !elsewhere.has(part.key) &&
+    outlet.targets.every(
+      (to) => !elsewhere.has(to) && sits(oldWays.get(`${outlet.id}>${to}`), part, outlet, to, spots, graph),
+    );
+  if (elsewhere.size === 0 && graph.parts.every((part) => part.outlets.every((outlet) => stays(part, outlet))))
+    return placed;
+
+  const zones = new Map(
+    graph.parts.map((part) => [part.key, shifted(zoneOf(part), spots.get(part.key) as Spot)] as const),
+  );
+  const gates: Spot[] = [];
+  const gateBoxes = new Map<string, Rect>();
+  for (const part of graph.parts) {
+    const spot = spots.get(part.key) as Spot;
+    for (const outlet of part.outlets) {
+      if (outlet.gate === 0) continue;
+      const old = elsewhere.has(part.key) ? undefined : oldGates.get(outlet.id);
+      const gate = old ?? {
+        key: outlet.id,
+        x: spot.x + part.width + after(part) + GATE_GAP + Math.max(HEXAGON.width, outlet.gate) / 2,
+        y: spot.y + outlet.port,
+      };
+      gates.push(gate);
+      gateBoxes.set(outlet.id, gateBox(gate, outlet.gate));
+    }
+  }
+  const fresh = [...elsewhere].flatMap((key) => zones.get(key) ?? []);
+  const ways: Way[] = [];
+  const open: { part: Part; outlet: Outlet; to: string }[] = [];
+  for (const part of graph.parts)
+    for (const outlet of part.outlets)
+      for (const to of outlet.targets) {
+        const old = oldWays.get(`${outlet.id}>${to}`);
+        if (old && stays(part, outlet) && !fresh.some((zone) => passes(old.points, zone))) ways.push(old);
+        else if (zones.has(to)) open.push({ part, outlet, to });
+      }
+  const router = new Router([...zones.values(), ...gateBoxes.values()], open.length);
+  for (const { part, outlet, to } of open) {
+    const spot = spots.get(part.key) as Spot;
+    const other = graph.parts.find((each) => each.key === to) as Part;
+    const goal = spots.get(to) as Spot;
+    const begin: Point = [spot.x + part.width, spot.y + outlet.port];
+    const gate = gates.find((each) => each.key === outlet.id);
+    const source = gateBoxes.get(outlet.id) ?? (zones.get(part.key) as Rect);
+    const from: Point = gate
+      ? [source.x + source.width, gate.y]
+      : [spot.x + part.width + Math.max(wordsWidth(part) > 0 ? after(part) : 0, 0), begin[1]];
+    const entry: Point = [goal.x, goal.y + other.port];
+    const target = zones.get(to) as Rect;
+    const led = router.route({ owner: outlet.id, from, to: entry, source, target, lane: part.outlets.indexOf(outlet) });
+    const lead: Point[] = gate && gate.y !== begin[1] ? [begin, [source.x, begin[1]], [source.x, gate.y]] : [begin];
+    const back = graph.back.includes(`${outlet.id}>${to}`);
+    const points = [...lead, ...led];
+    ways.push({
+      rule: outlet.id,
+      target: to,
+      points,
+      back,
+      pillAt: outlet.pill > 0 && back ? middleOf(led) : undefined,
+    });
+  }
+  return { parts: graph.parts.map((part) => spots.get(part.key) as Spot), gates, ways, rows: placed.rows };
+}
+
+/** Whether a way still begins at its port and ends at its target: cards grow, rules change places. */
+function sits(
+  way: Way | undefined,
+  part: Part,
+  outlet: Outlet,
+  to: string,
+  spots: ReadonlyMap<string, Spot>,
+  graph: Graph,
+): boolean {
+  const [first, last] = [way?.points[0], way?.points.at(-1)];
+  const [spot, goal] = [spots.get(part.key), spots.get(to)];
+  const target = graph.parts.find((each) => each.key === to);
+  if (!way || !first || !last || !spot || !goal || !target) return false;
+  const begins = first[0] === spot.x + part.width && first[1] === spot.y + outlet.port;
+  const ends =
+    last[0] === goal.x
+      ? last[1] === goal.y + target.port
+      : last[1] === goal.y + target.height && last[0] > goal.x && last[0] < goal.x + target.width;
+  return begins && ends;
+}
+
+/** A place for what is new: right of what leads to it, under what stands there already. */
+function beside(graph: Graph, part: Part, spots: ReadonlyMap<string, Spot>): Spot {
+  const leads = graph.parts.find(
+    (each) => spots.has(each.key) && each.outlets.some((out) => out.targets.includes(part.key)),
+  );
+  const taken = graph.parts.flatMap((each) => {
+    const spot = spots.get(each.key);
+    return spot ? [shifted(zoneOf(each), spot)] : [];
+  });
+  const from = leads && spots.get(leads.key);
+  const x =
+    from && leads
+      ? from.x + leads.width + after(leads) + GAP
+      : Math.max(-GAP, ...taken.map((each) => each.x + each.width)) + GAP;
+  const spot = { key: part.key, x, y: (from && leads ? from.y + leads.port : 0) - part.port };
+  for (let tries = 0; tries < 200; tries += 1) {
+    const own = shifted(zoneOf(part), spot);
+    const hit = taken.find((each) => meet(own, each));
+    if (!hit) break;
+    spot.y = hit.y + hit.height + 28 + part.over;
+  }
+  return spot;
+}
+
+export const meet = (a: Rect, b: Rect): boolean =>
+  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+/** Whether a way goes through the inside of a box. */
+export const passes = (points: readonly Point[], { x, y, width, height }: Rect): boolean =>
+  points.some((point, index) => {
+    const before = points[index - 1];
+    if (!before) return false;
+    const [left, right] = [Math.min(before[0], point[0]), Math.max(before[0], point[0])];
+    const [top, bottom] = [Math.min(before[1], point[1]), Math.max(before[1], point[1])];
+    return left < x + width && right > x && top < y + height && bottom > y;
+  });
+
+/** The middle of the longest level piece. */
+export function middleOf(points: readonly Point[]): Point {
+  let best: { at: Point; length: number } = { at: points[0] ?? [0, 0], length: -1 };
+  points.forEach((point, index) => {
+    const before = points[index - 1];
+    if (!before || before[1] !== point[1]) return;
+    const length = Math.abs(point[0] - before[0]);
+    if (length > best.length) best = { at: [(point[0] + before[0]) / 2, point[1]], length };
+  });
+  return best.at;
+}

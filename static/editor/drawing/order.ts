@@ -1,0 +1,158 @@
+/** Which rules lead on and which come back, and the way that a task takes when all goes well. */
+import type { Json } from "../store/document";
+
+export interface Link {
+  from: string;
+  to: string;
+  rule: string;
+  /** Place of the rule at its station. */
+  order: number;
+  /** How far from well it is that this rule is taken: 0 a success, 1 whatever, 3 a failure, 100 never. */
+  ill: number;
+}
+
+export const NEVER = 100;
+const ILL = 3;
+
+/** How well it goes when this is true, as far as the condition says so. */
+export function illness(when: Json | undefined): number {
+  if (Array.isArray(when)) return Math.max(1, ...when.map(illness));
+  if (when === null || typeof when !== "object") return 1;
+  if ("failure_type" in when) return ILL;
+  if ("result" in when) {
+    const results = Array.isArray(when.result) ? when.result : [when.result];
+    return results.includes("success") ? 0 : ILL;
+  }
+  if (Array.isArray(when.all)) {
+    const found = when.all.map(illness);
+    return found.includes(ILL) ? ILL : Math.min(1, ...found);
+  }
+  if (Array.isArray(when.any)) return Math.min(ILL, ...when.any.map(illness));
+  return 1;
+}
+
+export interface Ordered {
+  /** Indices into the links: those that lead back to where the walk came from. */
+  back: ReadonlySet<number>;
+  main: string[];
+  mainLinks: ReadonlySet<number>;
+  /** The main way first, then the others as they are reached. */
+  keys: string[];
+}
+
+/** `well`: ends at which all went well. */
+export function ordered(keys: readonly string[], links: readonly Link[], well: ReadonlySet<string>): Ordered {
+  const after = new Map<string, number[]>();
+  links.forEach((link, index) => {
+    const own = after.get(link.from);
+    if (own) own.push(index);
+    else after.set(link.from, [index]);
+  });
+  for (const own of after.values())
+    own.sort((a, b) => (links[a]?.ill ?? 0) - (links[b]?.ill ?? 0) || (links[a]?.order ?? 0) - (links[b]?.order ?? 0));
+  const { back, done } = walked(keys, links, after);
+  const { main, mainLinks } = mainWay(keys, links, after, back, done, well);
+  const onMain = new Set(main);
+  const rest = [...done].reverse().filter((key) => !onMain.has(key));
+  return { back, main, mainLinks, keys: [...main, ...rest] };
+}
+
+/** Depth first, what goes well before what does not: an edge to where the walk still is leads back. */
+function walked(keys: readonly string[], links: readonly Link[], after: ReadonlyMap<string, number[]>) {
+  const back = new Set<number>();
+  const comes: number[] = [];
+  const state = new Map<string, "open" | "done">();
+  const done: string[] = [];
+  const led = new Set(links.filter((link) => link.from !== link.to).map((link) => link.to));
+  /** Whether a fork on the way here leads there, too: what comes back to one of its branches comes back to all. */
+  const forksTo = (walk: readonly { key: string; next: number }[], coming: number, to: string): boolean =>
+    walk.slice(0, -1).some(({ key, next }) => {
+      const own = after.get(key) ?? [];
+      const taken = links[own[next - 1] ?? -1]?.rule;
+      return own.slice(next).some((each) => each !== coming && links[each]?.to === to && links[each]?.rule === taken);
+    });
+  const roots = [...keys.slice(0, 1), ...keys.filter((key) => !led.has(key)), ...keys];
+  for (const root of roots) {
+    if (state.has(root)) continue;
+    const walk = [{ key: root, next: 0 }];
+    state.set(root, "open");
+    for (let top = walk.at(-1); top; top = walk.at(-1)) {
+      const index = after.get(top.key)?.[top.next];
+      top.next += 1;
+      if (index === undefined) {
+        state.set(top.key, "done");
+        done.push(top.key);
+        walk.pop();
+        continue;
+      }
+      const to = links[index]?.to ?? "";
+      const met = state.get(to);
+      const forked = met === undefined && forksTo(walk, index, to);
+      if (forked) comes.push(index);
+      if (met === "open" || forked) back.add(index);
+      if (met !== undefined || forked) continue;
+      state.set(to, "open");
+      walk.push({ key: to, next: 0 });
+    }
+  }
+  // Turned round, an edge of these may close a circle: then it leads on after all.
+  for (const index of comes) if (leads(links, back, index)) back.delete(index);
+  return { back, done };
+}
+
+/** Whether its end is reached from its beginning without it. */
+function leads(links: readonly Link[], back: ReadonlySet<number>, without: number): boolean {
+  const after = new Map<string, string[]>();
+  links.forEach(({ from, to }, index) => {
+    if (index === without || from === to) return;
+    const [begin, end] = back.has(index) ? [to, from] : [from, to];
+    after.set(begin, [...(after.get(begin) ?? []), end]);
+  });
+  const { from, to } = links[without] as Link;
+  const met = new Set([from]);
+  for (const key of met) for (const next of after.get(key) ?? []) met.add(next);
+  return met.has(to);
+}
+
+interface Best {
+  ends: boolean;
+  ill: number;
+  length: number;
+  link: number | undefined;
+}
+
+const better = (a: Best, b: Best): boolean =>
+  a.ends !== b.ends ? a.ends : a.ill !== b.ill ? a.ill < b.ill : a.length > b.length;
+
+/** From the first key: to a completed end, by as few failures as can be, over as many stations as can be. */
+function mainWay(
+  keys: readonly string[],
+  links: readonly Link[],
+  after: ReadonlyMap<string, number[]>,
+  back: ReadonlySet<number>,
+  done: readonly string[],
+  well: ReadonlySet<string>,
+): { main: string[]; mainLinks: Set<number> } {
+  const best = new Map<string, Best>();
+  for (const key of done) {
+    let found: Best = { ends: well.has(key), ill: 0, length: 1, link: undefined };
+    for (const index of after.get(key) ?? []) {
+      const link = links[index] as Link;
+      const next = back.has(index) ? undefined : best.get(link.to);
+      if (!next || link.ill >= NEVER) continue;
+      const way = { ends: next.ends, ill: next.ill + link.ill, length: next.length + 1, link: index };
+      if (found.link === undefined && !found.ends ? true : better(way, found)) found = way;
+    }
+    best.set(key, found);
+  }
+  const main: string[] = [];
+  const mainLinks = new Set<number>();
+  for (let key = keys[0]; key !== undefined; ) {
+    main.push(key);
+    const index: number | undefined = best.get(key)?.link;
+    if (index === undefined) break;
+    mainLinks.add(index);
+    key = links[index]?.to;
+  }
+  return { main, mainLinks };
+}

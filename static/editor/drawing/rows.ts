@@ -1,0 +1,246 @@
+/** A long line in rows: cut where few edges go on, each row laid out by itself, and what goes on led from the end of one row
+ * to the beginning of another through the free room around them. */
+import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
+import type { Graph, Part } from "./types";
+import { HEXAGON, zoneOf } from "./zones";
+
+/** Which parts stand in which row. */
+export type RowOf = ReadonlyMap<string, number>;
+
+const LANE = 12;
+const ROOM = 20;
+const BETWEEN = 28;
+/** What an edge that goes on in another row costs, in pixels of a row's width. */
+const CUT = 90;
+
+interface Edge {
+  from: string;
+  to: string;
+}
+
+/** All edges as ELK sees them: from left to right. */
+function edgesOf(graph: Graph): Edge[] {
+  const back = new Set(graph.back);
+  const silent = graph.silent.map(([from, to]): Edge => ({ from, to }));
+  const drawn = graph.parts.flatMap((part) =>
+    part.outlets.flatMap((outlet) =>
+      outlet.targets.map((to) =>
+        back.has(`${outlet.id}>${to}`) ? { from: to, to: part.key } : { from: part.key, to },
+      ),
+    ),
+  );
+  return [...drawn, ...silent].filter(({ from, to }) => from !== to);
+}
+
+/** Each as far right as the longest way to it; what nothing leads to stands beside what it leads to. */
+function columnsOf(graph: Graph, edges: readonly Edge[]): Map<string, number> {
+  const column = new Map(graph.parts.map((part) => [part.key, 0]));
+  const into = new Map<string, number>();
+  const after = new Map<string, string[]>();
+  for (const { from, to } of edges) {
+    into.set(to, (into.get(to) ?? 0) + 1);
+    after.set(from, [...(after.get(from) ?? []), to]);
+  }
+  const ready = graph.parts.map((part) => part.key).filter((key) => !into.get(key));
+  const order: string[] = [];
+  for (let key = ready.pop(); key !== undefined; key = ready.pop()) {
+    order.push(key);
+    for (const to of after.get(key) ?? []) {
+      column.set(to, Math.max(column.get(to) ?? 0, (column.get(key) ?? 0) + 1));
+      const left = (into.get(to) ?? 1) - 1;
+      into.set(to, left);
+      if (left === 0) ready.push(to);
+    }
+  }
+  const first = graph.parts[0]?.key;
+  const led = new Set(edges.map((edge) => edge.to));
+  for (const key of order) {
+    if (key === first || led.has(key)) continue;
+    const next = (after.get(key) ?? []).map((to) => column.get(to) ?? 1);
+    column.set(key, Math.max(0, Math.min(...next, Number.MAX_SAFE_INTEGER) - 1));
+    if (next.length === 0) column.set(key, 1);
+  }
+  return column;
+}
+
+const widthOf = (part: Part): number => {
+  const gates = part.outlets.map((each) => (each.gate > 0 ? Math.max(HEXAGON.width, each.gate) + BETWEEN : 0));
+  return zoneOf(part).width + Math.max(0, ...gates) + BETWEEN;
+};
+
+/** How wide it would be in one row. */
+export function lengthOf(graph: Graph): number {
+  return widthsOf(graph, columnsOf(graph, edgesOf(graph))).reduce((sum, each) => sum + each, 0);
+}
+
+function widthsOf(graph: Graph, column: ReadonlyMap<string, number>): number[] {
+  const widths: number[] = Array.from({ length: Math.max(0, ...column.values()) + 1 }, () => 0);
+  for (const part of graph.parts) {
+    const at = column.get(part.key) ?? 0;
+    widths[at] = Math.max(widths[at] ?? 0, widthOf(part));
+  }
+  return widths;
+}
+
+/** As many rows as these, about equally long, cut where few edges go on. */
+export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: number } {
+  const edges = edgesOf(graph);
+  const column = columnsOf(graph, edges);
+  const widths = widthsOf(graph, column);
+  const cutting = widths.map(
+    (_, at) =>
+      edges.filter(({ from, to }) => {
+        const [a, b] = [column.get(from) ?? 0, column.get(to) ?? 0];
+        return Math.min(a, b) < at && Math.max(a, b) >= at;
+      }).length,
+  );
+  const whole = widths.reduce((sum, each) => sum + each, 0) / count;
+  const upTo = [0];
+  for (const each of widths) upTo.push((upTo.at(-1) ?? 0) + each);
+  // best[row][at]: the cheapest way to have the columns before `at` in `row` rows.
+  type Best = { cost: number; begin: number };
+  const none = { cost: Number.POSITIVE_INFINITY, begin: 0 };
+  const best: Best[][] = [[{ cost: 0, begin: 0 }, ...widths.map(() => none)]];
+  for (let row = 1; row <= count; row += 1) {
+    best.push(
+      upTo.map((right, at) => {
+        let found: Best = none;
+        for (let begin = 0; begin < at; begin += 1) {
+          // The start alone is no row.
+          if (begin === 1) continue;
+          const over = right - (upTo[begin] ?? 0) - whole;
+          const cost =
+            (best[row - 1]?.[begin]?.cost ?? Number.POSITIVE_INFINITY) +
+            (over * over) / Math.max(200, whole) +
+            (begin > 0 ? CUT * (cutting[begin] ?? 0) : 0);
+          if (cost < found.cost) found = { cost, begin };
+        }
+        return found;
+      }),
+    );
+  }
+  const begins: number[] = [];
+  for (let row = count, at = widths.length; row > 0; row -= 1) {
+    at = best[row]?.[at]?.begin ?? 0;
+    begins.unshift(at);
+  }
+  const rowAt = (at: number): number => begins.filter((begin) => begin <= at).length - 1;
+  const rowOf = new Map([...column].map(([key, at]) => [key, rowAt(at)]));
+  return { rowOf, cut: edges.filter(({ from, to }) => rowOf.get(from) !== rowOf.get(to)).length };
+}
+
+export const exitOf = (edge: string): string => `exit ${edge}`;
+export const entryOf = (edge: string): string => `entry ${edge}`;
+
+type Pair = readonly [number, number];
+
+const pairsOf = (edge: ElkExtendedEdge | undefined): Pair[] =>
+  (edge?.sections ?? []).flatMap((section): Pair[] => [
+    [section.startPoint.x, section.startPoint.y],
+    ...(section.bendPoints ?? []).map(({ x, y }): Pair => [x, y]),
+    [section.endPoint.x, section.endPoint.y],
+  ]);
+
+interface Going {
+  id: string;
+  from: number;
+  to: number;
+  exit: Pair;
+  entry: Pair;
+  head: Pair[];
+  tail: Pair[];
+  right: number;
+}
+
+/** One answer out of those of the rows, one below the other. */
+export function stacked(rows: readonly ElkNode[]): ElkNode {
+  const going = goingOn(rows);
+  const widest = Math.max(...rows.map((row) => row.width ?? 0));
+  lanesRight(going);
+  const children: ElkNode[] = [];
+  const edges: ElkExtendedEdge[] = [];
+  const lefts = Math.max(0, ...rows.map((_, index) => going.filter((each) => each.to === index).length));
+  const tops: number[] = [];
+  let bottom = 0;
+  rows.forEach((row, index) => {
+    const lanes = going.filter((each) => each.to === index).length;
+    tops.push(index === 0 ? 0 : bottom + 2 * ROOM + LANE * lanes);
+    bottom = (tops[index] ?? 0) + (row.height ?? 0);
+  });
+  const crossing = new Set(going.map((each) => each.id));
+  rows.forEach((row, index) => {
+    const top = tops[index] ?? 0;
+    for (const node of row.children ?? []) {
+      if (!node.id.startsWith("exit ") && !node.id.startsWith("entry "))
+        children.push({ ...node, y: (node.y ?? 0) + top });
+    }
+    for (const edge of row.edges ?? []) {
+      if (!crossing.has(edge.id)) edges.push(along(edge.id, shifted(pairsOf(edge), top), labelsOf(edge, top)));
+    }
+  });
+  for (let row = 0; row < rows.length; row += 1) {
+    const own = going.filter((each) => each.to === row);
+    const byRight = [...own].sort((a, b) => a.right - b.right);
+    const byEntry = [...own].sort((a, b) => a.entry[1] - b.entry[1]);
+    for (const each of own) {
+      const level = (tops[row] ?? 0) - ROOM - LANE * (own.length - 1 - byRight.indexOf(each));
+      const right = widest + ROOM + LANE * each.right;
+      const left = -ROOM - LANE * byEntry.indexOf(each);
+      const [head, tail] = [shifted(each.head, tops[each.from] ?? 0), shifted(each.tail, tops[row] ?? 0)];
+      const [out, in_] = [head.at(-1)?.[1] ?? 0, tail[0]?.[1] ?? 0];
+      const label = rows[each.from]?.edges?.find((edge) => edge.id === each.id);
+      edges.push(
+        along(
+          each.id,
+          [...head, [right, out], [right, level], [left, level], [left, in_], ...tail],
+          label ? labelsOf(label, tops[each.from] ?? 0) : [],
+        ),
+      );
+    }
+  }
+  const rights = Math.max(-1, ...going.map((each) => each.right)) + 1;
+  return {
+    id: "line",
+    width: widest + 2 * ROOM + LANE * (lefts + rights),
+    height: bottom,
+    children,
+    edges,
+  };
+}
+
+function goingOn(rows: readonly ElkNode[]): Going[] {
+  const found: Going[] = [];
+  rows.forEach((row, from) => {
+    for (const edge of row.edges ?? []) {
+      if (!row.children?.some((node) => node.id === exitOf(edge.id))) continue;
+      const to = rows.findIndex((other) => other.children?.some((node) => node.id === entryOf(edge.id)));
+      const [head, tail] = [pairsOf(edge), pairsOf(rows[to]?.edges?.find((each) => each.id === edge.id))];
+      const [exit, entry] = [head.at(-1), tail[0]];
+      if (exit && entry) found.push({ id: edge.id, from, to, exit, entry, head, tail, right: 0 });
+    }
+  });
+  return found;
+}
+
+/** What leaves lowest turns first, so that none crosses another; what passes other rows runs outside. */
+function lanesRight(going: readonly Going[]): void {
+  const order = [...going].sort((a, b) => a.to - a.from - (b.to - b.from) || b.exit[1] - a.exit[1]);
+  const taken: Going[] = [];
+  for (const each of order) {
+    const beside = taken.filter((other) => other.from <= each.to && each.from <= other.to);
+    each.right = Math.max(-1, ...beside.map((other) => other.right)) + 1;
+    taken.push(each);
+  }
+}
+
+const shifted = (points: readonly Pair[], down: number): Pair[] => points.map(([x, y]) => [x, y + down]);
+
+const labelsOf = (edge: ElkExtendedEdge, down: number) =>
+  (edge.labels ?? []).map((label) => ({ ...label, y: (label.y ?? 0) + down }));
+
+function along(id: string, points: readonly Pair[], labels: ElkExtendedEdge["labels"]): ElkExtendedEdge {
+  const at = ([x, y]: Pair) => ({ x, y });
+  const [first = [0, 0], last = [0, 0]] = [points[0], points.at(-1)];
+  const section = { id: `${id} s`, startPoint: at(first), bendPoints: points.slice(1, -1).map(at), endPoint: at(last) };
+  return { id, sources: [], targets: [], sections: [section], ...(labels ? { labels } : {}) };
+}

@@ -1,0 +1,96 @@
+/** What a drawing is made of, before and after it is laid out. Pure data: it passes to the worker and back. */
+
+export type Point = readonly [x: number, y: number];
+
+export interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** A target that no edge leads to: named in a pill beside the station. */
+export interface PillPart {
+  target: string;
+  width: number;
+}
+
+/** One rule at its station, as much of it as takes room. */
+export interface Outlet {
+  id: string;
+  /** From the top of the card to the middle of its port. */
+  port: number;
+  /** Lines of words over its edge, and the width of the widest. */
+  lines: number;
+  words: number;
+  /** Width of the name over its gate, 0 without a gate. */
+  gate: number;
+  /** What stands on a loop ("at most 3 times"), as wide as it is; 0 without. */
+  pill: number;
+  stubs: readonly PillPart[];
+  /** What edges are drawn to. */
+  targets: readonly string[];
+  /** Whether one of its edges leads back. */
+  loops: boolean;
+  /** Whether it leads back to its own station and is only a badge there. */
+  badge: boolean;
+}
+
+export interface Part {
+  key: string;
+  kind: "start" | "station" | "end" | "pill";
+  width: number;
+  height: number;
+  /** From the top to where the main way goes in and out. */
+  port: number;
+  /** Room left of it: the bar of a join. */
+  before: number;
+  /** Room over and under it. */
+  over: number;
+  under: number;
+  /** No rule leads on: a + stands beside it. */
+  open: boolean;
+  outlets: readonly Outlet[];
+}
+
+/** A line as a graph to be laid out. Parts in the order in which they are told apart: the main way first. */
+export interface Graph {
+  parts: readonly Part[];
+  /** Keys of the main way from the start to its end, and the rules that it takes. */
+  main: readonly string[];
+  mainRules: readonly string[];
+  /** "rule>target" of its edges. */
+  mainEdges: readonly string[];
+  /** "rule>target" of the edges that lead back. */
+  back: readonly string[];
+  /** Parts that stand one after the other though no edge leads on. */
+  silent: readonly (readonly [string, string])[];
+  /** Width by height of the window that it is seen in: a long line is broken into rows of that shape. */
+  window: readonly [width: number, height: number];
+}
+
+export interface Way {
+  rule: string;
+  target: string;
+  points: readonly Point[];
+  back: boolean;
+  /** Where its pill stands, in the middle of it. */
+  pillAt: Point | undefined;
+}
+
+export interface Spot {
+  key: string;
+  x: number;
+  y: number;
+}
+
+/** Where everything stands. */
+export interface Placed {
+  /** Upper left corners of cards, pills and the start. */
+  parts: readonly Spot[];
+  /** Middles of hexagons, by rule. */
+  gates: readonly Spot[];
+  ways: readonly Way[];
+  /** Keys of the parts of each row, where it was broken into rows. */
+  rows: readonly (readonly string[])[];
+}

@@ -1,0 +1,70 @@
+/** The room that a part takes besides its card: words over the edges that leave it, pills, the bar of a join. Nothing else
+ * is drawn there, so that no edge goes through words, and words stand at their own edge and no other. */
+import type { Outlet, Part, Rect } from "./types";
+
+export const CARD = { width: 104, widest: 216, height: 72, port: 36, step: 24 };
+export const WORDS = { left: 14, gap: 12, line: 16, over: 2, apart: 3 };
+export const STUB = { gap: 10, height: 20, between: 6 };
+const PLUS = 22;
+export const HEXAGON = { width: 40, height: 32, name: 18 };
+export const PILL = { height: 20 };
+
+/** How much room as many lines take over their edge. */
+export const roomOver = (lines: number): number => (lines > 0 ? lines * WORDS.line + WORDS.over : 0);
+
+/** How far right of the card its words reach. */
+export const wordsWidth = (part: Part): number =>
+  Math.max(0, ...part.outlets.map((each) => (each.badge ? 0 : each.words)));
+
+/** Where the pills of a rule begin, right of the card: behind all words, so that no pill stands over another's. */
+export const stubsFrom = (part: Part): number => {
+  const words = wordsWidth(part);
+  return (words > 0 ? WORDS.left + words : WORDS.left) + STUB.gap + (part.open ? PLUS : 0);
+};
+
+/** Pills stand in one row behind one another. */
+const stubsWidth = (outlet: Outlet): number => outlet.stubs.reduce((sum, stub) => sum + stub.width + STUB.between, 0);
+
+/** Rules that lead back go down right of the words, each in a lane of its own. */
+const LANE = 12;
+
+const loopsOf = (part: Part): Outlet[] => part.outlets.filter((each) => each.loops && each.gate === 0);
+
+/** How far right of the card a rule that leads back turns down. */
+export const laneOf = (part: Part, outlet: Outlet): number => {
+  const lanes = loopsOf(part);
+  // The lowest rule turns first: so none crosses another.
+  return beyondWords(part) + LANE * (lanes.length - 1 - lanes.indexOf(outlet)) + LANE / 2;
+};
+
+/** Badges of retries stand side by side on the lower edge of the card. */
+export const BADGE = { first: 10, width: 58 };
+export const badgesWidth = (part: Part): number => BADGE.width * part.outlets.filter((each) => each.badge).length;
+
+/** The room right of the card. */
+export const after = (part: Part): number =>
+  part.kind === "station" ? beyondWords(part) + LANE * loopsOf(part).length : 0;
+
+function beyondWords(part: Part): number {
+  const words = wordsWidth(part);
+  const stubs = Math.max(0, ...part.outlets.map(stubsWidth));
+  const least = part.open ? WORDS.left + PLUS : 14;
+  if (stubs > 0) return stubsFrom(part) + stubs;
+  return Math.max(least, words > 0 ? WORDS.left + words + WORDS.gap : 0);
+}
+
+/** All of its room, seen from the upper left corner of the card. */
+export const zoneOf = (part: Part): Rect => ({
+  x: -part.before,
+  y: -part.over,
+  width: part.before + part.width + after(part),
+  height: part.over + part.height + part.under,
+});
+
+/** The words of a rule, seen from the upper left corner of the card. */
+export const wordsOf = (part: Part, outlet: Outlet): Rect => ({
+  x: part.width + WORDS.left,
+  y: outlet.port - roomOver(outlet.lines),
+  width: outlet.words,
+  height: outlet.lines * WORDS.line,
+});
