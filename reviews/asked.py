@@ -158,7 +158,7 @@ ASKED = """
         FROM reviews_askedplace a
         WHERE a.project_id = place.project_id AND a.kind = place.kind AND a.name = place.name
           AND (place.alone OR NOT a.barred @> ARRAY[%s])
-          AND NOT EXISTS (SELECT FROM pipelines_vote v WHERE v.visit_id = a.visit_id AND v.user_id = %s)
+          AND (SELECT v.user_id FROM pipelines_vote v WHERE v.visit_id = a.visit_id AND v.user_id = %s) IS NULL
           {where}
         ORDER BY a.{column}, a.visit_id
         LIMIT %s

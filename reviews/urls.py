@@ -2,9 +2,8 @@ from django.urls import path
 
 from reviews.channels import views as channels
 from reviews.decision import link_views
-from reviews.inbox import views as needs
 from reviews.notifications import views as notifications
-from reviews.review import history, override, views
+from reviews.review import history, items, override, views
 
 IN = "p/<str:owner>/<str:project>/"
 
@@ -22,9 +21,9 @@ urlpatterns = [
     path("inbox/<uuid:visit>/override/", override.page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.remark, name="gate-remark"),
     path("inbox/<uuid:visit>/remarks/<int:remark>/", views.remark_act, name="gate-remark-act"),
-    path("needs-me/", needs.page, name="needs-me"),
-    path("needs-me/count/", needs.number, name="needs-count"),
-    path("needs-me/<slug:kind>/<str:key>/", needs.act, name="need-act"),
+    path("needs-me/", views.needs, name="needs-me"),
+    path("needs-me/count/", items.number, name="needs-count"),
+    path("needs-me/<slug:kind>/<str:key>/", items.item, name="need-act"),
     path("notifications/", notifications.page, name="notifications"),
     path("notifications/read/", notifications.read, name="notifications-read"),
     path("notifications/<int:notification>/", notifications.follow, name="notification"),

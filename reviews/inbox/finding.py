@@ -194,8 +194,12 @@ def _by_hand(mine: Mine) -> QuerySet[Job]:
 
 
 def _alive(mine: Mine) -> QuerySet[Token]:
-    """Positions that have not ended."""
-    return Token.objects.filter(ended_at__isnull=True, task__project__in=mine.operated, forked=False)
+    """Positions of tasks where one waits for a person. Such a status of a position is also that of its task (law §1),
+    and of tasks there is an index by line and status."""
+    tasks = Q(
+        task__line__project__in=mine.operated, task__status__in=(Status.STUCK, Status.BLOCKED, Status.HELD)
+    )
+    return Token.objects.filter(tasks, ended_at__isnull=True, forked=False)
 
 
 def _answers_for(mine: Mine, task: Task, role: str) -> bool:

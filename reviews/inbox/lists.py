@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from uuid import UUID
 
 from django.db.models.fields.json import KeyTransform
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.models import GateVisit, Line, User
+from pipelines.models import GateVisit, Line, Status, User, Word
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER, Dates
-from pipelines.queries.line_filter import choices, named, of_line
+from pipelines.queries.line_filter import choices, named, of_line, value_of
 from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.scope import Scope, scope_of
-from reviews.asked import MOST, Narrowed, Place, asked, decided, of_team, requested
+from reviews.asked import MOST, Narrowed, Place, asked, decided, of_team, order_at, requested
+from reviews.decision.consequences import LOOKS
 from reviews.decision.gates import gate_of
+from reviews.inbox.item import InboxKind, Mine
+from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, capped, offer
 
 PAGE = 50
+OLDEST = "oldest"
+CLOSED = ("info", "", "", "muted")
+"""How a row looks that was closed without a decision, as `decision.consequences.LOOKS` has it for a word."""
 NOT_READ = ("task__context", "task__variables", "task__inputs", "task__visits", "task__edges", "task__rules",
             "task__rounds", "task__line__draft", "task__line__draft_text", "task__line__draft_hands", "evidence",
             "asked_by__situation", "asked_by__trace")  # fmt: skip
@@ -37,9 +47,11 @@ TABS = (
 
 
 @dataclass(frozen=True)
-class ReviewItem:
-    """One row; `key` marks it in the address. `state`: how the gate visit went, `open` while it waits."""
+class ListRow:
+    """One row of the left pane; `key` marks it in the address. `state`: how the gate visit went, `open` while it
+    waits, or the status of what is no gate. `at`: what the list is sorted by. `due_at` is None for what is over."""
 
+    kind: str
     key: str
     line: str
     place: str
@@ -51,15 +63,39 @@ class ReviewItem:
     verb: str
     state: str
     since: datetime
-    due_at: datetime | None
-    round: int
-    votes: str
-    note: str
+    at: datetime
+    due_at: datetime | None = None
+    round: int = 1
+    votes: str = ""
+    note: str = ""
+    shape: str = "gate"
+    icon: str = "manual"
+    tone: str = "attention"
 
     @property
-    def order(self) -> tuple[bool, datetime]:
-        """Due first, then the oldest."""
-        return (self.due_at is None, self.due_at or self.since)
+    def over(self) -> bool:
+        """Whether it was decided, or closed."""
+        return self.tone not in ("attention", "danger")
+
+    @property
+    def order(self) -> tuple[datetime, bool, str]:
+        """Reviews come before the rest of one moment, so that a page of the list can end at one."""
+        return (self.at, self.kind != "gate", self.key)
+
+    @property
+    def cursor(self) -> str:
+        """Names this place in the address of what comes after it."""
+        return f"{self.at.isoformat()}~{self.key}"
+
+
+def place_after(text: str) -> Place | None:
+    """The place that an address names; what is none begins at the first row."""
+    at, _tilde, key = text.partition("~")
+    try:
+        moment, visit = parse_datetime(at), UUID(key)
+    except (ValueError, OverflowError):
+        return None
+    return (moment, visit) if moment and timezone.is_aware(moment) and moment.year > 1 else None
 
 
 @dataclass(frozen=True)
@@ -70,14 +106,53 @@ class ReviewList:
     tab: str
     scope: Scope
     line: str = ""
+    kind: str = ""
+    sort: str = ""
     dates: Dates = EVER
     """When the gate opened; of what was decided, when it was."""
 
     @property
+    def chosen(self) -> dict[str, str]:
+        """Everything that stands in the address."""
+        tab = "" if self.tab == ASKED else self.tab
+        filters = {"kind": self.kind, "line": self.line, "sort": self.sort, **self.dates.query}
+        return {
+            key: value for key, value in {"tab": tab, "project": self.scope.key, **filters}.items() if value
+        }
+
+    @property
     def query(self) -> str:
-        chosen = {"tab": "" if self.tab == ASKED else self.tab, "project": self.scope.key}
-        chosen |= {"line": self.line, **self.dates.query}
-        return urlencode({key: value for key, value in chosen.items() if value})
+        return urlencode(self.chosen)
+
+    @property
+    def filtered(self) -> bool:
+        return bool(self.kind or self.line or self.dates)
+
+    def tab_address(self, tab: str) -> str:
+        """Of another list of the same projects."""
+        return replace(self, tab=tab, line="", kind="", sort="", dates=EVER).address
+
+    def with_(self, **changed: str) -> str:
+        """The address of the list with these values instead."""
+        query = urlencode({key: value for key, value in {**self.chosen, **changed}.items() if value})
+        return self.page + (f"?{query}" if query else "")
+
+    @property
+    def page(self) -> str:
+        return reverse(ASKED if self.tab == ASKED else "inbox")
+
+    @property
+    def everything(self) -> str:
+        return self.with_(kind="")
+
+    @property
+    def next(self) -> str:
+        """What comes after a place, which the address ends with."""
+        return self.page + "?" + (f"{self.query}&" if self.query else "") + "after="
+
+    @property
+    def cleared(self) -> str:
+        return self.with_(kind="", line="", since="", until="")
 
     @property
     def narrowed(self) -> Narrowed:
@@ -86,7 +161,7 @@ class ReviewList:
         chosen = Line.objects.filter(of_line(self.line, ""), project__in=projects) if self.line else None
         lines = None if chosen is None else list(chosen.values_list("pk", flat=True))
         since, until = self.dates.bounds
-        return Narrowed(projects, lines, since=since, until=until)
+        return Narrowed(projects, lines, since=since, until=until, oldest=self.sort == OLDEST)
 
     @property
     def suffix(self) -> str:
@@ -94,25 +169,107 @@ class ReviewList:
 
     @property
     def address(self) -> str:
-        """Of the list alone; what needs somebody has a page of its own."""
-        if self.tab == ASKED:
-            return reverse(ASKED) + (f"?{urlencode({'project': self.scope.key})}" if self.scope.key else "")
-        return reverse("inbox") + self.suffix
+        """Of the list alone."""
+        return self.page + self.suffix
 
 
-def review_list(request: HttpRequest) -> ReviewList:
-    tab = request.GET.get("tab", "")
+def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
+    """The list that an address names."""
+    tab = tab or request.GET.get("tab", "")
     tab = tab if tab in dict(TABS) else ASKED
     scope = scope_of(request, ASKED if tab == ASKED else "inbox")
-    if tab == ASKED:
-        return ReviewList(tab, scope)
-    line = named(request.GET.get("line", ""), choices(scope.projects), scope.projects)
-    return ReviewList(tab, scope, line, dates_of(request))
+    line = request.GET.get("line", "")
+    line = named(line, choices(scope.projects), scope.projects) if line else ""
+    kind = request.GET.get("kind", "") if tab == ASKED else ""
+    sort = OLDEST if request.GET.get("sort") == OLDEST and tab != "done" else ""
+    return ReviewList(tab, scope, line, kind if kind in BY_KEY else "", sort, dates_of(request))
 
 
-def items(user: User, shown: ReviewList, most: int = PAGE, after: Place | None = None) -> list[ReviewItem]:
+@dataclass(frozen=True)
+class ListPage:
+    """What the left pane shows. `kinds`: (kind, how many) of what needs the reader. `more`: where the rest begins."""
+
+    rows: Sequence[ListRow]
+    more: str = ""
+    kinds: Sequence[tuple[InboxKind, str]] = ()
+    waiting: int = 0
+    late: int = 0
+
+    @property
+    def waiting_words(self) -> str:
+        return capped(self.waiting)
+
+
+def list_page(user: User, shown: ReviewList, now: datetime, after: Place | None = None) -> ListPage:
+    """The next rows, in a number of statements that does not grow with them."""
+    if shown.tab == ASKED:
+        return _needs(user, shown, now, after)
+    rows = items(user, shown, PAGE + 1, after)
+    return ListPage(rows[:PAGE], rows[PAGE - 1].cursor if len(rows) > PAGE else "")
+
+
+def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) -> ListPage:
+    """Reviews by pages; what else needs somebody is little, and stands where it belongs among them."""
+    mine = Mine(user, of=shown.scope.projects)
+    found = [offer(kind, need, mine) for kind in KINDS if kind.key != "gate" for need in kind.query(mine)]
+    lines = [
+        each for each in found if shown.line in ("", _line_of(each, shown)) and each.need.since in shown.dates
+    ]
+    wanted = [each for each in lines if shown.kind in ("", each.need.kind)]
+    others = [_other(each, shown) for each in wanted]
+    gates = items(user, shown, PAGE + 1, after) if shown.kind in ("", "gate") else []
+    ends = gates[PAGE - 1] if len(gates) > PAGE else None
+    if after:
+        others = [row for row in others if row.at > after[0]]
+    if ends:
+        others = [row for row in others if row.at <= ends.at]
+    rows = sorted([*gates[:PAGE], *others], key=lambda row: row.order)
+    counts = Counter(each.need.kind for each in lines)
+    counts["gate"] = how_many(user, replace(shown, kind=""))
+    kinds = [(each, capped(counts[each.key])) for each in KINDS if counts[each.key] or each.key == shown.kind]
+    late = sum(1 for row in rows if row.due_at and row.due_at < now)
+    return ListPage(rows, ends.cursor if ends else "", kinds, sum(counts.values()), late)
+
+
+def _line_of(found: OfferedItem, shown: ReviewList) -> str:
+    return value_of(found.need.task.project, found.need.task.line, several=shown.scope.several)
+
+
+def _other(found: OfferedItem, shown: ReviewList) -> ListRow:
+    """The row of what is no gate."""
+    need = found.need
+    return ListRow(
+        kind=need.kind,
+        key=need.id,
+        line=need.task.line.name,
+        place=need.place if need.place != need.task.line.name else "",
+        number=need.task.name,
+        project=need.task.project.name or need.task.project.key if shown.scope.several else "",
+        title=need.task.title,
+        requester=need.task.requested_by,
+        url=reverse("need-act", args=[need.kind, need.key]) + shown.suffix,
+        verb=found.verbs[0].label if found.verbs else "",
+        state=need.status,
+        since=need.since,
+        at=need.since if shown.sort == OLDEST else order_at(need.due_at, need.since),
+        due_at=need.due_at,
+        note=need.sentence.text,
+        shape=need.shape,
+        icon=need.icon,
+        tone="danger" if need.status == Status.STUCK else "attention",
+    )
+
+
+def tab_counts(user: User, shown: ReviewList) -> dict[str, str]:
+    """How many open reviews two of the lists have in these projects; the others say it by their rows."""
+    whole = replace(shown, line="", kind="", dates=EVER)
+    return {tab: capped(how_many(user, replace(whole, tab=tab))) for tab in ("mine", "others")}
+
+
+def items(user: User, shown: ReviewList, most: int = PAGE, after: Place | None = None) -> list[ListRow]:
     """The next rows of the list, in its order."""
-    return [_item(visit, shown) for visit in _read(_places(user, shown, most, after))]
+    places = {visit_id: at for at, visit_id in _places(user, shown, most, after)}
+    return [_item(visit, shown, places[visit.pk]) for visit in _read(list(places))]
 
 
 def how_many(user: User, shown: ReviewList) -> int:
@@ -129,24 +286,26 @@ def _places(user: User, shown: ReviewList, most: int, after: Place | None) -> li
     return (asked if shown.tab == ASKED else of_team)(user, shown.narrowed, most, after)
 
 
-def _read(places: Sequence[Place]) -> list[GateVisit]:
-    """The visits at these places; one that was purged meanwhile is left out."""
+def _read(ids: Sequence[UUID]) -> list[GateVisit]:
+    """The visits of these ids, in their order; one that was purged meanwhile is left out."""
     visits = (
-        GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
+        GateVisit.objects.filter(pk__in=ids)
         .select_related("task__project__owner", "task__line", "task__requester", "asked_by")
         .defer(*NOT_READ)
         .annotate(rule=KeyTransform("rule", "evidence"))
         .prefetch_related("votes")
     )
     found = {visit.pk: visit for visit in visits}
-    return [found[visit_id] for _at, visit_id in places if visit_id in found]
+    return [found[each] for each in ids if each in found]
 
 
-def _item(visit: GateVisit, shown: ReviewList) -> ReviewItem:
+def _item(visit: GateVisit, shown: ReviewList, at: datetime) -> ListRow:
     line = versions.by_id(visit.asked_by.pinned_id)
     rule = getattr(visit, "rule", None) or {}
     is_open = visit.state == GateVisit.State.OPEN
-    return ReviewItem(
+    icon, _key, _variant, tone = LOOKS.get(Word(visit.word), CLOSED) if visit.word else CLOSED
+    return ListRow(
+        kind="gate",
         key=str(visit.pk),
         line=line.name,
         place=gate_of(line, visit.gate).name,
@@ -158,6 +317,9 @@ def _item(visit: GateVisit, shown: ReviewList) -> ReviewItem:
         verb=_("Review") if is_open else visit.word_display or _("Closed"),
         state="open" if is_open else visit.word or "closed",
         since=visit.opened_at if is_open else visit.decided_at or visit.opened_at,
+        at=at,
+        icon="manual" if is_open else icon,
+        tone="attention" if is_open else tone,
         due_at=visit.due_at if is_open else None,
         round=visit.round,
         votes=_votes(visit),

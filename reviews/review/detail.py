@@ -10,8 +10,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.models import Artifact, GateVisit, Job, Purpose, User, Vote, Word
+from pipelines.models import Artifact, GateVisit, User, Vote, Word
+from pipelines.queries.actors import actor_of
 from pipelines.queries.versions import parsed
+from pipelines.routing.basics.visible import visible
+from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.waits import question_of
@@ -19,21 +22,10 @@ from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, no_way_back, options
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Entitlement, Standings
+from reviews.review.steps import PathStep, artifacts_of, steps_of
 
 LOG_LINES = 60
 SHOWN_OUTPUT = 200_000
-
-
-@dataclass(frozen=True)
-class PathStep:
-    """The last run of a station on the task's path."""
-
-    station: str
-    job: Job
-
-    @property
-    def runs(self) -> int:
-        return self.job.visit
 
 
 @dataclass(frozen=True)
@@ -64,6 +56,30 @@ class Dossier:
                 "text": each.get("text", ""),
             }
             for each in told
+        ]
+
+    @property
+    def agent(self) -> bool:
+        """Whether an agent produced what is under review, so that its words are a claim."""
+        return actor_of(self.line.stations_by_key.get(self.visit.asked_by.station))[0] == "agent"
+
+    @property
+    def repository(self) -> str:
+        """“app, from main”, where the task works in a repository."""
+        workspace = self.line.workspace
+        if workspace is None:
+            return ""
+        name = self.visit.task.inputs.get(workspace.input) if workspace.input else workspace.repository
+        words = _("%(name)s, from %(base)s") if workspace.base else _("%(name)s, from its default branch")
+        return words % {"name": visible(str(name or "–")), "base": workspace.base}
+
+    @property
+    def deliveries(self) -> list[tuple[str, str]]:
+        """(station, what it does) of each station that delivers what this gate approves."""
+        return [
+            (station.name, str(TO[station.work.get("to", MERGE)]))
+            for station in self.line.stations
+            if station.kind == "deliver" and station.work.get("gate", self.visit.gate) == self.visit.gate
         ]
 
     @property
@@ -145,8 +161,8 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         options=options(visit) if visit.state == GateVisit.State.OPEN else (),
         rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
         votes=list(visit.votes.select_related("user").order_by("at")),
-        artifacts=_artifacts(visit),
-        steps=_steps(visit, line),
+        artifacts=artifacts_of(visit.task),
+        steps=steps_of(visit.task, line, visit.opened_at),
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
     )
@@ -167,22 +183,3 @@ def _requirement(wanted: Requirement) -> str:
     kinds = {"role": _("with the role"), "group": _("of the group"), "user": _("by")}
     people = ngettext("%(n)s vote", "%(n)s votes", wanted.count) % {"n": wanted.count}
     return f"{people} {kinds[wanted.kind]} {wanted.name}"
-
-
-def _artifacts(visit: GateVisit) -> list[Artifact]:
-    """Of all stations so far, in the order in which they came."""
-    handed_over = Artifact.objects.filter(task=visit.task).select_related("blob", "job")
-    return list(handed_over.order_by("job_id", "name"))
-
-
-def _steps(visit: GateVisit, line: Line) -> list[PathStep]:
-    """The last run of each station before this gate was asked, in the order they ended."""
-    done = Job.objects.filter(
-        task=visit.task, purpose=Purpose.STATION, state=Job.State.DONE, ended_at__lte=visit.opened_at
-    )
-    last = {job.station: job for job in done.order_by("ended_at", "pk")}
-    known = line.stations_by_key
-    return [
-        PathStep(known[job.station].name if job.station in known else job.station, job)
-        for job in sorted(last.values(), key=lambda job: (job.ended_at, job.pk))
-    ]

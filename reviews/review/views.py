@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -18,49 +17,69 @@ from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
-from pipelines.queries.line_filter import choices
 from pipelines.queries.workers import unprotected
-from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews import remarks
+from reviews.asked import order_at
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
-from reviews.inbox.lists import ASKED, TABS, ReviewList, items, review_list
+from reviews.inbox.kinds import BY_KEY
+from reviews.inbox.lists import ASKED, ReviewList, review_list
+from reviews.inbox.lists import items as review_rows
 from reviews.mail import folder
 from reviews.notifications.writing import settle_for
+from reviews.review import items
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import dossier
 from reviews.review.evidence import ReviewEvidence
+from reviews.review.pane import pane, part
 from reviews.review.tabs import tabs
 
 
 @require_GET
 @signed_in
+def needs(request: SignedIn) -> HttpResponse:
+    """Everything that needs this person, next to the first of it."""
+    if fragment(request, "first"):
+        return items.first(request)
+    return _inbox(request, review_list(request, ASKED))
+
+
+@require_GET
+@signed_in
 def reviews(request: SignedIn) -> HttpResponse:
-    """A list of reviews next to the first one; on a phone the list alone. The inbox shows everything that needs this
-    person: the list of gates alone only appears next to a review."""
+    """A list of reviews next to the first one; on a phone the list alone."""
     shown = review_list(request)
-    if request.GET.get("fragment") == "list":
-        context = {"selected": request.GET.get("selected"), **_list(request, shown)}
-        return render(request, "reviews/_list.html", context)
-    if shown.tab == ASKED:
+    if shown.tab == ASKED and not request.GET.get("fragment"):
         return redirect(shown.address)
-    listed = _list(request, shown)
-    if listed["items"]:
-        first = uuid.UUID(listed["items"][0].key)
-        return _dossier(request, _visible(request, first), DecisionForm(), opened=False)
-    trail = crumbs((_("Inbox"), reverse("needs-me")), str(dict(TABS)[shown.tab]))
-    return show(request, "reviews/inbox.html", scope=shown.scope, section="needs", trail=trail, **listed)
+    return _inbox(request, shown)
 
 
-def _list(request: SignedIn, shown: ReviewList) -> dict[str, Any]:
-    return {
-        "lists": TABS,
-        "tab": shown.tab,
-        "listed": shown,
-        "items": items(request.user, shown),
-        "line_choices": choices(shown.scope.projects) if shown.tab != ASKED else [],
-    }
+def _inbox(request: SignedIn, shown: ReviewList) -> HttpResponse:
+    found = part(request, shown)
+    if found is not None:
+        return found
+    listed = pane(request, shown)
+    for row in listed["items"][:1]:
+        if row.kind == "gate":
+            visit = _visible(request, uuid.UUID(row.key))
+            return _dossier(request, visit, DecisionForm(), opened=False, beside=shown)
+        kind, _dash, key = row.key.partition("-")
+        page = items.show_item(request, shown, BY_KEY[kind], key, opened=False)
+        if page is not None:
+            return page
+    trail = crumbs(_("Inbox"))
+    live = shown.scope.live
+    return show(
+        request,
+        "reviews/inbox.html",
+        scope=shown.scope,
+        section="needs",
+        trail=trail,
+        live_project=live,
+        **listed,
+    )
 
 
 @require_GET
@@ -100,7 +119,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     except Conflict as problem:
         return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
     messages.success(request, _("Decided.") if result.state == "decided" else _("Your vote is counted."))
-    return _next(request)
+    return _next(request, found)
 
 
 @require_POST
@@ -150,10 +169,11 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
     return back(request)
 
 
-def _next(request: SignedIn) -> HttpResponseRedirect:
-    """Go to the next review that asks this person, or else to the rest of the inbox."""
-    shown = ReviewList(ASKED, review_list(request).scope)
-    left = items(request.user, shown)
+def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
+    """Go to the review after this one in the list of what asks this person, or else to the first of what is left."""
+    shown = review_list(request, ASKED)
+    at = visit.opened_at if shown.sort else order_at(visit.due_at, visit.opened_at)
+    left = review_rows(request.user, shown, 1, (at, visit.pk)) or review_rows(request.user, shown, 1)
     return redirect(left[0].url if left else shown.address)
 
 
@@ -164,8 +184,9 @@ def _dossier(
     status: int = 200,
     conflict: Conflict | None = None,
     opened: bool = True,
+    beside: ReviewList | None = None,
 ) -> HttpResponse:
-    beside = review_list(request)
+    beside = beside or review_list(request)
     shown = dossier(visit, request.user)
     changes = ReviewChanges(visit, request.user, shown.deciding)
     evidence = ReviewEvidence(shown, changes, request.GET)
@@ -184,10 +205,9 @@ def _dossier(
         "gate_fields": form.gate_fields(shown.gate) if shown.deciding else [],
         "conflict": conflict,
         "unprotected": unprotected(timezone.now(), visit.task.project_id),
-        "selected": str(visit.pk),
         "opened": opened,
-        "live_project": str(visit.task.project),
-        **_list(request, beside),
+        "live_project": "*" if beside.scope.several else str(visit.task.project),
+        **pane(request, beside, str(visit.pk)),
     }
     response = show(
         request,

@@ -1,11 +1,43 @@
-/** The count is asked for once; its other places on the page copy it. Nothing is shown for none. */
+/**
+ * The number beside Inbox. A page does not ask for it by itself: it is kept for this tab of the browser, and asked for
+ * when a hint says that something moved (`gl:inbox`), when it is a minute old, and after this person sent a form.
+ * Its other places on the page copy it. Nothing is shown for none.
+ */
 const COUNT = "data-needs-count";
+const KEPT_MS = 60_000;
 
 export function startCounts(): void {
-  document.addEventListener("htmx:afterSwap", (event) => {
-    const source = event.target;
-    if (!(source instanceof HTMLElement) || !source.hasAttribute(COUNT)) return;
-    const text = source.textContent?.trim() ?? "";
-    for (const badge of document.querySelectorAll(`[${COUNT}]`)) badge.textContent = text === "0" ? "" : text;
+  const source = document.querySelector<HTMLElement>(`[${COUNT}][hx-get]`);
+  if (!source) return;
+  const name = `gl-needs ${source.dataset.reader ?? ""} ${source.getAttribute("hx-get")}`;
+  let heard = false;
+  document.body.addEventListener("gl:inbox", () => {
+    heard = true;
   });
+  document.addEventListener("submit", (event) => {
+    if (event.target instanceof HTMLFormElement && event.target.method === "post") sessionStorage.removeItem(name);
+  });
+  source.addEventListener("htmx:beforeRequest", (event) => {
+    const kept = heard ? null : keptAt(name);
+    heard = false;
+    if (kept === null) return;
+    event.preventDefault();
+    show(kept);
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.target !== source) return;
+    const text = source.textContent?.trim() ?? "";
+    sessionStorage.setItem(name, `${Date.now()} ${text}`);
+    show(text);
+  });
+}
+
+/** What was answered less than a minute ago, else null. */
+function keptAt(name: string): string | null {
+  const [at, text] = (sessionStorage.getItem(name) ?? "").split(" ");
+  return at && Date.now() - Number(at) < KEPT_MS ? (text ?? "") : null;
+}
+
+function show(text: string): void {
+  for (const badge of document.querySelectorAll(`[${COUNT}]`)) badge.textContent = text === "0" ? "" : text;
 }

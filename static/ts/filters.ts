@@ -1,8 +1,15 @@
+const ON_CHANGE = "form[data-submits-on-change]";
+
 /**
  * A filter that was chosen while the page still loaded: nobody heard of its change, so it is told once more to who
  * listens now.
  */
 export function startFilters(): void {
+  // A form without a part of its own to fetch is sent when something in it was chosen.
+  document.addEventListener("change", (event) => {
+    const form = event.target instanceof Element ? event.target.closest<HTMLFormElement>(ON_CHANGE) : null;
+    if (form) form.requestSubmit();
+  });
   document.addEventListener(
     "htmx:load",
     () => {

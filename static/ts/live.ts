@@ -233,13 +233,19 @@ export function startLive(): void {
   const changed = (): void => {
     view.updated();
     gather("gl:changed", CHANGED_MS);
+  };
+  const moved = (): void => {
+    changed();
     gather("gl:inbox", INBOX_MS);
   };
   const overtaken = watchRequests();
+  let opened = false;
   const resync = (): void => {
     overtaken();
     send("gl:resync");
-    changed();
+    // The page has just been made: only what a broken socket missed makes the number beside Inbox old.
+    (opened ? moved : changed)();
+    opened = true;
   };
   const live = new Live({
     address: liveAddress(body.dataset, location),
@@ -247,7 +253,7 @@ export function startLive(): void {
       overtaken();
       send("gl:task", { task, version });
       send(`gl:task-${task}`, { task, version });
-      changed();
+      moved();
     },
     onResync: resync,
     onOther: (push) => {

@@ -98,6 +98,7 @@ POST gate-remark             >          0         -       -         -         y 
 POST gate-remark-act         >          0         0       0         0         0         0      >
 GET  needs-me                >          y         y       y         y         y         y      >
 GET  needs-count             >          y         y       y         y         y         y      >
+GET  need-act                >          0         -       y         y         y         y      >
 POST need-act                >          0         -       y         y         y         y      >
 GET  notifications           >          y         y       y         y         y         y      >
 POST notifications-read      >          y         y       y         y         y         y      >

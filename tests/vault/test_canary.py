@@ -24,7 +24,7 @@ from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.protocol import NO_VALUES
 from reviews.models import Mail, Remark
-from reviews.review.evidence import masked_report
+from reviews.review.reports import masked_report
 from reviews.tasks import send
 from tests.factories import World, document, station
 from tests.pages.conftest import at, client_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -11,23 +12,22 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
-from pipelines.models import Job, Status, Task, Token, displayed
-from pipelines.queries.line_filter import labelled, named, value_of
+from pipelines.models import GateVisit, Job, Task, Token
 from pipelines.routing.document.line import Problem
-from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.forms import first_fault, posted
-from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
-from pipelines.web.shell.scope import Scope, scope_of
+from pipelines.web.shell.page import REFUSALS, SignedIn, crumbs, fragment, show, signed_in
+from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks.start import StartField, fields_of
 from reviews.inbox.item import Act, InboxKind, Mine
-from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, count, narrowed, needs, offer
-from reviews.inbox.lists import ASKED, TABS
+from reviews.inbox.kinds import BY_KEY, OfferedItem, count, needs, offer
+from reviews.inbox.lists import ASKED, ReviewList, review_list
 from reviews.inbox.panels import panels_of
+from reviews.review.pane import pane, running
+from reviews.review.work import TaskWork
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
@@ -55,97 +55,47 @@ class InboxRow:
 
 @require_safe
 @signed_in
-def page(request: SignedIn) -> HttpResponse:
-    return _page(request)
-
-
-def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None) -> HttpResponse:
+def first(request: SignedIn) -> HttpResponse:
+    """The panels of Home that are about people."""
     scope = scope_of(request, "needs-me")
-    mine = Mine(request.user, of=scope.projects)
-    kind = request.GET.get("kind", "")
-    kind = kind if kind in BY_KEY else ""
+    mine, now = Mine(request.user, of=scope.projects), timezone.now()
     found = needs(mine)
-    lines = _lines(found, scope)
-    line, dates = named(request.GET.get("line", ""), lines, scope.projects), dates_of(request)
-    kept = {"project": scope.key, "line": line, **dates.query}
-    kept = {key: value for key, value in kept.items() if value}
-    query = urlencode({"kind": kind, **kept} if kind else kept)
-    fitting = [each for each in found if each.need.since in dates and line in ("", _line(each, scope))]
+    panels = panels_of(request.user, mine, found, now)
+    context = {"panels": panels, "now": now, "may_start": bool(mine.operated), "total": len(found)}
+    return render(request, "reviews/inbox/first.html", {**context, "scope": scope, "running": running(mine)})
+
+
+def show_item(
+    request: SignedIn, shown: ReviewList, kind: InboxKind, key: str, *, opened: bool = True
+) -> HttpResponse | None:
+    """One item beside its list, with what it is about; None if it does not need this person."""
+    mine = Mine(request.user, of=shown.scope.visible)
+    need = next((each for each in kind.query(mine) if each.key == key), None)
+    return None if need is None else _show(request, shown, InboxRow(offer(kind, need, mine)), opened=opened)
+
+
+def _show(
+    request: SignedIn, shown: ReviewList, row: InboxRow, *, opened: bool = True, status: int = 200
+) -> HttpResponse:
+    need = row.found.need
     context: dict[str, Any] = {
-        "rows": [_as_row(each, refused) for each in narrowed(fitting, kind, "")],
-        "tabs": _tabs(fitting, kind, kept),
-        "total": len(fitting),
-        "everything": len(found),
-        "lines": lines,
-        "line": line,
-        "dates": dates,
-        "query_without_kind": urlencode(kept),
-        "kind": BY_KEY.get(kind),
-        "scope": scope,
-        "query": query,
-        "lists": TABS,
-        "tab": ASKED,
-        "running": _running(mine),
+        "row": row,
+        "need": need,
+        "work": TaskWork(need.task),
+        "opened": opened,
+        "query": shown.query,
+        "scope": shown.scope,
     }
-    if fragment(request, "first"):
-        return _first(request, mine, found, context)
-    if fragment(request, "list"):
-        return at_address(render(request, "reviews/inbox/list.html", context), request, query)
     return show(
         request,
-        "reviews/inbox/page.html",
+        "reviews/inbox/item.html",
         section="needs",
-        trail=crumbs(_("Inbox")),
+        trail=crumbs((_("Inbox"), shown.address), need.task.name),
         status=status,
-        live_project=scope.live,
+        live_project=shown.scope.live,
         **context,
+        **pane(request, shown, need.id),
     )
-
-
-def _first(request: SignedIn, mine: Mine, found: list[OfferedItem], context: dict[str, Any]) -> HttpResponse:
-    """The panels of Home that are about people."""
-    now = timezone.now()
-    panels = panels_of(request.user, mine, found, now)
-    words = {"panels": panels, "now": now, "may_start": bool(mine.operated)}
-    return render(request, "reviews/inbox/first.html", {**context, **words})
-
-
-def _lines(found: list[OfferedItem], scope: Scope) -> list[tuple[str, str]]:
-    """Of what needs somebody, to choose from."""
-    tasks = {each.need.task.line_id: each.need.task for each in found}
-    lines = [(task.project, task.line) for task in tasks.values()]
-    return labelled(sorted(lines, key=lambda each: (each[1].name, each[1].pk)), several=scope.several)
-
-
-def _line(found: OfferedItem, scope: Scope) -> str:
-    return value_of(found.need.task.project, found.need.task.line, several=scope.several)
-
-
-def _as_row(found: OfferedItem, refused: InboxRow | None) -> InboxRow:
-    same = refused is not None and refused.found.need.id == found.need.id
-    return refused if refused is not None and same else InboxRow(found)
-
-
-def _tabs(found: list[OfferedItem], kind: str, kept: dict[str, str]) -> list[dict[str, Any]]:
-    """A filter for each kind of which there is something, and the one that is chosen; the others stay."""
-    counted = [(each, sum(one.need.kind == each.key for one in found)) for each in KINDS]
-    return [
-        {
-            "label": each.label,
-            "count": number,
-            "current": each.key == kind,
-            "query": urlencode({"kind": each.key, **kept}),
-        }
-        for each, number in counted
-        if number or each.key == kind
-    ]
-
-
-def _running(mine: Mine) -> int:
-    """Tasks that move without anybody."""
-    moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-    tasks = displayed(Task.objects.filter(project__in=mine.seen, status__in=moving))
-    return tasks.filter(display_status__in=moving).count()
 
 
 @require_safe
@@ -156,9 +106,32 @@ def number(request: SignedIn) -> HttpResponse:
     return HttpResponse(count(mine))
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
-def act(request: SignedIn, kind: str, key: str) -> HttpResponse:
+def item(request: SignedIn, kind: str, key: str) -> HttpResponse:
+    """One item; posted to, one of its verbs."""
+    if request.method == "POST":
+        return _act(request, kind, key)
+    of_kind = BY_KEY.get(kind)
+    if of_kind is None:
+        raise Http404
+    if of_kind.model is GateVisit:
+        return redirect("gate-visit", visit=_uuid(key))
+    shown = review_list(request, ASKED)
+    if fragment(request, "work"):
+        subject = _subject(Mine(request.user, of=shown.scope.visible), of_kind, key)
+        return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task)})
+    return show_item(request, shown, of_kind, key) or _too_late(request, Mine(request.user), of_kind, key)
+
+
+def _uuid(key: str) -> UUID:
+    try:
+        return UUID(key)
+    except ValueError as error:
+        raise Http404 from error
+
+
+def _act(request: SignedIn, kind: str, key: str) -> HttpResponse:
     """One verb on one item. What is refused keeps what was typed, and says who was first."""
     mine, of_kind = Mine(request.user), BY_KEY.get(kind)
     if of_kind is None:
@@ -199,15 +172,15 @@ def _done(request: SignedIn, found: OfferedItem, verb: Act, words: str) -> HttpR
 
 def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
     if not _in_place(request):
-        return _page(request, status, row)
+        return _show(request, review_list(request, ASKED), row, status=status)
     context = {"row": row, "query": request.GET.urlencode(), "scope": scope_of(request, "needs-me")}
     response = render(request, "reviews/inbox/row.html", context, status=status)
     response["HX-Retarget"] = f"#need-{row.found.need.id}"
     return response
 
 
-def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpResponse:
-    """There is no such item for this person: never was, may not act on it, or somebody was faster."""
+def _subject(mine: Mine, kind: InboxKind, key: str) -> Any:
+    """What an item of this kind is about: of a project that the person sees, and, where it is work, works in."""
     subject: Any
     subjects = kind.model._default_manager.select_related("task__project__owner")
     try:
@@ -216,9 +189,14 @@ def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpR
         subject = None
     if subject is None:
         raise Http404
-    task: Task = subject.task
-    if kind.model in WORKED and task.project not in mine.operated:
+    if kind.model in WORKED and subject.task.project not in mine.operated:
         raise PermissionDenied(REFUSALS["operate"])
+    return subject
+
+
+def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpResponse:
+    """There is no such item for this person: never was, may not act on it, or somebody was faster."""
+    task: Task = _subject(mine, kind, key).task
     words = _("Somebody was faster: this no longer needs you.")
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))

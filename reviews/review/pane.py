@@ -1,0 +1,56 @@
+"""The left pane: a list of the inbox with its tabs, filters and rows, beside whatever is open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import Status, Task, displayed
+from pipelines.queries.line_filter import choices
+from pipelines.web.shell.page import SignedIn
+from reviews.inbox.item import Mine
+from reviews.inbox.lists import ASKED, OLDEST, TABS, ReviewList, list_page, place_after, tab_counts
+
+SORTS = (("", _("Due first")), (OLDEST, _("Oldest first")))
+
+
+def pane(request: SignedIn, shown: ReviewList, selected: str = "") -> dict[str, Any]:
+    """What its templates need. `selected`: the key of the row that is open."""
+    page = list_page(request.user, shown, timezone.now(), place_after(request.GET.get("after", "")))
+    counts = tab_counts(request.user, shown)
+    if shown.tab == ASKED and not shown.filtered:
+        counts[ASKED] = page.waiting_words
+    mine = Mine(request.user, of=shown.scope.projects)
+    return {
+        "lists": [(key, label, shown.tab_address(key), counts.get(key, "")) for key, label in TABS],
+        "tab": shown.tab,
+        "listed": shown,
+        "page": page,
+        "listed_kinds": [(kind, count, shown.with_(kind=kind.key)) for kind, count in page.kinds],
+        "items": page.rows,
+        "now": timezone.now(),
+        "selected": selected,
+        "sorts": SORTS,
+        "line_choices": choices(shown.scope.projects),
+        "running": running(mine) if shown.tab == ASKED and not page.rows else None,
+    }
+
+
+def part(request: SignedIn, shown: ReviewList) -> HttpResponse | None:
+    """The list alone, or the rows that come next, where a page asks for them."""
+    name = request.GET.get("fragment", "")
+    if name not in ("list", "more"):
+        return None
+    context = {**pane(request, shown, request.GET.get("selected", "")), "scope": shown.scope}
+    return render(request, f"reviews/_{'list' if name == 'list' else 'rows'}.html", context)
+
+
+def running(mine: Mine) -> int:
+    """Tasks that move without anybody."""
+    moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
+    tasks = displayed(Task.objects.filter(project__in=mine.seen, status__in=moving))
+    return tasks.filter(display_status__in=moving).count()

@@ -1,0 +1,44 @@
+"""What stations of a task have done so far, for whoever decides about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pipelines.models import Artifact, Job, Purpose, Task
+from pipelines.queries.actors import actor_of
+from pipelines.routing.document.line import Line
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """The last run of a station on the task's path. `agent`: whether an agent did it, so that its words are a claim."""
+
+    station: str
+    job: Job
+    agent: bool = False
+
+    @property
+    def runs(self) -> int:
+        return self.job.visit
+
+
+def steps_of(task: Task, line: Line, before: datetime | None = None) -> list[PathStep]:
+    """The last run of each station, or the last that ended until `before`, in the order they ended."""
+    done = Job.objects.filter(task=task, purpose=Purpose.STATION, state=Job.State.DONE)
+    done = done.filter(ended_at__lte=before) if before else done
+    last = {job.station: job for job in done.order_by("ended_at", "pk")}
+    known = line.stations_by_key
+    return [
+        PathStep(
+            known[job.station].name if job.station in known else job.station,
+            job,
+            actor_of(known.get(job.station))[0] == "agent",
+        )
+        for job in sorted(last.values(), key=lambda job: (job.ended_at, job.pk))
+    ]
+
+
+def artifacts_of(task: Task) -> list[Artifact]:
+    """Of all stations so far, in the order in which they came."""
+    return list(Artifact.objects.filter(task=task).select_related("blob", "job").order_by("job_id", "name"))

@@ -1,0 +1,49 @@
+"""What an item of the inbox is about that is no review: what stations of its task did, and what tools found."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+
+from pipelines.models import Job, Task
+from pipelines.queries import versions
+from pipelines.work import logs
+from pipelines.work.results.text import Masker
+from pipelines.work.transport.local.station_values import masker_of
+from reviews.review.detail import LOG_LINES, SHOWN_OUTPUT
+from reviews.review.reports import ToolReports
+from reviews.review.steps import PathStep, artifacts_of, steps_of
+
+
+class TaskWork(ToolReports):
+    """Of one task, so far."""
+
+    def __init__(self, task: Task) -> None:
+        line = versions.by_id(task.pinned_id)
+        super().__init__(line, steps_of(task, line), artifacts_of(task))
+        self.task = task
+
+    @property
+    def _masker(self) -> Masker:
+        return masker_of(self.task)
+
+    @property
+    def last(self) -> PathStep | None:
+        """What ran last."""
+        return self.steps[-1] if self.steps else None
+
+    @property
+    def job(self) -> Job | None:
+        return self.last.job if self.last else None
+
+    @property
+    def output(self) -> str:
+        """As JSON, cut where a page could not show it."""
+        outcome = (self.job.outcome or {}) if self.job else {}
+        if outcome.get("output") in (None, {}, []):
+            return ""
+        return json.dumps(outcome["output"], ensure_ascii=False, indent=2)[:SHOWN_OUTPUT]
+
+    @cached_property
+    def log(self) -> logs.Piece | None:
+        return logs.tail(self.job, self.job.attempt, LOG_LINES) if self.job else None

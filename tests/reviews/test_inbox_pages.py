@@ -1,0 +1,98 @@
+"""The inbox as pages: rows that follow one another, what opens after a decision, and what an item is about."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from pipelines.models import Task
+from reviews.inbox import lists
+from tests.factories import World
+from tests.reviews.conftest import gated
+from tests.reviews.test_needs import question, stuck
+from tests.reviews.test_pages import as_
+
+pytestmark = pytest.mark.django_db
+
+
+def waiting_tasks(world: World, count: int) -> list[Task]:
+    version = world.line(**gated())
+    tasks = [world.start(version, title=f"Task {number}") for number in range(count)]
+    for task in tasks:
+        world.report(task)
+    return tasks
+
+
+def rows(page: str) -> list[str]:
+    return re.findall(r'<span class="mono">(WI-[^<]+)</span>', page)
+
+
+def test_rows_come_by_pages_in_one_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "PAGE", 2)
+    tasks = [*waiting_tasks(world, 3), question(world), *waiting_tasks(world, 2)]
+    client, address, found = as_(world.reviewer), reverse("needs-me"), []
+    query = "?fragment=list"
+    while query:
+        page = client.get(address + query).content.decode()
+        found += rows(page)
+        more = re.search(r'hx-get="[^"?]*(\?[^"]*)"', page)
+        query = more[1].replace("&amp;", "&") if more else ""
+    assert found == [task.name for task in tasks]
+
+
+def test_an_address_that_names_no_place_begins_at_the_first(world: World) -> None:
+    [task] = waiting_tasks(world, 1)
+    for after in ("x", "2026-01-01~x", "~", "9999-99-99T00:00:00Z~1", "2026-01-01T00:00:00~" + "0" * 32):
+        page = as_(world.reviewer).get(reverse("needs-me"), {"after": after, "fragment": "list"})
+        assert (page.status_code, rows(page.content.decode())) == (200, [task.name])
+
+
+def test_after_a_decision_the_next_review_opens(world: World) -> None:
+    first, second, third = waiting_tasks(world, 3)
+    visit = world.visit(second)
+    said = {
+        "word": "approve",
+        "token_version": visit.token_version,
+        "evidence_digest": visit.evidence_digest,
+    }
+    answer = as_(world.reviewer).post(reverse("gate-decide", args=[visit.pk]), said)
+    assert answer.headers["Location"] == reverse("gate-visit", args=[world.visit(third).pk])
+    assert world.at(first) == ["build"]
+
+
+def test_an_item_shows_what_it_is_about_beside_the_list(world: World) -> None:
+    task = stuck(world)
+    page = as_(world.operator).get(reverse("needs-me")).content.decode()
+    assert task.name in rows(page)
+    assert "latest result of each station" in page and "No rule of weigh took this outcome." in page
+
+
+def test_what_no_agent_wrote_is_not_called_so(world: World) -> None:
+    [task] = waiting_tasks(world, 1)
+    page = as_(world.reviewer).get(reverse("gate-visit", args=[world.visit(task).pk])).content.decode()
+    assert "Agent text" not in page
+
+
+@pytest.mark.parametrize("address", ["needs-me", "inbox?tab=others", "inbox?tab=mine", "inbox?tab=done"])
+def test_statements_are_as_many_for_many_rows(world: World, address: str) -> None:
+    name, _mark, query = address.partition("?")
+    client, url = as_(world.reviewer), f"{reverse(name)}?{query}&fragment=list"
+
+    def counted() -> int:
+        client.get(url)
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(url).status_code == 200
+        return len(queries)
+
+    for task in waiting_tasks(world, 2):
+        world.vote(task, "approve", by=world.reviewer)
+    waiting_tasks(world, 2)
+    before = counted()
+    for task in waiting_tasks(world, 4):
+        world.vote(task, "approve", by=world.reviewer)
+    waiting_tasks(world, 6)
+    assert counted() == before <= 35
