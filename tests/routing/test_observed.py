@@ -26,6 +26,7 @@ WHOLE: dict[str, Any] = {
     "tests": {"passed": 3, "failed": 0, "skipped": 0, "errors": 0, "suites": 1},
     "findings": {"critical": 0, "high": 1, "medium": 0, "low": 2, "total": 3},
     "coverage": {"lines": 81.5, "branches": 70},
+    "prepare": {"cached": True, "seconds": 3},
     "ci": {"pending": 0, "failed": 0, "passed": 2},
     "usage": {"tokens_in": 10, "tokens_out": 20, "cost_usd": 0.4, "price": "reported", "limit": "month"},
     "agent": {
@@ -80,9 +81,11 @@ def test_it_is_refused_with_its_place(facts: Any, path: str, message: str) -> No
 
 
 def test_each_group_says_who_observed_it_and_on_which_tree() -> None:
-    by = {"station": "check", "visit": 2, "observed_by": "worker:1"}
-    seen = {"tests": {"failed": 0, "source": {"tree": "p1", "observed_by": "myself"}}}
+    by = {"station": "check", "visit": 2, "observed_by": "server"}
+    seen = {"tests": {"failed": 0, "source": {"tree": "p1"}}}
     assert witnessed(seen, by) == {"tests": {"failed": 0, "source": {"tree": "p1", **by}}}
+    reported = witnessed({"usage": {"tokens_in": 1, "source": {"observed_by": "worker:7"}}}, by)
+    assert reported["usage"]["source"] == {**by, "observed_by": "worker:7"}, "the server says whose word it is"
     with_git = witnessed({**seen, "git": {"tree": "g1"}}, by)
     assert [with_git[group]["source"]["tree"] for group in ("tests", "git")] == ["g1", "g1"]
 
