@@ -85,7 +85,9 @@ def test_each_group_says_who_observed_it_and_on_which_tree() -> None:
     seen = {"tests": {"failed": 0, "source": {"tree": "p1"}}}
     assert witnessed(seen, by) == {"tests": {"failed": 0, "source": {"tree": "p1", **by}}}
     reported = witnessed({"usage": {"tokens_in": 1, "source": {"observed_by": "worker:7"}}}, by)
-    assert reported["usage"]["source"] == {**by, "observed_by": "worker:7"}, "the server says whose word it is"
+    assert reported["usage"]["source"] == {**by, "observed_by": "worker:7"}, (
+        "the server says whose word it is"
+    )
     with_git = witnessed({**seen, "git": {"tree": "g1"}}, by)
     assert [with_git[group]["source"]["tree"] for group in ("tests", "git")] == ["g1", "g1"]
 
