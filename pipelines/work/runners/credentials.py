@@ -16,12 +16,14 @@ from pipelines.work.worker import repository
 
 @sensitive_variables()
 def narrowed(started: Started) -> Started:
-    """Of a GitHub App the token of its installation in place of its private key; of a host nothing."""
+    """Of a GitHub App the token of its installation in place of its private key; of a host and of other stations
+    nothing, not even to mask it: that the server does (`logs`, `reports`)."""
     values, order = started.values, started.orders.git
-    if values is NO_VALUES or not (values.credential or values.host_credential):
+    if values is NO_VALUES:
         return started
-    credential = values.credential
-    if order is not None and order.address.startswith("https://"):
+    credential = values.credential if order is not None else ""
+    known = values.credential or values.host_credential
+    if known and order is not None and order.address.startswith("https://"):
         host, guard = repository.host_of_order(started, order), reaching.config().outgoing.guard
         try:
             credential = async_to_sync(git_credential)(host, True, credential, guard)
@@ -29,4 +31,5 @@ def narrowed(started: Started) -> Started:
             credential = ""  # the runner cannot read the repository, and says so
     if credential.startswith(PEM) and order is not None and order.host_app:
         credential = ""
-    return replace(started, values=replace(values, credential=credential, host_credential=""))
+    masked = tuple(dict.fromkeys(filter(None, (*values.secrets.values(), credential))))
+    return replace(started, values=replace(values, masked=masked, credential=credential, host_credential=""))

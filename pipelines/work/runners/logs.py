@@ -1,4 +1,5 @@
-"""The log of a job on another machine, as it comes: whole lines with their time, in bounds."""
+"""The log of a job on another machine, as it comes: whole lines with their time, in bounds, and without the secrets of
+the line, most of which its runner does not know (house §5)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from django.utils.translation import gettext as _
 from pipelines.errors import Invalid
 from pipelines.models import Job, LogChunk
 from pipelines.work import logs
+from pipelines.work.results.text import SURROGATES
 from pipelines.work.transport.local import jobs
+from pipelines.work.transport.local.station_values import masker_of
 
 MOST_AT_ONCE: Final = 1024**2
 MOST: Final = 12 * 1024**2
@@ -23,8 +26,7 @@ def append(job: Job, text: str, *, again: bool) -> None:
     """`again`: this call may have come before, and its answer got lost. :raises Invalid: it is no piece of a log"""
     if not text:
         return
-    size = len(text.encode(errors="surrogatepass"))
-    if size > MOST_AT_ONCE:
+    if len(text.encode(errors="surrogatepass")) > MOST_AT_ONCE:
         raise Invalid.at("text", _("is longer than %d KiB") % (MOST_AT_ONCE // 1024))
     end = 0
     for found in LINE.finditer(text):
@@ -33,6 +35,8 @@ def append(job: Job, text: str, *, again: bool) -> None:
         end = found.end()
     if end != len(text):
         raise Invalid.at("text", _("is not whole lines, each of seconds, a tab and text"))
+    text = _masked(job, text)
+    size = len(text.encode())
     chunks = LogChunk.objects.filter(job=job, attempt=job.attempt)
     last = chunks.order_by("-number").first()
     if last is not None:
@@ -51,3 +55,10 @@ def append(job: Job, text: str, *, again: bool) -> None:
     else:
         writer = logs.Writer(job.pk, job.attempt)
     jobs.append_log(writer, text)
+
+
+def _masked(job: Job, text: str) -> str:
+    """Behind the time of each line, which a secret of digits may not touch."""
+    masker = masker_of(job.task)
+    cut = (line.partition("\t") for line in SURROGATES.sub("\ufffd", text).split("\n"))
+    return "\n".join(f"{at}{tab}{masker.all(said)}" for at, tab, said in cut)
