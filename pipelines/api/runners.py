@@ -6,6 +6,7 @@ nothing was changed. 422: what was stored is refused."""
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable
 from functools import wraps
@@ -35,6 +36,8 @@ JOB = RUNNER + "/jobs/{job}"
 REFUSALS = dict.fromkeys((400, 401, 404, 409, 422, 503), ProblemOut)
 LEASE = Header(..., alias=wire.LEASE)
 MOST_JOB = 2**63
+HALVES = re.compile(r"\\u[dD][89a-fA-F]")
+"""What may be half a sign, which no text of ours can hold."""
 F = TypeVar("F", bound=Callable[..., Any])
 Word = Annotated[str, Field(max_length=200)]
 Words = Annotated[list[Word], Field(max_length=500)]
@@ -171,7 +174,10 @@ def document(request: HttpRequest) -> dict[str, Any]:
             raise Invalid.at("", _("is larger than %d MB") % (wire.MOST_DOCUMENT // 1024**2))
         pieces.append(piece)
     try:
-        found = json.loads(b"".join(pieces), parse_constant=_no_number)
+        text = b"".join(pieces).decode()
+        found = json.loads(text, parse_constant=_no_number)
+        if HALVES.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise Invalid.at("", _("is not JSON")) from error
     if not isinstance(found, dict):

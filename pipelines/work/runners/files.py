@@ -12,6 +12,7 @@ from typing import BinaryIO, Final
 from django.core import signing
 from django.core.files import File
 from django.db import IntegrityError, transaction
+from django.db.models import Count, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -28,6 +29,8 @@ from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
 SALT: Final = "gateline.runner.file"
 HEX: Final = frozenset("0123456789abcdef")
 IN_MEMORY: Final = 8 * 1024**2
+MOST_TOGETHER: Final = 2 * MOST_BYTES
+"""Of one lease: told before, and counted while it comes."""
 MOST_UPLOADS: Final = MOST_FILES + MOST_ARTIFACTS + 2
 
 
@@ -66,8 +69,8 @@ def wanted(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
     :raises Invalid: too many or too large"""
     if len(sizes) > MOST_UPLOADS:
         raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
-    if sum(sizes.values()) > 2 * MOST_BYTES:
-        raise Invalid.at("files", _("are more than %d MB together") % (2 * MOST_BYTES // 1024**2))
+    if sum(sizes.values()) > MOST_TOGETHER:
+        raise Invalid.at("files", _("are more than %d MB together") % (MOST_TOGETHER // 1024**2))
     there = allowed(job, lease, sizes)
     return [digest for digest in sizes if digest not in there]
 
@@ -93,14 +96,18 @@ def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
     :raises Invalid: it is too large, another one, or one too many"""
     if len(digest) != 64 or not set(digest) <= HEX:
         raise Invalid.at("digest", _("is no SHA-256"))
-    if RunnerUpload.objects.filter(job=job, lease=lease).count() >= MOST_UPLOADS:
+    sent = RunnerUpload.objects.filter(job=job, lease=lease)
+    together = sent.aggregate(files=Count("pk"), size=Sum("blob__size", default=0))
+    if together["files"] >= MOST_UPLOADS:
         raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
-        room = MOST_BYTES
+        room = most = max(0, min(MOST_BYTES, MOST_TOGETHER - together["size"]))
         while piece := body.read(PIECE):
             room -= len(piece)
             if room < 0:
-                raise Invalid.at("file", _("is larger than %d MB") % (MOST_BYTES // 1024**2))
+                raise Invalid.at(
+                    "file", _("is larger than the %d MB that there is room for") % (most // 1024**2)
+                )
             file.write(piece)
         file.seek(0)
         measured = measure(file)  # type: ignore[arg-type]

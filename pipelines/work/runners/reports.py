@@ -104,7 +104,7 @@ def _errors(told: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, Any]]
     return [
         HandedOver(escaped(str(each.get("name")))[:300], error=escaped(str(each["error"]))[:500]).to_dict()
         for each in said[:MOST_ERRORS]
-        if each.get("name") not in stored
+        if str(each.get("name")) not in stored
     ]
 
 

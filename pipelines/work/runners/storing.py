@@ -45,6 +45,8 @@ def store(job: Job, lease: uuid.UUID, said: Mapping[str, Any]) -> None:
     kept = checked_artifacts(artifacts, known)
     picture = None if manifest is None else _workspace(manifest, known, before)
     orders = orders_of(job)
+    if not isinstance(said.get("git") or {}, dict):
+        raise NotStored(_("What is said of the commit cannot be read."))
     if (orders.git is None or orders.git.problem) and said.get("git"):
         raise NotStored(_("This line works in no repository."))
     began = now = before.digest if before else NOTHING_THERE
