@@ -17,6 +17,8 @@ Json = dict[str, Any]
 RESERVED = ("completed", "failed", "cancelled")
 _UNFIT = re.compile(r"[^a-z0-9_.]+")
 _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+MOST_LOSSES = 500
+"""Nobody reads more; each is compared with those before."""
 MAX_KEY = 48
 """Shorter than a key may be: a number is added where two are alike."""
 
@@ -33,8 +35,10 @@ class Carrier:
 
     def lose(self, path: str, message: Any, hint: Any = "") -> None:
         lost = Problem(path, message, hint)
-        if lost not in self.losses:
+        if len(self.losses) < MOST_LOSSES and lost not in self.losses:
             self.losses.append(lost)
+            if len(self.losses) == MOST_LOSSES:
+                self.losses.append(Problem("", _("more is different than is told here")))
 
     def refuse(self, path: str, message: Any, hint: Any = "") -> None:
         self.faults.append(Problem(path, message, hint))

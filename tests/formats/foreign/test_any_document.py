@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats import foreign, native
+from pipelines.formats.foreign.carrier import MOST_LOSSES
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 
@@ -116,3 +117,13 @@ def test_hostile_documents_are_read_or_refused_soon(text: str) -> None:
         foreign.opened(text)
     except DocumentError as error:
         assert error.problems
+
+
+def test_what_is_lost_is_told_in_bounds() -> None:
+    """Each is compared with those before: a text of many places would take hours."""
+    text = "".join(f"{{{{{number}!}}}}" for number in range(40_000))
+    branch = {"operator": "default", "goto": "end"}
+    task = {"id": "t", "handler": "noop", "prompt_template": text, "transition": {"branches": [branch]}}
+    losses = foreign.opened(json.dumps({"id": "x", "tasks": [task]})).losses
+    assert len(losses) == MOST_LOSSES + 1
+    assert "more is different than is told here" in [each.message for each in losses]
