@@ -17,6 +17,7 @@ from pipelines.models import (
     ApiToken,
     Artifact,
     Blob,
+    BranchPush,
     Comment,
     Deadlock,
     Decision,
@@ -48,6 +49,9 @@ from pipelines.models import (
     Project,
     RecordedAnswer,
     Repository,
+    RunnerResult,
+    RunnerUpload,
+    SampledDraw,
     Scenario,
     SeenTree,
     SignInLink,
@@ -434,5 +438,8 @@ class HostNoticeAdmin(ReadOnly):
     list_select_related = ("link",)
 
 
-for _model in (AddressMinute, Blob, IgnoredReport, SeenTree, Snapshot, TaskCounter, ViewedFile):
+for _model in (
+    *(AddressMinute, Blob, BranchPush, IgnoredReport, RunnerResult, RunnerUpload, SampledDraw),
+    *(SeenTree, Snapshot, TaskCounter, ViewedFile),
+):
     admin.site.register(_model, ReadOnly)

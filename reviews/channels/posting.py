@@ -13,7 +13,7 @@ from pipelines.ports.observers import Consequence, GateClosed, GateDecided, Gate
 from pipelines.ports.queue import enqueue
 from reviews.models import ChannelConnection, ChannelMessage
 
-TASK, QUEUE = "reviews.send_channel_message", "hosts"
+TASK, QUEUE = "reviews.send_channel_message", "channels"
 
 
 def post_messages(batch: Sequence[Consequence]) -> None:

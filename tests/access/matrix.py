@@ -85,9 +85,9 @@ GET  gate-visit              >          0         y       y         y         y 
 POST gate-decide             >          0         y       y         y         y         y      >
 GET  project-channels        >          0         -       -         -         -         y      >
 POST project-channels        >          0         -       -         -         -         y      >
-POST channel-test            >          0         -       -         -         -         0      >
-POST channel-remove          >          0         -       -         -         -         0      >
-POST channel-again           >          0         -       -         -         -         0      >
+POST channel-test            >          0         -       -         -         -         y      >
+POST channel-again           >          0         -       -         -         -         y      >
+POST channel-remove          >          0         -       -         -         -         y      >
 GET  mail-link               0          0         0       0         0         0         0      0
 POST mail-link               0          0         0       0         0         0         0      0
 GET  mail-link-arrive        a          a         a       a         a         a         a      a

@@ -132,6 +132,8 @@ def ghost(mark: str) -> dict[str, Any]:
     names = ("owner", "project", "line", "gate", "key", "secret")
     numbers = (
         "artifact",
+        "channel",
+        "message",
         "remark",
         "job",
         "member",

@@ -38,7 +38,7 @@ from pipelines.models import (
 )
 from pipelines.people import accounts, invitations
 from pipelines.ports.vault import store
-from reviews.models import Notification
+from reviews.models import ChannelConnection, ChannelMessage, Notification
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -180,6 +180,16 @@ class Place:
             made_by=world.admin,
             created_at=timezone.now(),
         )
+        self.channel = ChannelConnection.objects.create(
+            project=world.project, kind="webhook", name=says, address="", created_at=timezone.now()
+        )
+        self.message = ChannelMessage.objects.create(
+            connection=self.channel,
+            visit=self.visit,
+            kind="opened",
+            state="failed",
+            created_at=timezone.now(),
+        )
         self.notification = Notification.objects.get(user=world.admin, kind="review", task=waits)
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
@@ -199,8 +209,8 @@ class Place:
             "artifact": self.artifact.pk,
             "digest": "0" * 64,
             "remark": 1,
-            "channel": 1,
-            "message": 1,
+            "channel": self.channel.pk,
+            "message": self.message.pk,
             "job": self.job.pk,
             "member": self.member.pk,
             "pk": 1,

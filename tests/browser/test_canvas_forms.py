@@ -283,7 +283,7 @@ def test_a_viewer_reads_the_form_and_can_change_nothing(
 def asked(canvas: Page, line: Line, world: World) -> list[str]:
     """What the canvas asks of the server, as method and the rest of the address of the draft."""
     found: list[str] = []
-    start = canvas.url.partition("/p/")[0] + door(world, "/draft", line.key)
+    start = canvas.url.partition("/p/")[0] + door(world, "/draft", line.key).replace("/api/", "/api/v1/", 1)
 
     def note(request: Request) -> None:
         if "/api/" in request.url:

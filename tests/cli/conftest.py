@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -56,7 +57,15 @@ class Gateline:
         """It goes on while the test does something; `more`: its streams, otherwise pipes."""
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
         words = (sys.executable, "-m", "gateline", *words)
-        return subprocess.Popen(words, env=self.environment, cwd=self.config.parent, text=True, **streams)
+        # A shell gives what it runs in the background an ignored Ctrl-C, and children inherit it.
+        return subprocess.Popen(
+            words,
+            env=self.environment,
+            cwd=self.config.parent,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            **streams,
+        )
 
     def on_a_terminal(self, *words: str) -> Terminal:
         ours, theirs = pty.openpty()

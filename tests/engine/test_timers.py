@@ -13,6 +13,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Due, GateVisit, Task
 from pipelines.work.scheduler import timers
+from reviews.models import AskedPlace
 from tests.factories import World, station
 from tests.waiting import LONG
 
@@ -35,6 +36,7 @@ def pass_time(task: Task, kind: str = "gate") -> None:
     past = timezone.now() - timedelta(minutes=1)
     assert Due.objects.filter(task=task, kind=kind).update(due_at=past)
     GateVisit.objects.filter(task=task, due_at__isnull=False).update(due_at=past)
+    AskedPlace.objects.filter(visit__task=task, visit__due_at__isnull=False).update(order_at=past)
 
 
 def test_what_is_not_due_is_left_alone(world: World) -> None:

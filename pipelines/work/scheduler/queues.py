@@ -1,5 +1,5 @@
 """The queue workers of one process. Each kind of ticket has its own concurrency, so that slow commands never starve
-questions, mail, hosts or timers (house §2). They are restarted whenever they end, for example when the server
+questions, mail, hosts, channels or timers (house §2). They are restarted whenever they end, for example when the server
 restarts."""
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
-BESIDE = {"mail": 4, "hosts": 2, "timers": 2}
+BESIDE = {"mail": 4, "hosts": 2, "channels": 2, "timers": 2}
 """How many at once of each queue that is not for stations (house §2)."""
 
 

@@ -61,6 +61,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "hold": ("hold", "hold_stale"),
     "lose": ("lose_early", "lose_late", "sweep"),
     "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
+    "override": (),  # By an administrator in the place of those whom a gate asks: see test_override
     "put_back": ("migrate_and_undo", "undo_late"),
     "reconsider": ("reconsider", "resolve_go_on"),
     "register_agent": (),  # Of a project, before any task: see people
@@ -76,6 +77,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "submit": ("follow_up",),
     "supply": ("supply", "supply_nothing", "supply_stale"),
     "suspend": ("suspend", "start_suspended"),
+    "take_over": (),  # By a push to the branch of a task: see tests/work/test_task_branches
     "vote": ("approve", "send_back", "reject", "rework", "abort"),
 }
 COMES: dict[str, tuple[str, ...]] = {

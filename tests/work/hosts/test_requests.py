@@ -87,10 +87,12 @@ def test_a_request_opened_before_a_crash_is_found(
     """The worker dies when the request is open and nothing of it is reported; people close it meanwhile."""
     whole = LocalTransport.delivered
 
-    async def dies(self: LocalTransport, started: Any, commit: str, request: Any = None) -> None:
+    async def dies(
+        self: LocalTransport, started: Any, commit: str, request: Any = None, base: Any = None
+    ) -> None:
         if request is not None:
             raise asyncio.CancelledError
-        await whole(self, started, commit)
+        await whole(self, started, commit, request, base)
 
     monkeypatch.setattr(LocalTransport, "delivered", dies)
     task = opened(world, bench)

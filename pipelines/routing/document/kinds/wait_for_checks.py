@@ -42,7 +42,7 @@ KIND = Kind(
     name=_("Wait for checks"),
     about=_("Waits for the checks of the repository's host on the pushed commit."),
     icon="list-checks",
-    docs="kinds.md#wait_for_checks",
+    docs="kinds.md#wait-for-checks",
     title=_("Checks of the host"),
     keys={
         "contexts": ContextsKey(
