@@ -59,7 +59,8 @@ class Target:
 class ChannelKind:
     """One row of the table. `call` makes the request, `read` returns what names the message there, or raises. `rooms`:
     whether a message needs a room. `secret_label` is empty where there is no secret; `changes`: whether a message that
-    was sent is changed when the review is over (else a second one is sent)."""
+    was sent is changed when the review is over (else a second one is sent); `makes_secret`: whether one is made where
+    none is given."""
 
     key: str
     label: Words
@@ -72,6 +73,7 @@ class ChannelKind:
     read: Callable[[HttpAnswer], str]
     rooms: bool = False
     changes: bool = False
+    makes_secret: bool = False
 
 
 def post(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from pipelines.models import Project
 from reviews.channels.channel import ChannelError
 from reviews.channels.table import BY_KEY, KINDS
-from reviews.channels.webhook import KIND as WEBHOOK
 from reviews.channels.webhook import PREFIX, signature
 from reviews.models import ChannelConnection
 
@@ -45,7 +44,7 @@ class ChannelForm(forms.Form):
             self.add_error("address", _("Enter an address that begins with https:// or http://."))
         if kind.rooms and not said.get("room"):
             self.add_error("room", _("Enter the channel."))
-        if kind is WEBHOOK:
+        if kind.makes_secret:
             said["secret"] = said.get("secret") or made_secret()
             try:
                 signature(said["secret"], "", "", b"")

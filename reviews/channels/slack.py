@@ -80,11 +80,11 @@ KIND = ChannelKind(
     key="slack",
     label="Slack",
     address_label=gettext_lazy("API address"),
-    address_help=gettext_lazy("Leave it as it is, unless your calls go through a gateway."),
+    address_help=gettext_lazy("Change it only if your calls go through a gateway."),
     address="https://slack.com/api",
     secret_label=gettext_lazy("Bot token"),
     secret_help=gettext_lazy(
-        "Begins with xoxb-. The app needs the scope chat:write, and has to be in the channel."
+        "Begins with xoxb-. The app needs the scope chat:write and must be a member of the channel. Stored encrypted."
     ),
     call=_call,
     read=_read,

@@ -46,7 +46,9 @@ KIND = ChannelKind(
     key="teams",
     label="Microsoft Teams",
     address_label=gettext_lazy("Webhook address"),
-    address_help=gettext_lazy("Of the workflow “Post to a channel when a webhook request is received”."),
+    address_help=gettext_lazy(
+        "Copy it from the workflow “Post to a channel when a webhook request is received”."
+    ),
     address="",
     secret_label="",
     secret_help="",

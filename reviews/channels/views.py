@@ -38,7 +38,10 @@ class ChannelRow:
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: SignedIn, project: Project) -> HttpResponse:
     form = ChannelForm(project, request.POST or None)
-    if request.method == "POST" and form.is_valid():
+    made, shown_once, status = None, "", 200
+    if request.method == "POST" and not form.is_valid():
+        status = 422
+    elif request.method == "POST":
         said = form.cleaned_data
         secret = said.pop("secret")
         with transaction.atomic():
@@ -50,12 +53,12 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
                 **said,
             )
             _record(request, "channel.connected", made)
-        if made.kind == "webhook" and not request.POST.get("secret"):
-            told = _("Connected. Its signing secret, shown once: %(secret)s") % {"secret": secret}
-            messages.success(request, told)
-        else:
+        if not BY_KEY[made.kind].makes_secret or request.POST.get("secret"):
             messages.success(request, _("Connected. Send a test to see that it works."))
-        return _back(project)
+            return _back(project)
+        # On the page itself: a message would go before anybody could copy it.
+        shown_once, form = secret, ChannelForm(project)
+    chosen = request.POST if status == 422 else request.GET
     connections = list(project.channels.order_by("name"))
     letters = ChannelMessage.objects.filter(
         connection__in=connections, state=ChannelMessage.State.FAILED
@@ -66,10 +69,12 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         project=project,
         section="settings",
         trail=tab_trail(project, _("Channels")),
-        status=422 if request.method == "POST" else 200,
+        status=status,
         form=form,
         kinds=KINDS,
-        kind_choices=[(kind.key, kind.label) for kind in KINDS],
+        kind=BY_KEY.get(chosen.get("kind", ""), KINDS[0]),
+        connected=made,
+        shown_once=shown_once,
         rows=[ChannelRow(each, BY_KEY[each.kind]) for each in connections],
         letters=letters.order_by("-created_at")[:LETTERS],
     )
@@ -112,7 +117,7 @@ def again(request: SignedIn, project: Project, message: int) -> HttpResponse:
         if not failed.update(state=ChannelMessage.State.QUEUED, error=""):
             raise Http404
         enqueue(TASK, QUEUE, {"message_id": message})
-    messages.success(request, _("It is sent again"))
+    messages.success(request, _("Sending it again"))
     return _back(project)
 
 

@@ -60,12 +60,13 @@ KIND = ChannelKind(
     key="webhook",
     label=gettext_lazy("Webhook"),
     address_label=gettext_lazy("Address"),
-    address_help=gettext_lazy("Every opened and finished review is posted there as JSON."),
+    address_help=gettext_lazy("Each opened and closed review is posted there as JSON."),
     address="",
     secret_label=gettext_lazy("Signing secret"),
     secret_help=gettext_lazy(
-        "Begins with whsec_. Receivers check the signature with it (Standard Webhooks)."
+        "Begins with whsec_. Leave empty to create one. Receivers check signatures with it (Standard Webhooks)."
     ),
     call=_call,
     read=_read,
+    makes_secret=True,
 )
