@@ -23,7 +23,7 @@ from pipelines.models import ApiToken, Project, User
 from pipelines.people import runners as people_runners
 from pipelines.queries.runners import runners as listed
 from pipelines.web.shell.forms import DAYS
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, tab_trail
+from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 
 LABEL = re.compile(r"[\w.:-]{1,64}")
 MOST_LABELS = 20
@@ -46,7 +46,7 @@ class NewRunner(forms.Form):
         wrong = next((word for word in words if not LABEL.fullmatch(word)), "")
         if wrong:
             raise forms.ValidationError(
-                _("“%(word)s” is no label. Use letters, digits, “.”, “:”, “-” and “_”.") % {"word": wrong}
+                _("“%(word)s” is not a label. Use letters, digits, “.”, “:”, “-” and “_”.") % {"word": wrong}
             )
         if len(words) > MOST_LABELS:
             raise forms.ValidationError(_("A runner has at most %(most)d labels.") % {"most": MOST_LABELS})
@@ -89,7 +89,7 @@ def _added(request: SignedIn, project: Project, token: ApiToken, secret: str) ->
         "project/runner_added.html",
         project=project,
         section="settings",
-        trail=crumbs(_("New runner")),
+        trail=tab_trail(project, _("Runners")),
         token=token,
         command=command(token.name, secret),
     )
