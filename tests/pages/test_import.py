@@ -215,6 +215,8 @@ def test_a_new_line_of_what_cannot_be_read_is_refused(
     answer = client.post(at(world, "lines-new"), {"text": json.dumps(given)})
     assert answer.status_code == 422
     assert "cannot be read as a line yet" in text(answer)
+    as_file = SimpleUploadedFile("line.json", json.dumps({**given, "name": "Kept to be mended"}).encode())
+    assert "Kept to be mended" in text(client.post(at(world, "lines-new"), {"file": as_file}))
     assert Line.objects.count() == 1
 
 

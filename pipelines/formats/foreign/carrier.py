@@ -62,7 +62,7 @@ class Carrier:
                 self.lose(
                     path,
                     _(
-                        "“%(place)s” is no place that Gateline fills in: it stays as text",
+                        "Gateline does not fill in “%(place)s”: it stays as text",
                         place=found[0][:80],
                     ),
                 )
@@ -122,7 +122,7 @@ def worked_by_a_person(carrier: Carrier, path: str, name: str, by: Any, instruct
         carrier.lose(
             path,
             _(
-                "%(name)s was worked by %(by)s; here a person does it until you choose an agent or a command",
+                "%(name)s is a manual station until you choose an agent or a command; the original uses %(by)s",
                 name=name,
                 by=str(by)[:80],
             ),

@@ -100,7 +100,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         problems=problems,
         example=EXAMPLE,
         starters=pictures(get_language()),
-        text=converted.text if converted else form["text"].value() or "",
+        text=converted.text if converted else form.given(),
     )
 
 

@@ -360,3 +360,14 @@ class Import(forms.Form):
             return foreign.opened(self.cleaned_data["text"])
         given = file.read()
         return foreign.opened_files(files_of(given)) if given.startswith(b"PK") else foreign.opened(given)
+
+    def given(self) -> str:
+        """What was pasted or chosen, to be mended; nothing of a file that is not text."""
+        file = self.cleaned_data.get("file") if self.is_valid() else None
+        if not file:
+            return str(self["text"].value() or "")
+        file.seek(0)
+        try:
+            return bytes(file.read()).decode()
+        except UnicodeDecodeError:
+            return ""

@@ -63,7 +63,7 @@ def test_stations_stand_by_position_and_a_terminator_is_an_end() -> None:
     )
     assert line.station("build-test").work == {"kind": "manual", "instructions": "Build {{.input}}"}
     assert line.station("build-test").extra["agent_id"] == "Code Agent"
-    assert any("worked by Code Agent" in loss for loss in losses)
+    assert any("the original uses Code Agent" in loss for loss in losses)
     assert line.preset == "vibe-factory"
 
 
