@@ -180,6 +180,6 @@ def _checks(visit: GateVisit) -> list[dict[str, Any]]:
 
 
 def _requirement(wanted: Requirement) -> str:
-    kinds = {"role": _("with the role"), "group": _("of the group"), "user": _("by")}
+    kinds = {"role": _("from the role"), "group": _("from the group"), "user": _("from")}
     people = ngettext("%(n)s vote", "%(n)s votes", wanted.count) % {"n": wanted.count}
     return f"{people} {kinds[wanted.kind]} {wanted.name}"

@@ -313,7 +313,7 @@ def test_an_administrator_overrides_on_a_page_of_its_own(world: World) -> None:
     admin = as_(world.admin)
     assert here in admin.get(review).content.decode()
     assert here not in as_(world.reviewer).get(review).content.decode()
-    assert "asks for 3 approvals and has 0" in admin.get(here).content.decode()
+    assert "needs 3 approvals and has 0" in admin.get(here).content.decode()
     shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
     refused = admin.post(here, {**shown, "comment": "", "confirm": "yes"})
     assert (refused.status_code, visit.votes.count()) == (400, 0)
