@@ -119,6 +119,10 @@ def test_a_runner_is_drained_resumed_and_revoked_by_who_may_run_programs(world: 
     client.post(at(world, "runner-resume", token=token.pk))
     far.refresh_from_db()
     assert not far.stopping
+    shown = client.get(at(world)).content.decode()
+    assert f'data-dialog="revoke-{token.pk}-1"' in shown and f'id="revoke-{token.pk}-1"' in shown, (
+        "it asks first"
+    )
     client.post(at(world, "runner-revoke", token=token.pk))
     token.refresh_from_db()
     assert token.revoked_at is not None and "far" not in client.get(at(world)).content.decode()
