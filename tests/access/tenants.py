@@ -140,6 +140,8 @@ def ghost(mark: str) -> dict[str, Any]:
         "pk",
         "group",
         "agent",
+        "channel",
+        "message",
         "invitation",
         "notification",
         "value",

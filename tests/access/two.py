@@ -26,6 +26,8 @@ A, B, NOBODY = "-aa", "-bb", "-gg"
 
 
 # A tenant may use any such name itself; it names nothing of another.
+# Whoever calls has to sign, wherever: an unknown place answers like a wrong signature.
+SIGNED = "/hook"
 FREE = {"name", "key", "gate", "line"}
 
 
@@ -55,7 +57,7 @@ class Two:
             self.faults.append(f"{what} with the other's {sorted(foreign)}: says what is theirs")
         if shape != expected:
             self.faults.append(f"{what} with the other's {sorted(foreign)}: {difference(shape, expected)}")
-        if status != 404 and not foreign <= FREE:
+        if status != (401 if what.endswith(SIGNED) else 404) and not foreign <= FREE:
             self.faults.append(f"{what} with the other's {sorted(foreign)}: {status}")
 
 
