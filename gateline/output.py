@@ -42,13 +42,18 @@ Json = Annotated[
 
 def as_json(value: object) -> None:
     """One JSON value, indented for a person who looks and readable for every program."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(_spelt(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
 
 def json_line(value: object) -> None:
     """One of several, each on a line of its own, at once."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(_spelt(json.dumps(value, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
+
+
+def _spelt(text: str) -> str:
+    """JSON in which nothing steers a terminal or hides: the same value, with such signs spelt out."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text)
 
 
 def say(text: str = "", **more: Any) -> None:
@@ -58,7 +63,7 @@ def say(text: str = "", **more: Any) -> None:
 
 def raw(text: str) -> None:
     """A line of somebody's log, as it is: without markup, never folded."""
-    sys.stdout.write("".join(map(_visible, text)) + "\n")
+    sys.stdout.write("".join(map(visible, text)) + "\n")
     sys.stdout.flush()
 
 
@@ -75,10 +80,11 @@ def asks() -> bool:
 
 def plain(text: object) -> str:
     """Text of others within styled text. What would steer the terminal, or hide, is spelt out."""
-    return escape("".join(map(_visible, str(text))))
+    return escape("".join(map(visible, str(text))))
 
 
-def _visible(sign: str) -> str:
+def visible(sign: str) -> str:
+    """One sign as a terminal may get it."""
     if sign.isprintable() or sign in "\n\t":
         return sign
     return " " if sign.isspace() else f"\\u{ord(sign):04x}"

@@ -10,7 +10,9 @@ import os
 import stat
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import typer
 
@@ -101,6 +103,25 @@ def current(name: str = "") -> Profile:
     Raises SignIn, Usage."""
     url, token = os.environ.get("GATELINE_URL", ""), os.environ.get("GATELINE_TOKEN", "")
     if url and token and not name:
-        return Profile("environment", url.rstrip("/"), token, os.environ.get("GATELINE_PROJECT", ""))
+        return Profile("environment", address_of(url), token, os.environ.get("GATELINE_PROJECT", ""))
     found = load().named(name)
     return replace(found, project=os.environ.get("GATELINE_PROJECT") or found.project)
+
+
+def address_of(url: str) -> str:
+    """As it is stored, and as requests go to it. A token travels in clear only within this machine. Raises Usage."""
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Usage(f"“{url}” is not the address of a server.", "Use https://…")
+    if parts.scheme == "http" and not _here(parts.hostname):
+        raise Usage("Over http:// anybody on the way could read the token.", "Use https://…")
+    if parts.username or parts.query or parts.fragment:
+        raise Usage("The address of a server is its host and, at most, a path.", "Use https://…")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def _here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

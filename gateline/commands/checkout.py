@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +20,10 @@ from gateline.failures import Conflict, Failure, Usage
 from gateline.output import Json, plain, say
 from gateline.places import TaskPlace
 from gateline.session import client
+
+PROTOCOLS = "https:http:ssh:file"
+"""What an address of a server's may make git speak, unless GIT_ALLOW_PROTOCOL says otherwise: `ext::` runs programs."""
+COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 class GitFailed(Failure):
@@ -69,6 +75,7 @@ def checkout(
     branch = server.get(place.path("branch"))
     if not branch["address"]:
         raise Conflict(f"The repository “{branch['repository']}” of {place.name} is not connected any more.")
+    _check(branch, place.name)
     clone, remote = _clone(branch["address"], folder, place.name)
     _fetch(server, place, branch, clone, remote)
     _switch(branch, clone, remote)
@@ -81,6 +88,25 @@ def checkout(
         f"Go on there, then: git push {plain(remote)} {plain(branch['branch'])}\n"
         "A push is a run of yours: approvals of before are void, and you cannot approve it."
     )
+
+
+def _check(branch: dict[str, Any], name: str) -> None:
+    """What a server says is words for git, and a folder here: none may be an option, nor lead elsewhere.
+
+    Raises Failure."""
+    names = branch["branch"], branch["base_branch"]
+    ids = branch["head"], branch["base"], branch["pushed"] or branch["base"]
+    well = (
+        all(
+            _ends_well("check-ref-format", f"refs/heads/{each}") and not each.startswith("-")
+            for each in names
+        )
+        and all(COMMIT.fullmatch(each) for each in ids)
+        and not branch["address"].startswith("-")
+        and Path(name).name == name
+    )
+    if not well:
+        raise Failure(f"The server names a branch, a commit or a task that git cannot take: {name}.")
 
 
 def _clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
@@ -176,4 +202,5 @@ def _ends_well(*words: str) -> bool:
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["git", *words], capture_output=True, text=True, check=False)
+    env = {"GIT_ALLOW_PROTOCOL": PROTOCOLS, **os.environ}
+    return subprocess.run(["git", *words], env=env, capture_output=True, text=True, check=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -13,7 +12,7 @@ from gateline import output, profiles
 from gateline.client import Client
 from gateline.failures import SignIn, Usage
 from gateline.output import Json, plain, say
-from gateline.profiles import Profile
+from gateline.profiles import Profile, address_of
 
 
 def install(app: typer.Typer) -> None:
@@ -101,25 +100,6 @@ def show(
         ("", "Profile", "Server", "Project"),
         (("*" if r["default"] else "", plain(r["name"]), plain(r["url"]), plain(r["project"])) for r in rows),
     )
-
-
-def address_of(url: str) -> str:
-    """As it is stored. A token travels in clear only within this machine. Raises Usage."""
-    parts = urlsplit(url if "://" in url else f"https://{url}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Usage(f"“{url}” is not the address of a server.", "Use https://…")
-    if parts.scheme == "http" and not _here(parts.hostname):
-        raise Usage("Over http:// anybody on the way could read the token.", "Use https://…")
-    if parts.username or parts.query or parts.fragment:
-        raise Usage("The address of a server is its host and, at most, a path.", "Use https://…")
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-
-
-def _here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _token(address: str, from_stdin: bool) -> str:

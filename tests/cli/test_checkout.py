@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gateline.commands import checkout
+from gateline.failures import Failure
 from tests.cli.conftest import Gateline
 from tests.factories import World
 from tests.work.driving import Bench, outcome_of
@@ -63,3 +65,46 @@ def test_it_checks_out_what_nobody_pushed_and_the_push_goes_back(
     git(clone, "commit", "-q", "--allow-empty", "-m", "Elsewhere")
     apart = mine.run("checkout", task.name, cwd=clone)
     assert (apart.returncode, "commits of yours that are not on top" in apart.stderr) == (6, True)
+
+
+BRANCH = {
+    "branch": "gateline/a",
+    "base_branch": "main",
+    "head": "a" * 40,
+    "base": "b" * 40,
+    "pushed": "",
+    "address": "x",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"base_branch": "--upload-pack=touch stolen"}, "WI-app-1"),
+        ({"base_branch": "--upload-pack=stolen"}, "WI-app-1"),
+        ({"branch": "-f"}, "WI-app-1"),
+        ({"branch": "../../HEAD"}, "WI-app-1"),
+        ({"head": "--orphan"}, "WI-app-1"),
+        ({"base": "HEAD"}, "WI-app-1"),
+        ({"pushed": "x"}, "WI-app-1"),
+        ({"address": "--upload-pack=stolen"}, "WI-app-1"),
+        ({}, "WI-../../.ssh/x-1"),
+    ],
+)
+def test_what_a_server_says_is_no_option_of_git_and_leads_nowhere_else(
+    change: dict[str, str], name: str
+) -> None:
+    checkout._check(BRANCH, "WI-app-1")
+    with pytest.raises(Failure, match="cannot take"):
+        checkout._check(BRANCH | change, name)
+
+
+def test_an_address_of_a_server_runs_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where somebody allowed it for addresses of their own."""
+    config = tmp_path / "config"
+    config.write_text('[protocol "ext"]\n\tallow = always\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    stolen = tmp_path / "stolen"
+    with pytest.raises(checkout.GitFailed):
+        checkout.git("clone", "--", f"ext::touch {stolen}", str(tmp_path / "clone"))
+    assert not stolen.exists()

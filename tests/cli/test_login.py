@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gateline import output
 from tests.cli.conftest import gateline
 from tests.factories import World
 from tests.fixtures.site import Site
@@ -59,3 +60,18 @@ def test_it_stores_nothing_of_what_is_refused(
     assert (said.returncode, mine.config.exists()) == (code, False), said.stderr
     assert says in said.stderr
     assert "Traceback" not in said.stderr
+
+
+def test_a_token_of_the_environment_travels_in_clear_nowhere(tmp_path: Path) -> None:
+    mine = gateline(tmp_path, GATELINE_URL="http://example.com", GATELINE_TOKEN="gl_x")
+    said = mine.run("lines")
+    assert (said.returncode, "anybody on the way could read the token" in said.stderr) == (2, True)
+
+
+def test_json_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    said = {"title": "Grün \x9b2J\u202e\U000e0001 ok"}
+    output.as_json(said)
+    output.json_line(said)
+    printed = capsys.readouterr().out
+    assert "Grün" in printed and all(sign.isprintable() or sign == "\n" for sign in printed)
+    assert json.loads(printed.splitlines()[-1]) == said
