@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Container
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from gateline.failures import Conflict, Exit, Failure, NotFound, Place, Usage
 from gateline.output import Json, plain, say
 from gateline.places import TaskPlace
 from gateline.session import client
+from gateline.typed import pair, typed
 
 WORDS = {
     "approve": "Approve",
@@ -51,6 +53,14 @@ def review(
     route: Annotated[
         str, typer.Option("--route", help="Where a rejection leads, if the gate asks for it.")
     ] = "",
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            help="What an approval fills in; otherwise it is asked for. May be given several times.",
+            metavar="KEY=VALUE",
+        ),
+    ] = None,
     seen: Annotated[
         str,
         typer.Option(
@@ -79,7 +89,12 @@ def review(
     if not word:
         _show(shown, json)
         return
-    _decide(server, place, shown, word, reason=reason, route=route, seen=seen, yes=yes, json=json)
+    if values and word != "approve":
+        raise Usage("Only an approval fills in fields.", "Leave --field out.")
+    given = dict(pair(each) for each in values or ())
+    _decide(
+        server, place, shown, word, reason=reason, route=route, given=given, seen=seen, yes=yes, json=json
+    )
 
 
 def _list(server: Client, json: bool) -> None:
@@ -124,6 +139,7 @@ def _show(shown: dict[str, Any], json: bool) -> None:
     for title, rows in (
         ("Facts", [f"{plain(each['words'])} [dim]{plain(each['by'])}[/dim]" for each in shown["facts"]]),
         ("Claims", [_claim(each) for each in shown["claims"]]),
+        ("To fill in with an approval", [_field(each) for each in shown["fields"]]),
         ("Decide", [f"{_flag(each['action'])}  {plain(each['then'])}" for each in shown["offers"]]),
     ):
         if rows:
@@ -156,6 +172,12 @@ def _claim(claim: dict[str, Any]) -> str:
     return f"{VERDICTS[claim['verdict']]} {plain(claim['text'])}{observed}"
 
 
+def _field(field: dict[str, Any]) -> str:
+    among = f": {', '.join(field['choices'])}" if field["choices"] else ""
+    needed = "" if field["required"] else " [dim](may be left empty)[/dim]"
+    return f"--field {plain(field['key'])}=…  {plain(field['label'] + among)}{needed}"
+
+
 def _flag(action: str) -> str:
     named = action in ("approve", "send_back", "reject")
     return f"--{action.replace('_', '-')}" if named else f"--action {action}"
@@ -178,6 +200,7 @@ def _decide(
     *,
     reason: str,
     route: str,
+    given: dict[str, str],
     seen: str,
     yes: bool,
     json: bool,
@@ -205,9 +228,13 @@ def _decide(
         say()
         if offer["needs_reason"] and not reason:
             reason = typer.prompt("Reason", err=True)
+        if word == "approve":
+            given = {**_asked(shown["fields"], given), **given}
         if not typer.confirm(f"{WORDS[word]}? {offer['then']}", err=True):
             output.note("Nothing was decided.")
             raise typer.Exit(Exit.NO)
+    known = {each["key"]: each for each in shown["fields"]}
+    fields = {key: typed(known.get(key), key, text, "fields") for key, text in given.items()}
     try:
         answer = server.post(
             place.path("gates", shown["gate"]),
@@ -215,6 +242,7 @@ def _decide(
                 "action": word,
                 "reason": reason,
                 "route": route,
+                "fields": fields,
                 "visit": shown["visit"],
                 "evidence": shown["evidence"],
             },
@@ -229,6 +257,21 @@ def _decide(
     status = answer["task"]["display_status"].replace("_", " ")
     more = "" if answer["state"] == "decided" else " More votes are needed."
     say(f"[green]{WORDS[word]}[/green]: recorded.{more} {plain(place.name)} is {status}.")
+
+
+def _asked(fields: list[dict[str, Any]], given: Container[str]) -> dict[str, str]:
+    """What an approval fills in, of the person at this terminal; nothing where they leave a field empty."""
+    found = {}
+    for each in fields:
+        if each["key"] in given:
+            continue
+        choices = ["yes", "no"] if each["type"] == "yes_no" else each["choices"]
+        among = f" ({', '.join(choices)})" if choices else ""
+        label = "".join(map(output.visible, f"{each['label']}{among}"))
+        begin = None if each["required"] else ""
+        if text := typer.prompt(label, default=begin, show_default=False, err=True):
+            found[each["key"]] = text
+    return found
 
 
 def _since(server: Client, place: TaskPlace, shown: dict[str, Any]) -> list[Place]:

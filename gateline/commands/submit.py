@@ -11,12 +11,11 @@ import typer
 from gateline import output, places
 from gateline.client import Client, path
 from gateline.commands.watch import follow
-from gateline.failures import Invalid, Place, Usage
+from gateline.failures import Usage
 from gateline.output import Json, plain, say
 from gateline.places import LinePlace, TaskPlace
 from gateline.session import client
-
-YES, NO = ("true", "yes"), ("false", "no")
+from gateline.typed import pair, typed
 
 
 def install(app: typer.Typer) -> None:
@@ -50,11 +49,11 @@ def submit(
     """Start a task. The name of the task is the only line on standard output.
 
     Example: gateline submit fix-lint repository=https://git.example.com/app.git --file notes=@notes.md"""
-    given, files = [_pair(each) for each in values or ()], [_pair(each) for each in file or ()]
+    given, files = [pair(each) for each in values or ()], [pair(each) for each in file or ()]
     server = client(ctx)
     place = places.line(server, line)
     fields = {each["key"]: each for each in server.get(place.path("start-form"))["fields"]}
-    inputs = {name: _typed(fields.get(name), name, text) for name, text in given}
+    inputs = {name: typed(fields.get(name), name, text) for name, text in given}
     for name, text in files:
         inputs[name] = _upload(server, place, fields.get(name), name, text)
     body: dict[str, Any] = {"inputs": inputs, "description": description, "priority": priority}
@@ -71,31 +70,6 @@ def submit(
         output.note(f"Started “{plain(made['title'])}”: {plain(task.page(server))}")
     if watch:
         follow(server, task, json)
-
-
-def _pair(said: str) -> tuple[str, str]:
-    """Raises Usage."""
-    key, equals, value = said.partition("=")
-    if not equals or not key:
-        raise Usage(f"“{said}” is no input.", "Write key=value; a value with spaces in quotes.")
-    return key, value
-
-
-def _typed(field: dict[str, Any] | None, key: str, text: str) -> Any:
-    """As the start form takes it. Keys that it does not have are left to the server, which names those that it has.
-    Raises Usage, Invalid."""
-    kind = field["type"] if field else "text"
-    if kind == "file":
-        raise Usage(f"{key} is a file.", f"Upload it: --file {key}=@path")
-    if kind == "yes_no" and text.lower() in YES + NO:
-        return text.lower() in YES
-    if kind == "number":
-        try:
-            return int(text) if text.lstrip("-").isdigit() else float(text)
-        except ValueError as fault:
-            place = Place(f"“{text}” is no number.", f"inputs.{key}")
-            raise Invalid("An input does not fit the start form.", places=[place]) from fault
-    return text
 
 
 def _upload(server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str) -> Any:

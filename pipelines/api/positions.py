@@ -31,6 +31,16 @@ class FieldOut(BaseModel):
     required: bool
     choices: list[str]
 
+    @classmethod
+    def of(cls, field: Input) -> FieldOut:
+        return cls(
+            key=field.key,
+            type=field.type,
+            label=field.label or field.key,
+            required=field.required,
+            choices=list(field.choices),
+        )
+
 
 class PositionOut(BaseModel):
     """Where the task is, or one of its branches. `version` grows with every change; `waits_for` and `remedy` say in a
@@ -77,7 +87,7 @@ def _out(position: PositionView) -> PositionOut:
         question=_question(position),
         answers=list(position.words),
         missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
-        fields=[_field(each) for each in (_form(position) or missing_metadata(position))],
+        fields=[FieldOut.of(each) for each in (_form(position) or missing_metadata(position))],
     )
 
 
@@ -97,13 +107,3 @@ def _form(position: PositionView) -> tuple[Input, ...]:
 
 def missing_metadata(position: PositionView) -> tuple[Input, ...]:
     return metadata(versions.by_id(position.token.task.pinned_id), position.token)
-
-
-def _field(field: Input) -> FieldOut:
-    return FieldOut(
-        key=field.key,
-        type=field.type,
-        label=field.label or field.key,
-        required=field.required,
-        choices=list(field.choices),
-    )

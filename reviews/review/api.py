@@ -14,6 +14,7 @@ from pydantic import AwareDatetime, BaseModel
 from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import TASK
+from pipelines.api.positions import FieldOut
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Conflict, NotFound
 from pipelines.formats.evidence.claims.checking import CONFIRMED, CONTRADICTED
@@ -64,7 +65,8 @@ class CheckedOut(BaseModel):
 
 class ReviewOut(BaseModel):
     """`may`: whether the person of this token may decide now; else `why` says why not. `files`: at most 200, the
-    changes since the start; `more_files`: how many there are besides. `page`: where everything is shown."""
+    changes since the start; `more_files`: how many there are besides. `fields`: what an approval fills in.
+    `page`: where everything is shown."""
 
     gate: str
     name: str
@@ -85,6 +87,7 @@ class ReviewOut(BaseModel):
     summary: str
     output: Any
     offers: list[OfferOut]
+    fields: list[FieldOut]
     files: list[ChangedFileOut]
     more_files: int
     added: int
@@ -162,6 +165,7 @@ def _out(visit: GateVisit, reader: User) -> ReviewOut:
             )
             for each in shown.options
         ],
+        fields=[FieldOut.of(each) for each in shown.gate.fields],
         files=[
             ChangedFileOut(path=each.path, change=each.change.change, added=each.added, removed=each.removed)
             for each in files[:FILES]

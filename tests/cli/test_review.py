@@ -40,6 +40,35 @@ def test_a_person_decides_what_was_shown_and_a_machine_never(cli: Cli, world: Wo
     assert mine.ok("review") == "Nothing needs you.\n"
 
 
+def test_what_an_approval_fills_in_is_given_or_asked_for(cli: Cli, world: World) -> None:
+    fields = [
+        {"key": "plan", "type": "yes_no", "label": "Plan read", "required": True},
+        {"key": "ring", "type": "choice", "label": "Ring", "choices": ["canary", "all"], "required": True},
+        {"key": "hours", "type": "number", "label": "Hours"},
+    ]
+    first, second = (world.start(world.line(**gated(fields=fields) | {"key": key})) for key in ("one", "two"))
+    for task in (first, second):
+        world.report(task, {"result": "success", "summary": "Built it"})
+    mine = cli(world.reviewer)
+    digest = ("--evidence", world.visit(first).evidence_digest, "--yes")
+    refused = mine.run("review", first.name, "--approve", *digest, "--field", "plan=yes")
+    assert (refused.returncode, "fields.ring" in refused.stderr) == (7, True)
+    given = [word for each in ("plan=yes", "ring=canary", "hours=2") for word in ("--field", each)]
+    assert mine.run("review", first.name, "--reject", "--reason", "No", *digest, *given).returncode == 2
+    mine.ok("review", first.name, "--approve", *digest, *given)
+    assert first.gate_visits.get().votes.get().fields == {"plan": True, "ring": "canary", "hours": 2}
+
+    asked = mine.on_a_terminal("review", second.name, "--approve", "--field", "plan=yes")
+    assert "--field ring=…  Ring: canary, all" in asked.until("Ring (canary, all):")
+    asked.type("all\n")
+    asked.until("Hours:")
+    asked.type("\n")
+    asked.until("[y/N]")
+    asked.type("y\n")
+    assert asked.code() == 0
+    assert second.gate_visits.get().votes.get().fields == {"plan": True, "ring": "all"}
+
+
 @pytest.mark.wide
 def test_what_changes_while_somebody_is_asked_is_not_decided(cli: Cli, world: World) -> None:
     task = world.start(world.line(**gated()), title="Add login")

@@ -1,0 +1,35 @@
+"""`key=value`, as people type the fields of a form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateline.failures import Invalid, Place, Usage
+
+YES, NO = ("true", "yes"), ("false", "no")
+
+
+def pair(said: str) -> tuple[str, str]:
+    """Raises Usage."""
+    key, equals, value = said.partition("=")
+    if not equals or not key:
+        raise Usage(f"“{said}” is no input.", "Write key=value; a value with spaces in quotes.")
+    return key, value
+
+
+def typed(field: dict[str, Any] | None, key: str, text: str, where: str = "inputs") -> Any:
+    """As a form takes it. Keys that it does not have are left to the server, which names those that it has.
+    Raises Usage, Invalid."""
+    kind = field["type"] if field else "text"
+    if kind == "file":
+        how = f"Upload it: --file {key}=@path" if where == "inputs" else "Decide in the browser: --open"
+        raise Usage(f"{key} is a file.", how)
+    if kind == "yes_no" and text.lower() in YES + NO:
+        return text.lower() in YES
+    if kind == "number":
+        try:
+            return int(text) if text.lstrip("-").isdigit() else float(text)
+        except ValueError as fault:
+            place = Place(f"“{text}” is no number.", f"{where}.{key}")
+            raise Invalid("A value does not fit its field.", places=[place]) from fault
+    return text
