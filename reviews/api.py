@@ -74,6 +74,7 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
         evidence_digest=payload.evidence or visit.evidence_digest,
         via="api",
         fields=payload.fields,
+        seat=payload.inPlaceOf,
     )
     settle_for(user, visit.pk)
     task.refresh_from_db()

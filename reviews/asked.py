@@ -15,7 +15,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipelines.engine.moves.entitlement import barred_people, everywhere
+from pipelines.engine.moves.absences import seats
+from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened
 from pipelines.queries import versions
@@ -148,17 +149,21 @@ def _joined(told: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
     return "".join(f" AND {text}" for text, _values in told), [v for _text, values in told for v in values]
 
 
-# For each place that the person fills the first rows in order, from an index; then the first of all of them. A person
-# who is barred, or has voted, is not asked.
+# For each place that the person fills, in their own seat or in that of somebody who is away, the first rows in order,
+# from an index; then the first of all of them. Nobody is asked who is barred, stands in for or through somebody who is,
+# or has voted; nor for a seat that has voted.
 ASKED = """
     SELECT DISTINCT found.at, found.visit_id
-    FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::boolean[]) AS place(project_id, kind, name, alone)
+    FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::text[])
+        AS place(project_id, kind, name, seat, people)
     CROSS JOIN LATERAL (
         SELECT a.{column} AS at, a.visit_id
         FROM reviews_askedplace a
         WHERE a.project_id = place.project_id AND a.kind = place.kind AND a.name = place.name
-          AND (place.alone OR NOT a.barred @> ARRAY[%s])
+          AND NOT a.barred && place.people::int[]
           AND (SELECT v.user_id FROM pipelines_vote v WHERE v.visit_id = a.visit_id AND v.user_id = %s) IS NULL
+          AND (SELECT v.user_id FROM pipelines_vote v
+               WHERE v.visit_id = a.visit_id AND coalesce(v.stands_for_id, v.user_id) = place.seat) IS NULL
           {where}
         ORDER BY a.{column}, a.visit_id
         LIMIT %s
@@ -215,11 +220,11 @@ DECIDED = """
 
 def asked(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
     """Open visits where this person may decide now, in order."""
-    projects, kinds, names, alone = _places(user, within.projects)
-    if not projects:
+    places = _places(user, within.projects)
+    if not places[0]:
         return []
     where, values = within.where(after)
-    given = [projects, kinds, names, alone, user.pk, user.pk, *values, most, most]
+    given = [*places, user.pk, *values, most, most]
     return _rows(ASKED.format(column=within.column, where=where), given)
 
 
@@ -251,17 +256,23 @@ def decided(user: User, within: Narrowed, most: int, after: Place | None = None)
     return _rows(DECIDED.format(decided=decided, voted=voted), given)
 
 
-def _places(user: User, projects: Collection[int]) -> tuple[list[int], list[str], list[str], list[bool]]:
-    """What this person fills in each project, as columns; two statements."""
+def _places(user: User, projects: Collection[int]) -> list[list[Any]]:
+    """What this person fills in each project, as columns; two statements, five where somebody named them as a stand-in.
+    `people`: on whom there may be no bar, nobody in a project of one."""
     wanted = set(projects)
     found = [
-        (project_id, kind, name, person.alone)
-        for project_id, person in everywhere(user).items()
+        (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))
+        for project_id, mine in seats(user).items()
         if project_id in wanted
-        for kind, name in sorted(fillable(person.voter))
+        for seat in mine
+        for kind, name in sorted(fillable(seat.person.voter))
     ]
-    columns: Any = tuple(map(list, zip(*found, strict=True))) if found else ([], [], [], [])
-    return columns
+    return [list(column) for column in zip(*found, strict=True)] if found else [[]]
+
+
+def _array(ids: Iterable[int]) -> str:
+    """As PostgreSQL reads it: arrays of several lengths are no column of one array."""
+    return "{" + ",".join(map(str, ids)) + "}"
 
 
 def _rows(sql: str, values: Sequence[Any]) -> list[Place]:

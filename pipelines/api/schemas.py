@@ -83,7 +83,8 @@ class RetryIn(Strict):
 
 class GateIn(Strict):
     """A decision at a gate. `visit` or `evidence` names what was looked at. Without both it counts only at the first
-    visit of this gate by the task. `fields`: what an approval fills in, by the keys of the gate's fields."""
+    visit of this gate by the task. `fields`: what an approval fills in, by the keys of the gate's fields. `inPlaceOf`:
+    the user name of whoever is away and stood in for; without it their own place, if the gate asks them."""
 
     action: str
     reason: str = ""
@@ -91,6 +92,7 @@ class GateIn(Strict):
     fields: dict[str, Any] = {}
     visit: str | None = None
     evidence: str | None = None
+    inPlaceOf: str = ""
 
 
 class GateOut(BaseModel):

@@ -8,13 +8,21 @@ from typing import Any
 
 from pipelines.engine.commands.export import TRANSITIONS
 from pipelines.engine.core import gate_results
-from pipelines.engine.moves.entitlement import EntitledPerson, barred, counted, decides_alone, meets_any
+from pipelines.engine.moves.absences import LONGEST_CHAIN
+from pipelines.engine.moves.entitlement import (
+    EntitledPerson,
+    barred,
+    counted,
+    decides_alone,
+    is_barred,
+    meets_any,
+)
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import Approval, Line
 
 Ids = Sequence[int] | None
 
@@ -40,6 +48,18 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
         yield from _demanded(each)
 
 
+def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
+    """What is wrong with a vote in the place of somebody who was away."""
+    people = vote.entitled_as.get("people", [vote.user_id])
+    if (people[0], people[-1], len(set(people))) != (vote.seat_id, vote.user_id, len(people)):
+        return f"vote {vote.pk} stands for somebody else than it says"
+    if len(people) > LONGEST_CHAIN + 1:
+        return f"vote {vote.pk} stands in at the end of a longer chain than there may be"
+    if len(people) > 1 and any(is_barred(user_id, task, visit, policy) for user_id in people):
+        return f"vote {vote.pk} stands in for, or through, somebody who is barred"
+    return ""
+
+
 def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) -> str:
     line = versions.by_id(asked_under)
     if visit.gate != JUMP and visit.gate not in line.gates_by_key:
@@ -48,11 +68,13 @@ def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) ->
         return _by_its_time(line, visit, votes)
     policy = policy_of(line, visit.gate)
     for vote in votes:
-        person = EntitledPerson.from_dict(vote.user_id, vote.entitled_as)
+        person = EntitledPerson.from_dict(vote.seat_id, vote.entitled_as)
         if not meets_any(person, policy.who):
             return f"vote {vote.pk} is by somebody whom the gate does not ask"
         if barred(person, task, visit, policy):
             return f"vote {vote.pk} is by somebody who is barred"
+        if why := _instead(vote, task, visit, policy):
+            return why
         alone = vote.word == Word.APPROVE and decides_alone(person, task, visit, policy)
         if alone != vote.self_approved:
             return f"vote {vote.pk} is recorded as self-approved and is not, or the other way round"

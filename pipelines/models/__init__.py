@@ -1,5 +1,6 @@
 """Every model of this app, so that each can be named from here."""
 
+from pipelines.models.absences import Absence
 from pipelines.models.addresses import AddressMinute
 from pipelines.models.agents import Agent, AgentEvent
 from pipelines.models.audit import AdministrativeAct
@@ -67,6 +68,7 @@ __all__ = [
     "DISPLAYED",
     "ENDED",
     "WAITING_FOR_INPUT",
+    "Absence",
     "AddressMinute",
     "AdministrativeAct",
     "Agent",

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
@@ -118,13 +119,23 @@ class Vote(models.Model):
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="votes")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="votes", db_index=False)
+    stands_for = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        help_text=_("Who was away, and in whose place the person voted."),
+    )
     word = models.CharField(max_length=10, choices=Word.choices)
     reason = models.TextField(blank=True)
     route = models.CharField(max_length=64, blank=True)
     token_version = models.PositiveIntegerField()
     evidence_digest = models.CharField(max_length=64)
-    # What entitled the person at that moment: {"roles": […], "groups": […]} (house §3 I5); `alone` where the project
-    # had nobody else, `self_approved` where they could approve only because of it (law §6).
+    # What entitled the person at that moment, or whoever they stand for: {"roles": […], "groups": […]} (house §3 I5);
+    # `people` from the one who was away to the person, where they stand in; `alone` where the project had nobody
+    # else, `self_approved` where they could approve only because of it (law §6).
     entitled_as = models.JSONField()
     fields = models.JSONField(
         default=dict, help_text=_("What was filled in, by the keys of the gate's fields.")
@@ -136,6 +147,7 @@ class Vote(models.Model):
         indexes = [models.Index(fields=["user", "-at", "-visit"], name="vote_latest_of_person")]
         constraints = [
             models.UniqueConstraint(fields=["visit", "user"], name="one_vote_per_person"),
+            models.UniqueConstraint("visit", Coalesce("stands_for", "user"), name="one_vote_per_seat"),
             models.CheckConstraint(condition=Q(word__in=Word.values), name="vote_word_known"),
             models.CheckConstraint(
                 condition=~Q(word__in=["reject", "send_back"]) | Q(reason__regex=r"\S"),
@@ -145,6 +157,11 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} · {self.word}"
+
+    @property
+    def seat_id(self) -> int:
+        """Whose place this vote takes. Nobody's is taken twice (law §6, Absence)."""
+        return self.stands_for_id or self.user_id
 
     @property
     def self_approved(self) -> bool:

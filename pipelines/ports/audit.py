@@ -27,6 +27,8 @@ KINDS: dict[str, str | Promise] = {
     "group.created": _("Created the group"),
     "group.changed": _("Changed the group"),
     "group.deleted": _("Deleted the group"),
+    "absence.set": _("Named a stand-in"),
+    "absence.ended": _("Ended an absence"),
     "token.created": _("Created the token"),
     "token.revoked": _("Revoked the token"),
     "runner.drained": _("Drained the runner"),

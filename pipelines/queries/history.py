@@ -159,6 +159,11 @@ def _rule(line: Line, station_key: str, rule_id: str | None) -> tuple[int | None
     return None, rule_id or ""
 
 
+def _in_place_of(who: str, stands_for: str | None) -> str:
+    words = {"who": who, "name": stands_for}
+    return _("%(who)s, in place of %(name)s,") % words if stands_for else who
+
+
 def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
@@ -166,7 +171,8 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     match event.kind:
         case "gate.voted":
             word = "self_approve" if data.get("self_approved") else data.get("word", "")
-            text = VOTED.get(word, lambda: _("%(who)s voted"))() % {"who": who.name}
+            name = _in_place_of(who.name, data.get("stands_for"))
+            text = VOTED.get(word, lambda: _("%(who)s voted"))() % {"who": name}
             return _dot(event, _with(text, data.get("reason")))
         case "gate.overridden":
             gate = gate_name(line, event.source)

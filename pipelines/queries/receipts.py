@@ -36,7 +36,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
 def _approval(visit: GateVisit) -> ReceiptApproval | None:
     if visit.decided_at is None:
         return None
-    votes = Vote.objects.filter(visit=visit).select_related("user").order_by("at", "pk")
+    votes = Vote.objects.filter(visit=visit).select_related("user", "stands_for").order_by("at", "pk")
     return ReceiptApproval(
         gate=visit.gate,
         visit=str(visit.pk),
@@ -46,13 +46,16 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
         by=visit.decided_by.username if visit.decided_by else "",
         at=_moment(visit.decided_at),
         votes=[
-            *(
-                SignedVote(each.user.username, each.word, each.evidence_digest, _moment(each.at))
-                for each in votes
-            ),
+            *(SignedVote(_who(each), each.word, each.evidence_digest, _moment(each.at)) for each in votes),
             *_overridden(visit),
         ],
     )
+
+
+def _who(vote: Vote) -> str:
+    """A user name has no spaces, so that no other can be taken for the two."""
+    stood_for = f" in place of {vote.stands_for.username}" if vote.stands_for else ""
+    return f"{vote.user.username}{stood_for}"
 
 
 def _overridden(visit: GateVisit) -> list[SignedVote]:

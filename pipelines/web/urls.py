@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.decorators.http import conditional_page
 from django.views.i18n import JavaScriptCatalog
 
-from pipelines.web.account import account, join, sign_in
+from pipelines.web.account import account, away, join, sign_in
 from pipelines.web.account.allauth_urls import urlpatterns as allauth_pages
 from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
@@ -61,6 +61,8 @@ urlpatterns = [
     path("join/<str:secret>/", join.join, name="join"),
     # Personal
     path("account/", account.account, name="account"),
+    path("account/away/", away.page, name="account-away"),
+    path("account/away/<int:absence>/end/", away.end, name="absence-end"),
     path("account/password/", account.change_password, name="password-change"),
     path("account/sessions/end/", account.end_sessions, name="sessions-end"),
     path("account/tokens/new/", tokens.mine_new, name="token-new"),

@@ -21,6 +21,7 @@ class DecisionForm(forms.Form):
     word = forms.ChoiceField(choices=Word.choices, error_messages={"required": _("Choose a decision.")})
     reason = forms.CharField(required=False, max_length=20_000, strip=False)
     route = forms.CharField(required=False, max_length=64)
+    seat = forms.CharField(required=False, max_length=150)
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     evidence_digest = forms.CharField(max_length=64)
 

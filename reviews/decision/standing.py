@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.moves.entitlement import EntitledPerson, barred, decides_alone, everywhere, meets_any
+from pipelines.engine.moves.absences import Seat, seats, usable
+from pipelines.engine.moves.entitlement import decides_alone, meets_any
 from pipelines.models import GateVisit, Role, User
 from pipelines.queries import versions
 from reviews.decision.gates import gate_of
@@ -15,12 +17,18 @@ from reviews.decision.gates import gate_of
 @dataclass(frozen=True)
 class Entitlement:
     """`why`: what keeps the person from deciding, or "". `alone`: they may decide only because the project has nobody
-    else; their approval is recorded as self-approved. `overrides`: whether they may approve instead of those asked."""
+    else; their approval is recorded as self-approved. `overrides`: whether they may approve instead of those asked.
+    `seats`: in whose place they may decide, their own first."""
 
     may: bool
     why: str = ""
     alone: bool = False
     overrides: bool = False
+    seats: Sequence[Seat] = ()
+
+    @property
+    def stands_in(self) -> bool:
+        return any(seat.stands_in for seat in self.seats)
 
 
 @dataclass
@@ -28,23 +36,30 @@ class Standings:
     """The entitlement of one person at many visits, read once for all projects."""
 
     user: User
-    _as: dict[int, EntitledPerson] | None = field(default=None)
+    _seats: dict[int, list[Seat]] | None = field(default=None)
 
     def at(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
         policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
-        person = self._in(visit.task.project_id)
-        why = barred(person, visit.task, visit, policy) if person else ""
-        overrides = person is not None and Role.ADMIN in person.roles and not why
-        if any(vote.user_id == self.user.pk for vote in visit.votes.all()):
+        mine = self._in(visit.task.project_id)
+        own = mine[0] if mine else None
+        why = own.barred(visit.task, visit, policy) if own else ""
+        overrides = own is not None and Role.ADMIN in own.person.roles and not why
+        votes = visit.votes.all()
+        if any(vote.user_id == self.user.pk for vote in votes):
             return Entitlement(False, _("You have voted; more votes are needed."), overrides=overrides)
-        if person is None or not meets_any(person, policy.who):
-            return Entitlement(False, _("This gate does not ask you to review."), overrides=overrides)
-        alone = decides_alone(person, visit.task, visit, policy)
-        return Entitlement(not why, why, alone=alone, overrides=overrides)
+        found = usable(mine, visit, policy, votes)
+        if found:
+            alone = found[0] is own and decides_alone(own.person, visit.task, visit, policy)
+            return Entitlement(True, alone=alone, overrides=overrides, seats=found)
+        if own is None or not meets_any(own.person, policy.who):
+            why = _("This gate does not ask you to review.")
+        elif not why:
+            why = _("Your stand-in has voted for you; more votes are needed.")
+        return Entitlement(False, why, overrides=overrides)
 
-    def _in(self, project_id: int) -> EntitledPerson | None:
-        if self._as is None:
-            self._as = everywhere(self.user)
-        return self._as.get(project_id)
+    def _in(self, project_id: int) -> list[Seat]:
+        if self._seats is None:
+            self._seats = seats(self.user)
+        return self._seats.get(project_id, [])

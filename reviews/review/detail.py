@@ -44,6 +44,8 @@ class Dossier:
     steps: Sequence[PathStep]
     log: logs.Piece
     checks: Sequence[dict[str, Any]]
+    seats: Sequence[tuple[str, str]] = ()
+    """(user name, name) of those in whose place the reader may decide, where it is not only their own."""
 
     @property
     def answered(self) -> list[dict[str, Any]]:
@@ -160,12 +162,28 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         standing=standing,
         options=options(visit) if visit.state == GateVisit.State.OPEN else (),
         rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
-        votes=list(visit.votes.select_related("user").order_by("at")),
+        votes=list(visit.votes.select_related("user", "stands_for").order_by("at")),
         artifacts=artifacts_of(visit.task),
         steps=steps_of(visit.task, line, visit.opened_at),
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
+        seats=_seats(standing, user),
     )
+
+
+def _seats(standing: Entitlement, user: User) -> list[tuple[str, str]]:
+    if not standing.stands_in:
+        return []
+    people = User.objects.in_bulk([seat.person.user_id for seat in standing.seats])
+    return [
+        (
+            seat.person.username,
+            _("In place of %(name)s, who is away") % {"name": people[seat.person.user_id]}
+            if seat.stands_in
+            else _("As yourself"),
+        )
+        for seat in standing.seats
+    ]
 
 
 def _checks(visit: GateVisit) -> list[dict[str, Any]]:

@@ -43,7 +43,9 @@ def history(visit: GateVisit) -> dict[str, Any]:
         "requested_by": task.requested_by,
         "rounds": [
             _round(each, events.get(str(each.pk), []))
-            for each in rounds.prefetch_related("votes__user").order_by("opened_at", "pk")
+            for each in rounds.prefetch_related("votes__user", "votes__stands_for").order_by(
+                "opened_at", "pk"
+            )
         ],
     }
 
@@ -67,6 +69,7 @@ def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
         "votes": [
             {
                 "by": vote.user.username,
+                "stands_for": vote.stands_for.username if vote.stands_for else None,
                 "word": vote.word,
                 "reason": vote.reason,
                 "route": vote.route or None,

@@ -105,6 +105,9 @@ POST notifications-read      >          y         y       y         y         y 
 GET  notification            >          0         0       0         0         0         y      >
 GET  account-notifications   >          y         y       y         y         y         y      >
 POST account-notifications   >          y         y       y         y         y         y      >
+GET  account-away            >          y         y       y         y         y         y      >
+POST account-away            >          y         y       y         y         y         y      >
+POST absence-end             >          0         0       0         0         0         y      >
 GET  mail-dev                >          0         0       0         0         0         0      >
 GET  mail-dev-message        >          0         0       0         0         0         0      >
 GET  project                 >          0         y       y         y         y         y      >

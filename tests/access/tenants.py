@@ -144,6 +144,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "message",
         "invitation",
         "notification",
+        "absence",
         "value",
         "repository",
         "trigger",

@@ -25,6 +25,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.lines import comments
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import (
+    Absence,
     Agent,
     Artifact,
     Blob,
@@ -191,6 +192,10 @@ class Place:
             created_at=timezone.now(),
         )
         self.notification = Notification.objects.get(user=world.admin, kind="review", task=waits)
+        now = timezone.now()
+        self.absence = Absence.objects.create(
+            user=world.admin, stand_in=world.viewer, project=world.project, until=now, created_at=now
+        )
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
         )
@@ -231,6 +236,7 @@ class Place:
             "what": "station",
             "migration": self.migration.pk,
             "notification": self.notification.pk,
+            "absence": self.absence.pk,
             "comment": self.comment.pk,
             "escalation": self.escalation.pk,
             "deadlock": self.deadlock.pk,

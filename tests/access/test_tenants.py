@@ -80,6 +80,8 @@ FORMS: list[Row] = [
     ),
     ("project-repository-trigger", lambda x: {"on": "label", "value": "v", "line": x.line}),
     ("sessions-end", lambda x: {"session": x.session}),
+    ("account-away", lambda x: {"stand_in": x.user, "project": "", "until": "2026-12-31"}),
+    ("account-away", lambda x: {"stand_in": x.user, "project": x.project, "until": "2026-12-31"}),
     ("notifications-read", lambda x: {"notification": x.notification}),
     ("notifications-read", lambda x: {"notification": x.notification, "all": "1"}),
     ("line-restore", lambda x: {"source": f"aside-{x.job}", "based_on": 1}),
@@ -93,6 +95,7 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
     ("POST", TASKS.replace("{line}", "{asks}"), lambda x: {"title": "t", "inputs": {"key": x.stored}}),
     ("POST", f"{TASKS}/{{task}}/dependencies", lambda x: {"depends_on": [x.task]}),
     ("POST", f"{TASKS}/{{task}}/gates/{{gate}}", lambda x: {"action": "approve", "visit": str(x.visit)}),
+    ("POST", f"{TASKS}/{{task}}/gates/{{gate}}", lambda x: {"action": "approve", "inPlaceOf": x.username}),
     ("POST", f"{TASKS}/{{task}}/hold", lambda x: {"reason": "r", "position": x.position}),
     ("POST", f"{TASKS}/{{task}}/answer", lambda x: {"version": 1, "text": "t", "position": x.position}),
     (

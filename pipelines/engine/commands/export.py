@@ -182,9 +182,18 @@ def _approval(told: _Told, event: Event) -> dict[str, Any] | None:
         "by": str(visit.decided_by) if visit.decided_by else None,
         "reason": visit.reason,
         "evidence_digest": visit.evidence_digest,
+        **_in_place_of(visit),
         **({"self_approved": True} if visit.self_approved else {}),
         **({"overridden": True} if visit.overridden else {}),
     }
+
+
+def _in_place_of(visit: GateVisit) -> dict[str, str]:
+    """For whom the deciding vote stood in."""
+    for vote in visit.votes.all():
+        if vote.stands_for_id and vote.user_id == visit.decided_by_id:
+            return {"in_place_of": vote.entitled_as["username"]}
+    return {}
 
 
 def _plain(name: str) -> str:

@@ -14,13 +14,14 @@ from pipelines.engine.commands.inputs import fill
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.state import merge_counts
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor, VoteResult
 from pipelines.engine.moves import effects, escalations
+from pipelines.engine.moves.absences import Seat, seats, usable
 from pipelines.engine.moves.completion import GATE_DUE, close_visit
-from pipelines.engine.moves.entitlement import EntitledPerson, counted, decides_alone, entitled
+from pipelines.engine.moves.entitlement import counted, decides_alone, meets_any
 from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
@@ -38,7 +39,8 @@ CHOOSES = "reviewer_chooses"
 @dataclass(frozen=True)
 class VoteRequest:
     """A vote and what it is about: the token version and evidence that were shown. `user` is None when the gate's due
-    time decides. `overrides`: an administrator approves instead of the people that the gate asks."""
+    time decides. `overrides`: an administrator approves instead of the people that the gate asks. `seat`: the user
+    name of whose place it takes, "" for the first that is free."""
 
     user: User | None
     word: str
@@ -49,6 +51,7 @@ class VoteRequest:
     via: str
     fields: Mapping[str, Any] = field(default_factory=dict)
     overrides: bool = False
+    seat: str = ""
 
     @property
     def actor(self) -> Actor:
@@ -66,15 +69,20 @@ def vote(
     evidence_digest: str,
     via: str = "page",
     fields: Mapping[str, Any] | None = None,
+    seat: str = "",
 ) -> VoteResult:
     """Record one person's vote on one gate visit. The first word other than approve decides at once; approvals decide
-    when the policy is satisfied. `fields`: what an approval fills in, by the keys of the gate's fields.
+    when the policy is satisfied. `fields`: what an approval fills in, by the keys of the gate's fields. `seat`: the
+    user name of whoever is away and stood in for, or one's own; "" takes one's own where the gate asks one, else the
+    first of those.
 
     Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
     (path `word`, `reason`, `route` or `fields.<key>`), Conflict (decided or closed already, another evidence, voted
     already, no round left to send back).
     """
-    said = VoteRequest(user, word, reason, route, token_version, evidence_digest, via, fields or {})
+    said = VoteRequest(
+        user, word, reason, route, token_version, evidence_digest, via, fields or {}, seat=seat
+    )
     return run(partial(_vote, visit_id, said))
 
 
@@ -86,7 +94,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
         raise too_late(visit)
     batch = Batch.of_tasks(visit.task_id)
     task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
-    person, policy = _may_say(visit, said)
+    seat, policy = _may_say(visit, said)
     said = replace(said, fields=filled(visit, said))
     token = still_shown(batch, visit, said)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
@@ -94,10 +102,11 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
             _("This was already sent back %(max_rounds)s times. Approve or reject it.")
             % {"max_rounds": policy.max_rounds}
         )
-    alone = said.word == Word.APPROVE and decides_alone(person, task, visit, policy)
-    cast = _cast(
-        batch, task, visit, said, person.to_dict() | {"self_approved": True} if alone else person.to_dict()
+    _free(visit, seat)
+    alone = (
+        not seat.stands_in and said.word == Word.APPROVE and decides_alone(seat.person, task, visit, policy)
     )
+    cast = _cast(batch, task, visit, said, seat, _marked(alone))
     decides = counted(policy, visit.votes.order_by("pk")).word is not None
     moved = decides and decide_visit(batch, task, token, visit, said)
     batch.flush()
@@ -113,14 +122,38 @@ def visit_of(visit_id: UUID) -> GateVisit:
     return visit
 
 
-def _may_say(visit: GateVisit, said: VoteRequest) -> tuple[EntitledPerson, Approval]:
-    """Who votes, and under which policy. Raises NotFound, Forbidden, Invalid."""
+def _may_say(visit: GateVisit, said: VoteRequest) -> tuple[Seat, Approval]:
+    """In whose place somebody votes, and under which policy. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_of(line, visit.gate)
     assert said.user is not None
-    person = entitled(said.user, visit, policy)
+    seat = _seat(said.user, visit, policy, said.seat)
     _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
-    return person, policy
+    return seat, policy
+
+
+def _seat(user: User, visit: GateVisit, policy: Approval, name: str) -> Seat:
+    """Raises NotFound for a non-member, Forbidden for somebody who is not asked or is barred."""
+    mine = seats(user, visit.task.project_id).get(visit.task.project_id, [])
+    if not mine:
+        raise NotFound()
+    named = [seat for seat in mine if name in ("", seat.person.username)]
+    if not named:
+        raise Forbidden(_("You do not stand in for %(name)s in this project.") % {"name": name})
+    found = usable(named, visit, policy, visit.votes.all()) or usable(named, visit, policy, ())
+    if not found:
+        asked = next((seat for seat in named if meets_any(seat.person, policy.who)), None)
+        why = asked.barred(visit.task, visit, policy) if asked else ""
+        raise Forbidden(why or _("This gate does not ask you to review."))
+    return found[0]
+
+
+def _free(visit: GateVisit, seat: Seat) -> None:
+    """Nobody's place is taken twice. Raises Conflict."""
+    for vote in visit.votes.select_related("user"):
+        if vote.seat_id == seat.person.user_id:
+            who = {"who": str(vote.user), "name": seat.person.username}
+            raise Conflict(_("%(who)s has already voted here for %(name)s.") % who, by=str(vote.user))
 
 
 def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:
@@ -189,22 +222,26 @@ def too_late(visit: GateVisit) -> Conflict:
     return Conflict(what, by=by, at=visit.decided_at)
 
 
-def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, entitled_as: dict[str, Any]) -> Vote:
+def _cast(
+    batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, seat: Seat, marks: dict[str, bool]
+) -> Vote:
     assert said.user is not None
     cast = Vote.objects.create(
         visit=visit,
         user=said.user,
+        stands_for_id=seat.person.user_id if seat.stands_in else None,
         word=said.word,
         reason=said.reason,
         route=said.route,
         token_version=said.token_version,
         evidence_digest=said.evidence_digest,
-        entitled_as=entitled_as,
+        entitled_as=seat.person.to_dict() | ({"people": list(seat.people)} if seat.stands_in else {}) | marks,
         fields=said.fields,
         via=said.via,
         at=batch.now,
     )
-    tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved))
+    instead = {"stands_for": seat.person.username} if seat.stands_in else {}
+    tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved), **instead)
     return cast
 
 

@@ -6,7 +6,8 @@ from pipelines.engine.commands.vote import CHOOSES, VoteRequest, decide_visit
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import escalations
-from pipelines.engine.moves.entitlement import barred, meets_any, people_of
+from pipelines.engine.moves.absences import deciders, stand_ins
+from pipelines.engine.moves.entitlement import people_of
 from pipelines.engine.moves.gates import gate_of
 from pipelines.models import Due, GateVisit, Task, User, Word
 from pipelines.ports import observers
@@ -58,11 +59,8 @@ def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
     """The addresses the gate notifies or, if it names none, those of everybody who can decide."""
     if gate.notify:
         return tuple(gate.notify)
-    may = [
-        person.user_id
-        for person in people_of(task.project_id).values()
-        if meets_any(person, gate.approval.who) and not barred(person, task, visit, gate.approval)
-    ]
+    away = stand_ins([task.project_id])[task.project_id]
+    may = deciders(people_of(task.project_id), away, visit, gate.approval)
     people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))
 

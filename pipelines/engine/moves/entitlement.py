@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils.translation import gettext
+from django.db.models.functions import Now
 
-from pipelines.engine.core.errors import Forbidden, NotFound
-from pipelines.models import GateVisit, Group, Membership, Role, Task, User, Vote
+from pipelines.models import Absence, GateVisit, Group, Membership, Role, Task, User, Vote
 from pipelines.models.people import expand
 from pipelines.routing.decide.approval import CountedVote as Word
 from pipelines.routing.decide.approval import Tally, Voter, bar, fills, tally
@@ -20,13 +19,15 @@ from pipelines.routing.document.line import Approval, Requirement
 
 @dataclass(frozen=True)
 class EntitledPerson:
-    """What a person is entitled to in a project right now. `alone`: no other member can sign in."""
+    """What a person is entitled to in a project right now. `alone`: no other member can sign in. `named`: somebody who
+    is away has named them as a stand-in, where it was asked for one person."""
 
     user_id: int
     username: str
     roles: tuple[str, ...]
     groups: tuple[str, ...]
     alone: bool = False
+    named: bool = False
 
     @property
     def voter(self) -> Voter:
@@ -58,19 +59,23 @@ def people_of(project_id: int) -> dict[int, EntitledPerson]:
     return people_of_projects([project_id])[project_id]
 
 
-def people_of_projects(project_ids: Collection[int]) -> dict[int, dict[int, EntitledPerson]]:
-    """By project, in two statements for all of them."""
+def people_of_projects(
+    project_ids: Collection[int], only: Collection[int] | None = None
+) -> dict[int, dict[int, EntitledPerson]]:
+    """By project, in two statements for all of them. `only`: the ids of some people, of whom nobody is alone."""
     groups: dict[tuple[int, int], list[str]] = {}
     of_groups = Group.objects.filter(project__in=project_ids)
+    members = Membership.objects.filter(project__in=project_ids, user__is_active=True)
+    if only is not None:
+        of_groups, members = of_groups.filter(members__in=only), members.filter(user__in=only)
+    found = list(members.values_list("project_id", "user_id", "user__username", "roles"))
     for project_id, user_id, key in of_groups.values_list("project_id", "members", "key"):
         groups.setdefault((project_id, user_id), []).append(key)
-    members = Membership.objects.filter(project__in=project_ids, user__is_active=True)
-    found = list(members.values_list("project_id", "user_id", "user__username", "roles"))
     sizes = Counter(project_id for project_id, *_rest in found)
     people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
     for project_id, user_id, username, roles in found:
         keys = tuple(sorted(groups.get((project_id, user_id), ())))
-        alone = sizes[project_id] == 1
+        alone = only is None and sizes[project_id] == 1
         people[project_id][user_id] = EntitledPerson(user_id, username, tuple(roles), keys, alone)
     return people
 
@@ -80,10 +85,10 @@ def person_of(project_id: int, user: User) -> EntitledPerson | None:
     found = _memberships(user).filter(project=project_id).first()
     if found is None:
         return None
-    _project, username, roles, others = found
+    _project, username, roles, others, named = found
     groups = Group.objects.filter(project=project_id, members=user).order_by("key")
     keys = tuple(groups.values_list("key", flat=True))
-    return EntitledPerson(user.pk, username, tuple(roles), keys, not others)
+    return EntitledPerson(user.pk, username, tuple(roles), keys, not others, named)
 
 
 def everywhere(user: User) -> dict[int, EntitledPerson]:
@@ -93,29 +98,20 @@ def everywhere(user: User) -> dict[int, EntitledPerson]:
         groups.setdefault(project_id, []).append(key)
     return {
         project_id: EntitledPerson(
-            user.pk, username, tuple(roles), tuple(sorted(groups.get(project_id, ()))), not others
+            user.pk, username, tuple(roles), tuple(sorted(groups.get(project_id, ()))), not others, named
         )
-        for project_id, username, roles, others in _memberships(user)
+        for project_id, username, roles, others, named in _memberships(user)
     }
 
 
-def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], bool]]:
-    """(project, user name, roles, whether the project has others) of one person who may sign in."""
+def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool]]:
+    """(project, user name, roles, whether the project has others, whether somebody named them as a stand-in) of one
+    person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
-    mine = Membership.objects.filter(user=user, user__is_active=True).annotate(others=Exists(others))
-    return mine.values_list("project_id", "user__username", "roles", "others")
-
-
-def entitled(user: User, visit: GateVisit, policy: Approval) -> EntitledPerson:
-    """The user as a person who may decide at this visit. Raises NotFound for a non-member, Forbidden for somebody who
-    is not asked or is barred."""
-    person = person_of(visit.task.project_id, user)
-    if person is None:
-        raise NotFound()
-    why = barred(person, visit.task, visit, policy)
-    if why or not meets_any(person, policy.who):
-        raise Forbidden(why or gettext("This gate does not ask you to review."))
-    return person
+    named = Absence.objects.filter(stand_in=user, until__gt=Now())
+    mine = Membership.objects.filter(user=user, user__is_active=True)
+    mine = mine.annotate(others=Exists(others), named=Exists(named))
+    return mine.values_list("project_id", "user__username", "roles", "others", "named")
 
 
 def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
@@ -153,6 +149,11 @@ def _person_id(actor: str) -> int | None:
 def _producers(visit: GateVisit) -> tuple[str, ...]:
     """The person who reported a manual job, and those who pushed to the branch."""
     return (visit.job.reported_by, *visit.producers)
+
+
+def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> bool:
+    """Whether this person is barred while others in the project could decide."""
+    return _bar(user_id, task, visit, policy) is not None
 
 
 def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:

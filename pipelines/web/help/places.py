@@ -43,6 +43,8 @@ PLACES: Mapping[str, str] = {
     "account-notifications quiet": "notifications#quiet-hours",
     "account-notifications quiet_from": "notifications#quiet-hours",
     "account-notifications quiet_until": "notifications#quiet-hours",
+    "account-away": "gates#away",
+    "account-away stand_in": "gates#away",
     "account days": "api#tokens",
     "token-new": "api#tokens",
     "password-set": "people#sign-in",

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.engine.moves.entitlement import EntitledPerson, barred, meets_any, people_of
+from pipelines.engine.moves.absences import deciders, stand_ins
+from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import GateVisit
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue
 from pipelines.queries import versions
@@ -18,22 +19,18 @@ from reviews.notifications.recipients import MailChoice
 
 
 def told(heard: Heard) -> Iterable[NotificationEvent]:
-    """Everybody who may decide, and the members among the addresses the gate names."""
+    """Everybody who may decide, stand-ins included, and the members among the addresses the gate names."""
     opened = {each.visit_id: each for each in heard.of(GateOpened)}
     if opened:
         visits = GateVisit.objects.filter(pk__in=opened).select_related("task", "job", "asked_by")
         people: dict[int, dict[int, EntitledPerson]] = {}
+        away = stand_ins({each.project_id for each in opened.values()})
         for visit in visits.order_by("task_id", "position"):
             each = opened[visit.pk]
             if each.project_id not in people:
                 people[each.project_id] = people_of(each.project_id)
             gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-            asked = [
-                pk
-                for pk, person in people[each.project_id].items()
-                if meets_any(person, gate.approval.who)
-                and not barred(person, visit.task, visit, gate.approval)
-            ]
+            asked = deciders(people[each.project_id], away[each.project_id], visit, gate.approval)
             for user_id in dict.fromkeys([*asked, *heard.at(each.task_id, each.notify)]):
                 yield NotificationEvent(
                     user_id, str(visit.pk), each.project_id, each.opened_at, each.task_id, {"gate": gate.name}

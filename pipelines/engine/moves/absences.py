@@ -1,0 +1,133 @@
+"""Who may decide in the place of somebody who is away (law §6, Absence)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from pipelines.engine.moves.entitlement import (
+    EntitledPerson,
+    barred,
+    everywhere,
+    is_barred,
+    meets_any,
+    people_of_projects,
+    person_of,
+)
+from pipelines.models import GateVisit, Task, User, Vote
+from pipelines.routing.document.line import Approval
+
+LONGEST_CHAIN = 3
+"""So many stand-ins after one another: whoever stands in may be away, too."""
+
+StandIns = Mapping[int, int]
+"""Of one project: who is away → who stands in."""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A place that a person may take at gates: their own, or that of somebody who is away. `people`: the ids of whoever
+    is away, everybody between, and the person; a bar on one of them bars the seat."""
+
+    person: EntitledPerson
+    people: tuple[int, ...]
+
+    @property
+    def stands_in(self) -> bool:
+        return len(self.people) > 1
+
+    def barred(self, task: Task, visit: GateVisit, policy: Approval) -> str:
+        """Why nobody may take it here, or ""."""
+        if not self.stands_in:
+            return barred(self.person, task, visit, policy)
+        if any(is_barred(user_id, task, visit, policy) for user_id in self.people):
+            return _("The requester and the producer can neither stand in here nor be stood in for.")
+        return ""
+
+
+# Of a member who may sign in and is away, the stand-in: the one for the project, else the one for all.
+AWAY = """
+    SELECT DISTINCT ON (m.project_id, a.user_id) m.project_id, a.user_id, a.stand_in_id
+    FROM pipelines_absence a
+    JOIN pipelines_membership m ON m.user_id = a.user_id AND (a.project_id IS NULL OR a.project_id = m.project_id)
+    JOIN pipelines_user u ON u.id = a.user_id AND u.is_active
+    WHERE m.project_id = ANY(%s) AND a.until > clock_timestamp()
+    ORDER BY m.project_id, a.user_id, a.project_id NULLS LAST
+"""
+
+
+def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
+    """Who is away in these projects by the clock of the database, and who stands in; one statement."""
+    found: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
+    with connection.cursor() as cursor:
+        cursor.execute(AWAY, [list(project_ids)])
+        for project_id, user_id, stand_in in cursor.fetchall():
+            found[project_id][user_id] = stand_in
+    return found
+
+
+def chain(away: StandIns, absent: int) -> tuple[int, ...]:
+    """Whoever is away, their stand-in, the stand-in's, …: at most three of them, and nobody twice."""
+    people = [absent]
+    while len(people) <= LONGEST_CHAIN and people[-1] in away and away[people[-1]] not in people:
+        people.append(away[people[-1]])
+    return tuple(people)
+
+
+def _chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
+    """For each person for whom this one stands in, the people from the one to the other."""
+    for absent in away:
+        people = chain(away, absent)
+        if user_id in people[1:]:
+            yield people[: people.index(user_id) + 1]
+
+
+def seats(user: User, project_id: int | None = None) -> dict[int, list[Seat]]:
+    """By project, the seats of one person: their own first. No more statements than `everywhere` or `person_of` where
+    nobody has named them as a stand-in."""
+    if project_id is None:
+        own = everywhere(user)
+    else:
+        person = person_of(project_id, user)
+        own = {project_id: person} if person else {}
+    found = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
+    if any(person.named for person in own.values()):
+        chains = {pk: list(_chains_to(away, user.pk)) for pk, away in stand_ins(own).items()}
+        wanted = {people[0] for each in chains.values() for people in each}
+        absent = people_of_projects(list(own), wanted) if wanted else {}
+        for pk, each in chains.items():
+            others = [Seat(absent[pk][people[0]], people) for people in each if people[0] in absent[pk]]
+            found[pk] += sorted(others, key=lambda seat: seat.person.username)
+    return found
+
+
+def usable(seats: Iterable[Seat], visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> list[Seat]:
+    """Those that the gate asks, nobody has taken by a vote, and no bar is on."""
+    taken = {vote.seat_id for vote in votes}
+    return [
+        seat
+        for seat in seats
+        if seat.person.user_id not in taken
+        and meets_any(seat.person, policy.who)
+        and not seat.barred(visit.task, visit, policy)
+    ]
+
+
+def deciders(
+    people: Mapping[int, EntitledPerson], away: StandIns, visit: GateVisit, policy: Approval
+) -> list[int]:
+    """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place."""
+    asked = {pk: person for pk, person in people.items() if meets_any(person, policy.who)}
+    found = [pk for pk, person in asked.items() if not barred(person, visit.task, visit, policy)]
+    for absent in away:
+        if absent not in asked or is_barred(absent, visit.task, visit, policy):
+            continue
+        for pk in chain(away, absent)[1:]:
+            if is_barred(pk, visit.task, visit, policy):
+                break
+            if pk in people:
+                found.append(pk)
+    return list(dict.fromkeys(found))

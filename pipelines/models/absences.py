@@ -1,0 +1,34 @@
+"""Who is away, and who stands in for them at gates."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.people import Project
+
+
+class Absence(models.Model):
+    """One person is away until a time, and another may decide in their place (law §6, Absence). `project`: None for
+    every project; one of a project counts there instead."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="absences", db_index=False
+    )
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="absences")
+    stand_in = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="stands_in_for")
+    until = models.DateTimeField(help_text=_("From then on it counts no more."))
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "project"], name="one_absence_per_project", nulls_distinct=False
+            ),
+            models.CheckConstraint(condition=~Q(user=F("stand_in")), name="nobody_stands_in_for_themselves"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} → {self.stand_in}"

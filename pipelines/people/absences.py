@@ -1,0 +1,72 @@
+"""Being away, and who stands in at gates meanwhile (law §6, Absence)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines.engine.moves.absences import stand_ins
+from pipelines.errors import Invalid, NotFound
+from pipelines.models import Absence, Membership, Project, User
+from pipelines.ports import audit
+
+LONGEST = timedelta(days=366)
+
+
+@transaction.atomic
+def name(user: User, stand_in: User, project: Project | None, until: datetime, *, now: datetime) -> Absence:
+    """`project`: None for every one; an absence of before, for the same, is replaced. Raises Invalid (path `stand_in`,
+    `project` or `until`)."""
+    if not now < until <= now + LONGEST:
+        raise Invalid.at("until", _("Choose a day from today on, within a year."))
+    mine = Membership.objects.filter(user=user)
+    if project is not None and not mine.filter(project=project).exists():
+        raise Invalid.at("project", _("You are not a member of this project."))
+    projects = [project.pk] if project else list(mine.values_list("project_id", flat=True))
+    shared = Membership.objects.filter(user=stand_in, user__is_active=True, project__in=projects)
+    if stand_in == user or not shared.exists():
+        raise Invalid.at("stand_in", _("Choose another member who can see the project."))
+    absence, _made = Absence.objects.update_or_create(
+        user=user,
+        project=project,
+        defaults={"stand_in": stand_in, "until": until},
+        create_defaults={"stand_in": stand_in, "until": until, "created_at": now},
+    )
+    _refuse_a_circle(user, stand_in, projects)
+    audit.record(
+        "absence.set",
+        by=user,
+        at=now,
+        project=project,
+        about=audit.ref(user),
+        name=user.username,
+        stand_in=stand_in.username,
+        until=until.isoformat(),
+    )
+    return absence
+
+
+@transaction.atomic
+def end(user: User, absence: int, *, now: datetime) -> None:
+    """Raises NotFound."""
+    found = Absence.objects.filter(user=user, pk=absence).select_related("project").first()
+    if found is None:
+        raise NotFound()
+    found.delete()
+    audit.record(
+        "absence.ended", by=user, at=now, project=found.project, about=audit.ref(user), name=user.username
+    )
+
+
+def _refuse_a_circle(user: User, stand_in: User, projects: list[int]) -> None:
+    for away in stand_ins(projects).values():
+        people = [user.pk]
+        while people[-1] in away and away[people[-1]] not in people:
+            people.append(away[people[-1]])
+        if away.get(people[-1]) == user.pk:
+            who = {"name": stand_in}
+            raise Invalid.at(
+                "stand_in", _("%(name)s is away, too, and you would stand in for yourself.") % who
+            )

@@ -1,0 +1,93 @@
+"""Being away: until when, and who decides reviews meanwhile."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines.errors import Invalid, NotFound
+from pipelines.models import Absence, Project, User
+from pipelines.people import absences
+from pipelines.web.shell.middleware import zone
+from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+
+
+class AwayForm(forms.Form):
+    stand_in = forms.ModelChoiceField(User.objects.none(), empty_label=None)
+    project = forms.ModelChoiceField(
+        Project.objects.none(), required=False, empty_label=gettext_lazy("All projects")
+    )
+    until = forms.DateField()
+
+    def __init__(self, user: User, data: Any = None) -> None:
+        super().__init__(data)
+        self.user = user
+        mine = Project.objects.filter(memberships__user=user, archived_at=None)
+        self._field("project").queryset = mine.select_related("owner").order_by("owner__key", "key")
+        people = User.objects.filter(is_active=True, memberships__project__memberships__user=user)
+        self._field("stand_in").queryset = people.exclude(pk=user.pk).distinct().order_by("username")
+
+    def _field(self, name: str) -> forms.ModelChoiceField:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelChoiceField)
+        return field
+
+    def save(self, now: datetime) -> None:
+        """Away until the end of that day, in the person's time zone. Raises Invalid."""
+        said = self.cleaned_data
+        try:
+            after = datetime.combine(
+                said["until"] + timedelta(days=1), time(), tzinfo=zone(self.user.time_zone)
+            )
+            after.timestamp()
+        except (OverflowError, ValueError) as problem:
+            raise Invalid.at("until", _("Choose a day from today on, within a year.")) from problem
+        absences.name(self.user, said["stand_in"], said["project"], after, now=now)
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: SignedIn) -> HttpResponse:
+    form = AwayForm(request.user, request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        try:
+            form.save(timezone.now())
+            messages.success(request, _("Saved"))
+            return redirect("account-away")
+        except Invalid as problem:
+            form.add_error(problem.path, problem.message)
+    now = timezone.now()
+    mine = Absence.objects.filter(until__gt=now).select_related("user", "stand_in", "project__owner")
+    return show(
+        request,
+        "account/away.html",
+        section="account",
+        trail=crumbs((_("Personal settings"), reverse("account")), _("Away")),
+        status=422 if form.is_bound else 200,
+        form=form,
+        absences=list(mine.filter(user=request.user).order_by("project__owner__key", "project__key")),
+        stands_in=list(mine.filter(stand_in=request.user).order_by("user__username", "project_id")),
+        today=timezone.localdate(now, zone(request.user.time_zone)),
+    )
+
+
+@signed_in
+@require_POST
+def end(request: SignedIn, absence: int) -> HttpResponse:
+    """End one's own absence before its time."""
+    try:
+        absences.end(request.user, absence, now=timezone.now())
+    except NotFound as problem:
+        raise Http404 from problem
+    messages.success(request, _("Your absence has ended."))
+    return redirect("account-away")
