@@ -88,11 +88,11 @@ class Lines:
         self.world, self.bench, self.isolation = world, bench, isolation
         Repository.objects.update(prepare=prepare)
 
-    def task(self, program: str = SUITE, first: str = "") -> Any:
+    def task(self, program: str = SUITE, first: str = "", **repository: str) -> Any:
         world = self.world
         version = world.line(
             stations=[command("first", first or program), command("second", program)],
-            workspace={"git": {"repository": "app"}},
+            workspace={"git": {"repository": "app", **repository}},
         )
         task = world.start(version)
         drive(
@@ -148,6 +148,20 @@ def test_a_task_that_changed_files_prepares_for_itself_alone(
     assert "EVIL" in text_of(done(task, "second"))
     other = lines.task(look, first="open('deps.lock', 'a').write('x')")
     assert "EVIL" not in text_of(done(other, "second"))
+
+
+def test_another_branch_with_the_same_lock_file_leaves_nothing_for_this_one(
+    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+) -> None:
+    """Whoever may push any branch would say what tasks of the main one run."""
+    evil = INSTALL + b"\n(folder / 'answer.py').write_text('EVIL = 1')\n"
+    origin.point("side", origin.head())
+    origin.add(FILES | {"install.py": evil}, branch="side")
+    look = "print(open('packages/inner/modules/answer.py').read())"
+    lines = Lines(world, bench, isolated, **PREPARE)
+    assert "EVIL" in text_of(done(lines.task(look, base="side"), "first"))
+    after = text_of(done(lines.task(look), "first"))
+    assert "EVIL" not in after and "Prepared (" in after
 
 
 @pytest.mark.smoke(4)

@@ -101,7 +101,8 @@ async def _files(
     # Only files of the base itself make what other tasks get: a task could have changed what the command runs.
     first = ready.state.head == ready.state.base and not filled
     lock = await asyncio.to_thread(_lock, wanted, workspace)
-    shared, own = key_of(wanted, orders, lock), key_of(wanted, orders, lock, orders.task)
+    branch = ready.state.base_branch
+    shared, own = (key_of(wanted, orders, lock, branch, task) for task in ("", orders.task))
     roots = None
     for key in (shared, own) if wanted.cache else ():
         roots = roots if roots is not None else await asyncio.to_thread(kept.take, key, workspace)
@@ -118,8 +119,9 @@ async def _files(
     return PreparedFolder(roots, {"cached": cached, "seconds": seconds})
 
 
-def key_of(wanted: Preparation, orders: Orders, lock: str, task: str = "") -> str:
-    """Of what is kept: another lock file, definition, repository or machine is another one."""
+def key_of(wanted: Preparation, orders: Orders, lock: str, branch: str, task: str = "") -> str:
+    """Of what is kept: another lock file, definition, repository, base branch or machine is another one. What the
+    command runs lies in the repository: who may push some branch could leave packages for tasks of the others."""
     assert orders.git is not None
     told = {
         "argv": wanted.argv,
@@ -129,6 +131,7 @@ def key_of(wanted: Preparation, orders: Orders, lock: str, task: str = "") -> st
         "repository": orders.git.repository,
         "project": orders.project_id,
         "address": orders.git.address,
+        "branch": branch,
         "machine": [platform.system(), platform.machine()],
         "task": task,
     }
