@@ -52,6 +52,9 @@ class ChannelForm(forms.Form):
                 self.add_error("secret", str(problem))
         elif kind.secret_label and not said.get("secret"):
             self.add_error("secret", _("Enter the token."))
+        elif not all("!" <= sign <= "~" for sign in said.get("secret", "")):
+            # What no header takes would be told with the error.
+            self.add_error("secret", _("A token has no spaces and only letters, digits and signs of ASCII."))
         return said
 
 

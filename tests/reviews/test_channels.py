@@ -263,6 +263,8 @@ def _told(world: World, admin: Client, name: str, pk: int) -> str:
         ({"kind": "webhook", "address": "https://a:b@x"}, "begins with https"),
         ({"kind": "webhook", "address": "https://x", "secret": "no base 64"}, "no Base64"),
         ({"kind": "mattermost", "address": "https://x", "secret": "t"}, "Enter the channel"),
+        ({"kind": "mattermost", "address": "https://x", "room": "r", "secret": "tök"}, "A token has no"),
+        ({"kind": "slack", "room": "r", "secret": "xoxb-\x01-very-secret"}, "A token has no"),
         ({"kind": "carrier pigeon", "address": "https://x"}, "Select a valid choice"),
     ],
 )
