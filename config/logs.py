@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import logging.config
+import re
 import sys
 from typing import Any
 
@@ -34,9 +35,17 @@ class BusAwayWithoutTraceback(logging.Filter):
         return True
 
 
+LINKS = re.compile(r"(/(?:decide|join|sign-in)/)[^/\s]+")
+"""Addresses whose last part opens something: Django names the address of whatever is refused, by 429 for instance."""
+
+
 def _visible(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """No text of a client acts on the terminal of who reads the log."""
-    return {key: visible(value) if isinstance(value, str) else value for key, value in event.items()}
+    """No text of a client acts on the terminal of who reads the log, and no link in it still opens anything."""
+    return {key: _shown(value) if isinstance(value, str) else value for key, value in event.items()}
+
+
+def _shown(text: str) -> str:
+    return LINKS.sub(r"\1…", visible(text))
 
 
 def configure(*, level: str, as_json: bool) -> None:
