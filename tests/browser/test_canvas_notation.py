@@ -247,6 +247,10 @@ def test_three_hundred_stations_stand_in_rows_with_names_that_can_be_read(draw: 
     page, _line = draw(line_of(300))
     names = page.locator(".ed-name")
     expect(names).to_have_count(300)
+    # First the cards alone; then the layout, whole in view like them.
+    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
+    expect(page.locator(".ed-way").first).to_be_attached()
+    expect(names).to_have_count(300)
     rows = {round(each["y"]) for each in page.evaluate(PLACES)}
     assert len(rows) > 8
     assert min(each["size"] for each in page.evaluate(PLACES)) >= 6

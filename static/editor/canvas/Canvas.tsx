@@ -12,7 +12,17 @@ import {
   type Viewport,
   ViewportPortal,
 } from "@xyflow/react";
-import { memo, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import {
+  memo,
+  useCallback,
+  useDeferredValue,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { edition, onLayout } from "../drawing/layouts";
 import { CANVAS_HELP } from "../drawing/text";
 import { EditorContext } from "../shell/context";
@@ -50,17 +60,19 @@ export function Canvas(given: Given) {
   return <Measured>{(size) => <Placing {...given} size={size} />}</Measured>;
 }
 
-/** Nothing is drawn before the first layout is there: half a drawing would jump. */
+/** Nothing is drawn before the first layout is there: half a drawing would jump. Only the cards of a long line come first. */
 function Placing(given: Given & { size: Size }) {
   const { history, findings } = useEditor(given.editor);
   const [first] = useState(() => ({ line: history.line, findings }));
   drawnIn(given.size.width - 2 * CLEAR.side, given.size.height - CLEAR.top - CLEAR.bottom);
   const [opened, setOpened] = useState(false);
   useSyncExternalStore(onLayout, edition);
-  const ready = opened || laidOut(first.line, first.findings).exact;
+  const ready = opened || isShown(laidOut(first.line, first.findings));
   useEffect(() => setOpened((now) => now || ready), [ready]);
   return ready ? <Flow {...given} /> : null;
 }
+
+const isShown = (laid: Laid): boolean => laid.exact || laid.provisional;
 
 function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const { history, findings, selection } = useEditor(editor);
@@ -76,7 +88,13 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const made = useRef(new Nodes());
   const layout = useSyncExternalStore(onLayout, edition);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
-  const laid = useMemo(() => laidOut(line, findings), [line, findings, layout]);
+  const latest = useMemo(() => laidOut(line, findings), [line, findings, layout]);
+  const [dragging, setDragging] = useState(false);
+  const held = useRef({ line, laid: latest });
+  // A layout that comes while something is dragged is taken over when it is let go.
+  if (!dragging || held.current.line !== line) held.current = { line, laid: latest };
+  const { laid } = held.current;
+  useStill(laid, selection.keys, first, size, () => viewOf(line, findings, size));
   const computed = useMemo(
     () => made.current.of(line, laid.boxes, findings, selection, marks),
     [line, laid, findings, selection, marks],
@@ -102,6 +120,8 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
     (changes: NodeChange<AnyNode>[]) => {
       const own = changes.filter((each) => each.type !== "remove" && each.type !== "select");
       if (own.length > 0) setNodes((now) => applyNodeChanges(own, now));
+      const positions = own.filter((each) => each.type === "position");
+      if (positions.length > 0) setDragging(positions.some((each) => each.dragging));
       select(editor, changes);
       const moved = changes.filter((each) => each.type === "position" && each.dragging === false && each.position);
       if (moved.length > 0) editor.run(movedTo(places(moved)));
@@ -154,6 +174,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
           onlyRenderVisibleElements={many}
           proOptions={{ hideAttribution: true }}
           aria-label={say("canvas")}
+          aria-busy={laid.provisional}
         >
           <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
           {level === "near" ? null : <Rows rows={laid.rows} line={line} />}
@@ -171,6 +192,31 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
       </LevelContext>
     </EditorContext>
   );
+}
+
+/** When the layout takes the place of cards that stood in rows, what somebody looks at stays where it is: what is chosen,
+ * else what is in the middle. Who has not looked about yet sees the whole line. */
+function useStill(laid: Laid, chosen: readonly string[], first: Viewport, size: Size, whole: () => Viewport): void {
+  const flow = useReactFlow<AnyNode, RuleEdge>();
+  const before = useRef(laid);
+  useLayoutEffect(() => {
+    const was = before.current;
+    before.current = laid;
+    if (!was.provisional || laid.provisional) return;
+    const now = flow.getViewport();
+    if (chosen.length === 0 && now.x === first.x && now.y === first.y && now.zoom === first.zoom) {
+      void flow.setViewport(whole());
+      return;
+    }
+    const [x, y] = [(size.width / 2 - now.x) / now.zoom, (size.height / 2 - now.y) / now.zoom];
+    const far = (box: { x: number; y: number }): number => Math.hypot(box.x - x, box.y - y);
+    const nearest = [...was.boxes].sort((one, other) => far(one) - far(other))[0];
+    const old = was.boxes.find((box) => box.key === chosen[0]) ?? nearest;
+    const there = laid.boxes.find((box) => box.key === old?.key);
+    if (!old || !there) return;
+    const by = { x: (old.x - there.x) * now.zoom, y: (old.y - there.y) * now.zoom };
+    void flow.setViewport({ x: now.x + by.x, y: now.y + by.y, zoom: now.zoom });
+  });
 }
 
 /** What stands over a row of a long line, seen from afar. */

@@ -45,6 +45,8 @@ export interface Laid {
   ways: ReadonlyMap<string, readonly Way[]>;
   /** Whether this is the layout of this very line, and not of the one before it. */
   exact: boolean;
+  /** Only cards, for the edges are still being led. */
+  provisional: boolean;
 }
 
 const LONG = 60;
@@ -78,10 +80,20 @@ function withPlaces(graph: Graph, placed: Placed, exact: boolean, positions: Pos
     lastPlaced.found.exact === exact &&
     JSON.stringify(lastPlaced.graph) === JSON.stringify(graph);
   if (same && lastPlaced) return lastPlaced.found;
-  const found = { ...laidFrom(graph, moved(graph, placed, placesOf(graph, positions))), exact };
+  const places = placesOf(graph, positions);
+  const found = { ...laidFrom(graph, placed.provisional ? put(placed, places) : moved(graph, placed, places)), exact };
   lastPlaced = { placed, graph, positions: written, found };
   return found;
 }
+
+/** Where a person put parts of what has no edges yet. */
+const put = (placed: Placed, places: ReadonlyMap<string, readonly [number, number]>): Placed => ({
+  ...placed,
+  parts: placed.parts.map((spot) => {
+    const [x, y] = places.get(spot.key) ?? [spot.x, spot.y];
+    return { key: spot.key, x, y };
+  }),
+});
 
 /** The same with some parts elsewhere, while they are dragged. */
 export function dragged(laid: Laid, places: ReadonlyMap<string, readonly [number, number]>): Laid {
@@ -91,7 +103,10 @@ export function dragged(laid: Laid, places: ReadonlyMap<string, readonly [number
     gates: [...laid.gates].map(([key, [x, y]]) => ({ key, x, y })),
     ways: [...laid.ways.values()].flat(),
   };
-  return { ...laidFrom(laid.graph, moved(laid.graph, placed, places)), exact: laid.exact };
+  const now = laid.provisional
+    ? { ...put(placed, places), provisional: true as const }
+    : moved(laid.graph, placed, places);
+  return { ...laidFrom(laid.graph, now), exact: laid.exact };
 }
 
 function placesOf(graph: Graph, positions: Positions): Map<string, readonly [number, number]> {
@@ -110,7 +125,9 @@ function laidFrom(graph: Graph, placed: Placed): Omit<Laid, "exact"> {
   for (const way of placed.ways) ways.set(way.rule, [...(ways.get(way.rule) ?? []), way]);
   const gates = new Map(placed.gates.map(({ key, x, y }) => [key, [x, y] as const]));
   const pills = graph.parts.flatMap((part) => (part.kind === "pill" ? (at.get(part.key) ?? []) : []));
-  return { graph, boxes, placedRows: placed.rows, pills, ways, gates, rows: rowsOf(graph, placed, boxes) };
+  const rows = rowsOf(graph, placed, boxes);
+  const provisional = placed.provisional === true;
+  return { graph, boxes, placedRows: placed.rows, pills, ways, gates, rows, provisional };
 }
 
 /** The rows into which a long line was broken. */

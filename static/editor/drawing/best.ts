@@ -3,17 +3,13 @@ import type { ElkNode } from "elkjs/lib/elk-api";
 import { answered, asked, type Engine } from "./elk";
 import { bent } from "./geometry";
 import { freed } from "./pills";
-import { entryOf, exitOf, lengthOf, type RowOf, rowsFor, stacked } from "./rows";
+import { countOf, entryOf, exitOf, LONG, type RowOf, rowsFor, stacked } from "./rows";
 import type { Graph, Placed } from "./types";
 
 /** Below this a line is not read at its full size at once: it is broken into rows. */
 const LEAST = 0.72;
 /** Nearer than this nothing is won. */
 const MOST = 0.9;
-/** Of a long line only one number of rows is tried, and no single row. */
-const LONG = 40;
-/** About how high a row is. */
-const ROW = 320;
 /** What an edge into another row is worth, in zoom. */
 const CUT = 0.02;
 
@@ -38,8 +34,7 @@ async function chosen(graph: Graph, engine: Engine): Promise<Chosen> {
     Math.min(MOST, width / Math.max(1, laid.width ?? 1), height / Math.max(1, laid.height ?? 1));
   if (width === 0) return { laid: await straight(graph, engine) };
   if (graph.parts.length > LONG) {
-    const count = Math.max(1, Math.round(Math.sqrt((lengthOf(graph) * height) / (width * ROW))));
-    const { rowOf } = rowsFor(graph, count);
+    const { rowOf } = rowsFor(graph, countOf(graph));
     return { laid: await inRows(graph, rowOf, engine), rowOf };
   }
   let found: Chosen = { laid: await straight(graph, engine) };

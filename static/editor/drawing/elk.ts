@@ -22,7 +22,9 @@ function options(graph: Graph): Record<string, string> {
     "elk.algorithm": "layered",
     "elk.direction": "RIGHT",
     "elk.edgeRouting": "ORTHOGONAL",
-    "elk.layered.nodePlacement.strategy": many ? "BRANDES_KOEPF" : "NETWORK_SIMPLEX",
+    // Quicker, and about half as high as BRANDES_KOEPF, with as many crossings.
+    "elk.layered.nodePlacement.strategy": many ? "LINEAR_SEGMENTS" : "NETWORK_SIMPLEX",
+    ...(many ? { "elk.layered.crossingMinimization.greedySwitch.type": "OFF" } : {}),
     "elk.layered.nodePlacement.favorStraightEdges": "true",
     "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
     "elk.layered.cycleBreaking.strategy": "GREEDY",

@@ -1,10 +1,10 @@
 /** Where a line's parts stand, asked for while the page is drawn. What the worker has not answered yet is carried over from
  * what is known; who listens is told when it has. */
-import ELK from "elkjs/lib/elk-api.js";
-import ElkWorker from "elkjs/lib/elk-worker.min.js?worker";
-import { best } from "./best";
-import type { Engine } from "./elk";
 import { keep, keyOf, recall } from "./kept";
+import type { Answer } from "./laying";
+import LayoutWorker from "./laying?worker";
+import { quick } from "./quick";
+import { LONG } from "./rows";
 import type { Graph, Placed } from "./types";
 
 const MOST = 40;
@@ -13,8 +13,10 @@ const listeners = new Set<() => void>();
 const NOTHING: Placed = { parts: [], gates: [], ways: [], rows: [] };
 
 let shown: Placed = NOTHING;
+/** Of which graph `shown` is the provisional drawing. */
+let shownFor = "";
 let count = 0;
-let engine: Engine | undefined;
+let worker: Worker | undefined;
 let busy: string | undefined;
 let wanted: { key: string; graph: Graph } | undefined;
 let failed = false;
@@ -28,8 +30,21 @@ export function placedFor(graph: Graph): { placed: Placed; exact: boolean } {
     shown = found;
     return { placed: found, exact: true };
   }
+  // Before the canvas has its size nothing is seen; a layout for no size would hold up the one that is.
+  if (graph.window[0] <= 0) return { placed: shown, exact: failed };
   ask(key, graph);
+  if (graph.parts.length > LONG && (shown.provisional ? shownFor !== key : isOther(graph))) {
+    shown = quick(graph);
+    shownFor = key;
+  }
+  if (failed && shown.provisional) shown = { ...shown, provisional: undefined };
   return { placed: shown, exact: failed };
+}
+
+/** Whether what was shown last is hardly this line. */
+function isOther({ parts }: Graph): boolean {
+  const there = new Set(shown.parts.map((each) => each.key));
+  return parts.filter((part) => there.has(part.key)).length < parts.length / 2;
 }
 
 function recalled(key: string): Placed | undefined {
@@ -69,20 +84,25 @@ function next(): void {
   const { key, graph } = wanted;
   wanted = undefined;
   busy = key;
-  // ELK is in the worker's own file, and loaded when the first line is drawn that this browser has not drawn before.
-  engine ??= new ELK({ workerFactory: () => new ElkWorker() });
-  best(graph, engine)
-    .then((placed) => {
-      remember(key, placed);
-      keep(key, placed);
-    })
-    .catch(() => {
-      failed = true;
-    })
-    .finally(() => {
-      busy = undefined;
-      count += 1;
-      for (const listener of [...listeners]) listener();
-      next();
-    });
+  // Loaded when the first line is drawn that this browser has not drawn before.
+  worker ??= started();
+  worker.postMessage(graph);
+}
+
+function started(): Worker {
+  const made = new LayoutWorker();
+  made.addEventListener("message", ({ data }: MessageEvent<Answer>) => done(data.placed));
+  made.addEventListener("error", () => done(undefined));
+  return made;
+}
+
+function done(placed: Placed | undefined): void {
+  if (placed && busy !== undefined) {
+    remember(busy, placed);
+    keep(busy, placed);
+  } else failed = true;
+  busy = undefined;
+  count += 1;
+  for (const listener of [...listeners]) listener();
+  next();
 }

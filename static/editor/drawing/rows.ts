@@ -7,6 +7,10 @@ import { HEXAGON, zoneOf } from "./zones";
 /** Which parts stand in which row. */
 export type RowOf = ReadonlyMap<string, number>;
 
+/** Of a line with more parts only one number of rows is tried, and no single row. */
+export const LONG = 40;
+/** About how high a row is. */
+const ROW = 320;
 const LANE = 12;
 const ROOM = 20;
 const BETWEEN = 28;
@@ -19,7 +23,7 @@ interface Edge {
 }
 
 /** All edges as ELK sees them: from left to right. */
-function edgesOf(graph: Graph): Edge[] {
+export function edgesOf(graph: Graph): Edge[] {
   const back = new Set(graph.back);
   const silent = graph.silent.map(([from, to]): Edge => ({ from, to }));
   const drawn = graph.parts.flatMap((part) =>
@@ -33,7 +37,7 @@ function edgesOf(graph: Graph): Edge[] {
 }
 
 /** Each as far right as the longest way to it; what nothing leads to stands beside what it leads to. */
-function columnsOf(graph: Graph, edges: readonly Edge[]): Map<string, number> {
+export function columnsOf(graph: Graph, edges: readonly Edge[]): Map<string, number> {
   const column = new Map(graph.parts.map((part) => [part.key, 0]));
   const into = new Map<string, number>();
   const after = new Map<string, string[]>();
@@ -73,7 +77,7 @@ export function lengthOf(graph: Graph): number {
   return widthsOf(graph, columnsOf(graph, edgesOf(graph))).reduce((sum, each) => sum + each, 0);
 }
 
-function widthsOf(graph: Graph, column: ReadonlyMap<string, number>): number[] {
+export function widthsOf(graph: Graph, column: ReadonlyMap<string, number>): number[] {
   const widths: number[] = Array.from({ length: Math.max(0, ...column.values()) + 1 }, () => 0);
   for (const part of graph.parts) {
     const at = column.get(part.key) ?? 0;
@@ -81,6 +85,10 @@ function widthsOf(graph: Graph, column: ReadonlyMap<string, number>): number[] {
   }
   return widths;
 }
+
+/** How many rows a long line takes, by the shape of the window. */
+export const countOf = (graph: Graph): number =>
+  Math.max(1, Math.round(Math.sqrt((lengthOf(graph) * graph.window[1]) / (Math.max(1, graph.window[0]) * ROW))));
 
 /** As many rows as these, about equally long, cut where few edges go on. */
 export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: number } {
