@@ -11,6 +11,7 @@ from pipelines.lines.publishing import publish
 from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.models import Line, Membership
 from pipelines.routing.analysis.lint.finding import INFO
+from pipelines.routing.sentences.names import end_name, gate_name
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 
@@ -36,9 +37,13 @@ def test_its_sample_run_takes_every_step_and_ends_well(starter: Starter) -> None
     assert len(sample.steps) == len(starter.steps) + 1
     assert sample.walk is not None
     assert sample.walk.status == "completed"
-    *stations, end = starter.path
-    assert stations[0] == starter.line.stations[0].name
-    assert end in {each.label for each in starter.line.ends}
+    *passed, end = starter.path
+    assert passed[0] == starter.line.stations[0].name
+    assert end in {end_name(starter.line, each.key) for each in starter.line.ends}
+    decided = [key for step in starter.steps for key in step.get("gates", {})]
+    assert [gate_name(starter.line, key) for key in decided] == [
+        each for each in passed if each in {gate.name for gate in starter.line.gates}
+    ]
 
 
 @every
@@ -63,4 +68,5 @@ def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World
         assert str(starter.purpose) in page
         assert all(str(need) in page for need in starter.needs)
     assert page.count('class="starter-picture" inert') == 12
-    assert "Build → Test → Fix → Build → Test → RELEASED" in page
+    assert "Build → Test → Fix → Build → Test → Released" in page
+    assert "Prepare → Review → Deliver → Delivered" in page

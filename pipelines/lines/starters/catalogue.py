@@ -13,7 +13,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.formats import native
+from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.names import end_name, gate_name, station_name
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import ScenarioScript, read_scenario
 
@@ -51,12 +53,16 @@ class Starter:
 
     @property
     def path(self) -> Iterator[str]:
-        """Names of the stations of the sample run, in order, and the label of its end."""
-        names = {station.key: station.name or station.key for station in self.line.stations}
-        ends = {end.key: end.label or end.key for end in self.line.ends}
-        yield from (names[key] for key in self.sample.path)
+        """Names of the stations and gates of the sample run, in order, and of its end, as people read them."""
+        asked: set[str] = set()
+        for step in self.sample.steps:
+            gates = [key for _, each in step.decisions if isinstance(each, Wait) for key in each.gates]
+            # A gate is asked once, though each of several gates that is decided leaves the others waiting.
+            yield from (gate_name(self.line, key) for key in gates if key not in asked)
+            asked = {*asked, *gates} if gates else set()
+            yield from (station_name(self.line, key) for key in step.entered)
         if self.sample.walk and self.sample.walk.end:
-            yield ends.get(self.sample.walk.end, self.sample.walk.end)
+            yield end_name(self.line, self.sample.walk.end)
 
     def under(self, key: str) -> str:
         """The text, of a line with another key."""
