@@ -10,7 +10,7 @@ export type RowOf = ReadonlyMap<string, number>;
 /** Of a line with more parts only one number of rows is tried, and no single row. */
 export const LONG = 40;
 /** About how high a row is. */
-const ROW = 320;
+const ROW = 245;
 const LANE = 12;
 const ROOM = 20;
 const BETWEEN = 28;
