@@ -24,6 +24,7 @@ from pipelines.routing.basics.canonical import CanonicalError, canonical
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:gateline:delivery:1"
+SAME_PATCH: Final = "same_patch"
 MOST_BYTES: Final = 1024 * 1024
 _HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -59,7 +60,8 @@ class ReceiptApproval:
 
 @dataclass(frozen=True)
 class LandedChange:
-    """What landed where. Times are ISO 8601 in UTC. `to`: merge, request or push."""
+    """What landed where. Times are ISO 8601 in UTC. `to`: merge, request or push. `rebase`: same_patch where the
+    approval is of the same change on another base; then the statement has the key, else not."""
 
     project: str
     task: str
@@ -74,6 +76,12 @@ class LandedChange:
     tree: str
     at: str
     approval: ReceiptApproval | None = None
+    rebase: str = ""
+
+    @property
+    def same_patch(self) -> bool:
+        """Whether it is the approved change, hunk by hunk, on a base that moved, and was checked again there."""
+        return self.rebase == SAME_PATCH and self.approval is not None and not self.exact
 
     @property
     def exact(self) -> bool:
@@ -85,6 +93,8 @@ class LandedChange:
         votes = [asdict(each) for each in self.approval.votes] if self.approval else []
         approval = {**said["approval"], "votes": votes} if self.approval else None
         predicate = {key: value for key, value in said.items() if key not in ("commit", "tree", "approval")}
+        if not self.rebase:
+            del predicate["rebase"]
         return {
             "_type": STATEMENT_TYPE,
             "subject": [
@@ -196,7 +206,9 @@ def _change(statement: Any) -> LandedChange:
     _only(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
         raise ReceiptInvalid("The statement is of another type.")
-    predicate = dict(_only(statement["predicate"], _PREDICATE, "predicate"))
+    said = statement["predicate"]
+    rebased = isinstance(said, dict) and said.get("rebase") == SAME_PATCH
+    predicate = dict(_only(said, _PREDICATE if rebased else _PREDICATE - {"rebase"}, "predicate"))
     subjects = statement["subject"]
     if not isinstance(subjects, list) or len(subjects) != 1:
         raise ReceiptInvalid("subject is not a list of one.")
@@ -249,4 +261,4 @@ def _hashes(found: LandedChange) -> None:
         raise ReceiptInvalid("A commit, a tree or a digest is none.")
 
 
-_PREDICATE: Final = tuple(name for name in LandedChange.__annotations__ if name not in ("commit", "tree"))
+_PREDICATE: Final = LandedChange.__annotations__.keys() - {"commit", "tree"}

@@ -31,6 +31,7 @@ from pipelines.models import (
 from pipelines.models.people import slug
 from pipelines.ports.observers import LineHint, publish_hints
 from pipelines.queries import versions
+from pipelines.queries.standing_approvals import same_patch_gates
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
@@ -170,13 +171,16 @@ def may_push(line: routing.Line, project: Project, user: User) -> bool:
 
 
 def sampling_changed(line: Line, parsed: routing.Line) -> list[str]:
-    """Names of the gates that ask about another sample than in the published version, or can be approved in other ways
-    (law §15)."""
-    live = versions.parsed(line.live).gates_by_key if line.live else {}
-    before = {key: (gate.sample, gate.channels) for key, gate in live.items()}
-    now = {gate.key: (gate.sample, gate.channels) for gate in parsed.gates}
-    changed = [key for key, said in now.items() if said != before.get(key, (None, None))]
+    """Names of the gates that ask about another sample than in the published version, can be approved in other ways, or
+    whose approval stands on a moved base where it did not (law §15)."""
+    before = _asked(versions.parsed(line.live)) if line.live else {}
+    changed = [key for key, said in _asked(parsed).items() if said != before.get(key, (None, None, False))]
     return [parsed.gate(key).name for key in changed]
+
+
+def _asked(line: routing.Line) -> dict[str, tuple[Any, ...]]:
+    stands = same_patch_gates(line)
+    return {gate.key: (gate.sample, gate.channels, gate.key in stands) for gate in line.gates}
 
 
 def executes(line: routing.Line) -> list[str]:
@@ -308,8 +312,8 @@ def _publishable(line: Line, user: User) -> routing.Line:
     if changed and not access.can(user, "execute", line.project):
         raise Forbidden(
             gettext(
-                "Sampling and ways to approve without the page (%(gates)s) need the permission “execute”, which "
-                "you do not have."
+                "Sampling, ways to approve without the page, and approvals that stand on a moved branch "
+                "(%(gates)s) need the permission “execute”, which you do not have."
             )
             % {"gates": ", ".join(changed)}
         )

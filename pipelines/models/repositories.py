@@ -124,6 +124,17 @@ class Delivery(models.Model):
     tree = models.CharField(max_length=64)
     commit = models.CharField(max_length=64, blank=True)
     moved = models.BooleanField(default=False, help_text=_("The branch stood elsewhere."))
+    moved_to = models.CharField(max_length=64, blank=True, help_text=_("Where it stood."))
+    approved = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text=_("What people approved, where the tree is that change on a moved base."),
+    )
+    kept_tree = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text=_("What the approved change makes of that, where it is the same change; see law §15."),
+    )
     cleared_at = models.DateTimeField()
     landed_at = models.DateTimeField(null=True, blank=True)
     request = models.JSONField(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from pipelines.formats.receipts import LandedChange, ReceiptApproval, SignedVote
+from pipelines.formats.receipts import SAME_PATCH, LandedChange, ReceiptApproval, SignedVote
 from pipelines.models import Delivery, GateVisit, Job, Task, Token, VisitCommit, Vote
 
 
@@ -30,6 +30,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         tree=each.tree,
         at=_moment(each.landed_at),
         approval=_approval(each.visit) if each.visit else None,
+        rebase=SAME_PATCH if each.approved else "",
     )
 
 

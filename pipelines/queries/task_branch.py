@@ -45,7 +45,8 @@ class RequestLink:
 @dataclass(frozen=True)
 class DeliveryReceipt:
     """What landed. `gate`: which approved exactly this tree, as was checked under the lock of the task before anything
-    was pushed (law §15); "" where the delivery named none."""
+    was pushed (law §15); "" where the delivery named none. `approved`: the tree that people
+    approved, where the same change landed as another on a base that moved; else ""."""
 
     repository: str
     to: str
@@ -57,10 +58,11 @@ class DeliveryReceipt:
     at: datetime
     request: RequestLink | None = None
     job: int = 0
+    approved: str = ""
 
     @property
     def exact(self) -> bool:
-        return bool(self.gate)
+        return bool(self.gate) and not self.approved
 
 
 def branch_of(task: Task) -> TaskBranch | None:
@@ -162,4 +164,5 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         if each.request
         else None,
         job=each.job_id,
+        approved=each.approved,
     )

@@ -12,6 +12,7 @@ from pipelines.ports.leases import Claim, claims
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.waits import Sentence
 
@@ -52,7 +53,11 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
         brought = Reach.of(task).brings(station)
-        if job.not_before is not None:
+        if job.not_before is not None and station.kind == DELIVER.key:
+            found[token] = Sentence(
+                _("Waits for another delivery to this branch. It looks again within half a minute.")
+            )
+        elif job.not_before is not None:
             found[token] = Sentence(
                 _("Waits for checks of the host. It looks again every two minutes at most.")
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from pipelines.ports import sampling
 from pipelines.queries import versions
 from pipelines.routing.decide.sampling import is_drawn
 from tests.factories import World, station
+from tests.work.remotes import connect, remote
 
 pytestmark = pytest.mark.django_db
 
@@ -109,6 +111,30 @@ def test_a_lower_rate_still_asks_about_a_chain_that_was_drawn(world: World) -> N
     rarely = versions.parsed(line(world, NEVER))
     assert samples(rarely, again, {}) == {"review": "drawn"}
     assert samples(rarely, world.start(version), {}) == {"review": "not_drawn"}
+
+
+def test_only_who_has_execute_lets_approvals_stand_on_a_moved_branch(world: World, tmp_path: Path) -> None:
+    connect(world.project, remote(tmp_path / "origin.git", {"a": b""}))
+
+    def merging(rebase: str) -> dict[str, object]:
+        deliver = {"to": "merge", "gate": "review", "rebase": rebase}
+        rules = [{"id": "asked", "to": "merge", "gates": ["review"]}]
+        return {
+            "stations": [
+                station("build", *rules),
+                station("merge", {"id": "end", "to": "completed"}, kind="deliver", work=deliver),
+            ],
+            "workspace": {"git": {"repository": "app"}},
+            "gates": [{"key": "review"}],
+        }
+
+    version = world.line(**merging("never"))
+    found = publishing.save_draft(
+        version.line, {**version.document, **merging("same_patch")}, world.admin, version.line.draft_number
+    )
+    Membership.objects.filter(user=world.admin).update(execute=False)
+    with pytest.raises(Forbidden, match="stand on a moved branch"):
+        publishing.publish(found, user=world.admin, based_on=found.draft_number)
 
 
 def test_only_who_has_execute_changes_the_rate_or_the_channels(world: World) -> None:

@@ -93,6 +93,16 @@ def test_a_statement_is_one_of_in_toto_about_the_commit() -> None:
     assert verified(sealed(unknown, KEY), KEY.public_key()) == unknown and not unknown.exact
 
 
+def test_the_same_change_on_another_base_names_both_trees() -> None:
+    moved = replace(CHANGE, tree="d" * 40, rebase="same_patch")
+    assert verified(sealed(moved, KEY), KEY.public_key()) == moved and moved.same_patch and not moved.exact
+    assert "rebase" not in parts(sealed(CHANGE, KEY))[1]["predicate"], "older receipts stay as they are"
+    for said in ("", "never"):
+        statement = moved.statement()
+        statement["predicate"]["rebase"] = said
+        assert "exactly these keys" in refusal(signed(statement))
+
+
 def refusal(receipt: bytes, key: Ed25519PrivateKey = KEY) -> str:
     with pytest.raises(ReceiptInvalid) as found:
         verified(receipt, key.public_key())

@@ -94,7 +94,7 @@ MALFORMED = [
         {"facts": {"visit": {}}},
         "facts.visit: unknown key; known are visits, edges, rules, signal_reworks, visited, "
         "origin, context, variables, inputs, task, unreadable, answers, gates, words, rounds, "
-        "open_escalations, beside, preconditions, failures, agents, now, spent, observed, samples",
+        "open_escalations, beside, preconditions, failures, agents, now, spent, observed, samples, stands",
     ),
     ({"facts": {"visits": {"a": -1}}}, "facts.visits.a: has to be 0 or more"),
     ({"facts": {"visits": {"a": True}}}, "facts.visits.a: has to be a whole number"),

@@ -46,7 +46,10 @@ class Server:
     async def landed(self, commit: str, base: str | None = None) -> None:
         self.landed_as, self.landed_on = commit, base
 
-    async def moved(self) -> None:
+    async def queued(self) -> float:
+        return 0.0
+
+    async def moved(self, onto: str, tree: str) -> None:
         self.has_moved = True
 
     async def pushed(self, commit: str, who: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
+from pipelines.queries.standing_approvals import same_patch_gates, standing_approval
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.decide.across import across
@@ -113,6 +114,7 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
             **_spent(turn.judged_by, turn.job),
             **_across(turn),
             **_samples(turn),
+            **_stands(turn),
         },
     }
 
@@ -142,6 +144,16 @@ def _samples(turn: DecisionContext) -> dict[str, Any]:
     """What was drawn at gates that ask about a sample."""
     drawn = samples(turn.judged_by, turn.task, turn.job.outcome or {})
     return {"samples": drawn} if drawn else {}
+
+
+def _stands(turn: DecisionContext) -> dict[str, Any]:
+    """The gates whose approval stands for this tree, because the change is the same on a base that moved (law §15)."""
+    found = {}
+    for gate in same_patch_gates(turn.judged_by):
+        stands = standing_approval(turn.judged_by, turn.job, gate)
+        if stands is not None:
+            found[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}
+    return {"stands": found} if found else {}
 
 
 def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:

@@ -50,9 +50,17 @@ class Command(printing.Command):
             by = f" by {change.approval.by}" if change.approval.by else ""
             tree = change.approval.tree or "not known"
             say(f"Approved {change.approval.at} at {change.approval.gate}{by}, tree {tree}")
-            say("Exactly what was approved." if change.exact else "NOT the tree that was approved.")
+            say(_compared(change))
         if repository is not None:
             say("The commit is in the repository, with this tree.")
+
+
+def _compared(change: LandedChange) -> str:
+    if change.exact:
+        return "Exactly what was approved."
+    if change.same_patch:
+        return f"The approved change, hunk by hunk, on a base that moved: tree {change.tree}, checked again."
+    return "NOT the tree that was approved."
 
 
 def _read(file: Path) -> bytes:

@@ -60,6 +60,19 @@ class AgentFact:
 
 
 @dataclass(frozen=True, slots=True)
+class SamePatch:
+    """The tree `approved` was approved, asked by `rule` ("": none), and `tree` is the same change on a base that moved,
+    checked again (law §15)."""
+
+    rule: str = ""
+    approved: str = ""
+    tree: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rule": self.rule, "approved": self.approved, "tree": self.tree}
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Every other fact, each with its default; what a key means stands in line-document.md.
 
@@ -67,7 +80,8 @@ class Facts:
     which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
     outcomes of that type; `agents` those of the line's agents that are registered. `spent`: what the task cost before
     this outcome, in dollars. `observed` {station: facts}: of other stations, on the tree of this outcome. `samples`
-    {gate: what was drawn}: at gates that ask about a sample.
+    {gate: what was drawn}: at gates that ask about a sample. `stands` {gate: SamePatch}: whose approval stands
+    for the same change on a base that moved.
 
     `now`: since a gate asked or an evaluation was answered, those of `OF_NOW` that are otherwise by this moment. Only
     step 7 reads them; rules and checks stand as they were (law §12, Gates and words).
@@ -97,6 +111,7 @@ class Facts:
     spent: Any = 0
     observed: Mapping[str, observed.Facts] = field(default_factory=dict)
     samples: Mapping[str, str] = field(default_factory=dict)
+    stands: Mapping[str, SamePatch] = field(default_factory=dict)
 
     @property
     def of_now(self) -> Facts:
@@ -111,6 +126,7 @@ class Facts:
         given["now"] = {name: list(v) if type(v) is tuple else v for name, v in self.now.items()}
         given["answers"] = [answer.to_dict() for answer in self.answers]
         given["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
+        given["stands"] = {key: stands.to_dict() for key, stands in self.stands.items()}
         given["agents"] = {key: agent.to_dict() for key, agent in self.agents.items()}
         texts_and_lists = {"visited", "origin"}
         return {k: v for k, v in given.items() if v or (k in texts_and_lists and v is not None)}
@@ -296,6 +312,19 @@ def _samples(value: Any, path: str) -> dict[str, str]:
     return {key: word for key, word in said.items() if word}
 
 
+def _stands(value: Any, path: str) -> dict[str, SamePatch]:
+    found = shapes.mapping(value, path)
+    return {key: _standing(member, join(path, key)) for key, member in found.items() if member is not None}
+
+
+def _standing(value: Any, path: str) -> SamePatch:
+    if type(value) is not dict:
+        raise Malformed(path, "has to be an object")
+    known = ("rule", "approved", "tree")
+    shapes.only(value, path, known)
+    return SamePatch(*(shapes.text(value.get(key), join(path, key)) or "" for key in known))
+
+
 def _observed(value: Any, path: str) -> dict[str, Any]:
     found = shapes.mapping(value, path)
     return {
@@ -341,5 +370,6 @@ _FACTS: dict[str, Any] = {
     "spent": observed.amount,
     "observed": _observed,
     "samples": _samples,
+    "stands": _stands,
 }
 """How each fact is read; there are no other keys."""

@@ -3,6 +3,8 @@ happens. The trace itself keeps its own words; what is not known here stays as t
 
 from __future__ import annotations
 
+import re
+
 from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Line
@@ -45,6 +47,8 @@ def _policy(line: Line, key: str, said: str) -> str:
 def _gate(gate: str, said: str) -> str:
     if said.startswith(SAMPLE):
         return _sample(gate, said.removeprefix(SAMPLE))
+    if said.startswith(SAME):
+        return _same(gate, said.removeprefix(SAME))
     only = said.endswith(SHOWN)
     word = said.removesuffix(SHOWN)
     if only and word in CHECKED:
@@ -61,6 +65,20 @@ def _sample(gate: str, said: str) -> str:
     return SAMPLED[draw]() % {"gate": gate, "rate": rate} if draw in SAMPLED else f"{gate}: {said}"
 
 
+def _same(gate: str, said: str) -> str:
+    found = SAME_TREES.match(said)
+    if found is None:
+        return _("%(gate)s: the change is the same on the moved branch, and a check asks for people.") % {
+            "gate": gate
+        }
+    return _(
+        "%(gate)s approved this change as %(approved)s. It is the same on the moved branch, as %(tree)s, and "
+        "was checked again: nobody was asked."
+    ) % {"gate": gate, **found.groupdict()}
+
+
+SAME = "same change: "
+SAME_TREES = re.compile(r"(?P<approved>\w*) was approved, (?P<tree>\w*) is the same")
 SAMPLE, ALWAYS = "sample: ", "a check always asks"
 SAMPLED = {
     "drawn": lambda: _("%(gate)s asks about %(rate)s, and this task is drawn."),

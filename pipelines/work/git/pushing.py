@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from dulwich.objects import Commit, ObjectID
 
-from pipelines.work.git import checkout, commits, taking_over
+from pipelines.routing.document.kinds.deliver import SAME_PATCH
+from pipelines.work.git import checkout, commits, same_patch, taking_over
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.git.refusals import BASE_MOVED, BRANCH_CHANGED, NOT_APPROVED, NOTHING_DONE, GitRefused
@@ -32,6 +33,23 @@ class Landed:
     """Where the branch stood before: "" where it is new, or was deleted and is pushed anew."""
 
 
+class BaseMoved(GitRefused):
+    """`onto`: where the base stands now. `tree`: what the approved change makes of it, where that is the same change
+    (`rebase: same_patch`); else ""."""
+
+    def __init__(self, message: str, onto: str, tree: str) -> None:
+        self.onto, self.tree = onto, tree
+        super().__init__(message, BASE_MOVED)
+
+
+class Waits(Exception):
+    """Another delivery to this branch comes first: look again after so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__()
+
+
 class Stopped(Exception):
     """Nobody waits for this delivery any more: nothing is pushed."""
 
@@ -51,6 +69,8 @@ class Permission:
         """:raises GitRefused: not cleared, or cleared for something else"""
         self.check()
         cleared = self.clear()
+        if cleared.wait:
+            raise Waits(cleared.wait)
         if cleared.refused:
             raise GitRefused(cleared.refused, cleared.failure_type)
         if (cleared.branch, cleared.tree) != (branch, tree.decode()):
@@ -66,7 +86,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
     """In a thread. Whatever waits comes first, so that the server is asked directly before the push.
 
     :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done, or it cannot be reached;
-    Stopped"""
+    Waits; Stopped"""
     access = order.access
     state = access.state
     if state.joined:
@@ -96,7 +116,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
             return Landed(now, tree.decode(), branch, True, cleared.onto)
         if now != cleared.onto:
-            raise _elsewhere(order, branch, cleared.onto, now)
+            raise _elsewhere(order, mirror, (branch, cleared.onto, now), told)
         store.add_object(commit)
         told(f"{number[:7]} is pushed to {branch}")
         try:
@@ -109,7 +129,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
             if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
                 return Landed(found, tree.decode(), branch, True, _below(mirror, found, cleared.onto))
             if now != cleared.onto:
-                raise _elsewhere(order, branch, cleared.onto, now) from error
+                raise _elsewhere(order, mirror, (branch, cleared.onto, now), told) from error
             raise
     return Landed(number, tree.decode(), branch, False, cleared.onto)
 
@@ -147,10 +167,12 @@ def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
     return cleared if order.to == MERGE or now else replace(cleared, onto="")
 
 
-def _elsewhere(order: DeliveryOrder, branch: str, onto: str, now: str) -> GitRefused:
-    """A base that moved is taken in by a new round; what others pushed to the branch of a task is for people."""
+def _elsewhere(order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str], told: Told) -> GitRefused:
+    """`where`: branch, where it should stand, where it does. A base that moved is taken in by a new round; what others
+    pushed to the branch of a task is for people."""
+    branch, onto, now = where
     if order.to == MERGE:
-        return GitRefused(moved(branch, onto, now), BASE_MOVED)
+        return BaseMoved(moved(branch, onto, now), now, _kept(order, mirror, now, told))
     if not now:
         return GitRefused(f"{branch} was deleted while it was pushed to. Deliver again.", BRANCH_CHANGED)
     left = f"this task left it at {onto[:7]}" if onto else "this task has not pushed it yet"
@@ -159,6 +181,20 @@ def _elsewhere(order: DeliveryOrder, branch: str, onto: str, now: str) -> GitRef
         f"Keep what was added under another name, delete {branch} there, and deliver again.",
         BRANCH_CHANGED,
     )
+
+
+def _kept(order: DeliveryOrder, mirror: Mirror, now: str, told: Told) -> str:
+    """What the approved change makes of the moved base, where the delivery may go on with that; else ""."""
+    if order.rebase != SAME_PATCH or not now:
+        return ""
+    state = order.access.state
+    try:
+        tree = same_patch.kept(mirror, state.base, state.head, now)
+    except same_patch.NotTheSame as why:
+        told(f"People are asked again: {why}")
+        return ""
+    told(f"The approved change is the same on {now[:7]}: it lands without people if its checks pass there")
+    return tree
 
 
 def _landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
-from pipelines.work.git.pushing import Permission, deliver
-from pipelines.work.git.refusals import BASE_MOVED, GitRefused
+from pipelines.routing.document.kinds.deliver import REQUEST
+from pipelines.work.git.pushing import BaseMoved, Permission, Waits, deliver
+from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.taking_over import PeoplePushed
 from pipelines.work.handlers.requesting import open_request
 from pipelines.work.hosts.errors import HostError
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.base import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import Clearance, DeliveryPort
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    """Fetch and check first; then the server clears the delivery under the task's lock, and it is pushed at once."""
+    """Fetch and check first; then the server clears the delivery under the task's lock, and it is pushed at once.
+
+    :raises LookAgain: another delivery to the branch comes first"""
     order = spec.delivery
     if order is None:
         return refused("prepare_failed", "This line works in no repository.")
@@ -26,18 +28,22 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     def clear() -> Clearance:
         return asyncio.run_coroutine_threadsafe(_cleared(port), loop).result()
 
+    if wait := await port.queued():
+        raise LookAgain(wait)
     notes = Notes(sink)
     try:
         landed = await asyncio.to_thread(deliver, order, Permission(clear, stop.is_set), notes)
     except asyncio.CancelledError:
         stop.set()
         raise
+    except Waits as later:
+        raise LookAgain(later.seconds) from later
     except GitRefused as error:
         await sink.note(f"[gateline] {error}")
         if isinstance(error, PeoplePushed):
             await order.port.pushed(error.commit, error.who)
-        if error.failure_type == BASE_MOVED and order.to == MERGE:
-            await order.port.moved()
+        if isinstance(error, BaseMoved):
+            await order.port.moved(error.onto, error.tree)
         return refused(error.failure_type, str(error))
     finally:
         await notes.settle()

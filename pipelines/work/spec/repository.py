@@ -101,13 +101,15 @@ class GitLeft:
 
 @dataclass(frozen=True)
 class Clearance:
-    """What the server says to a delivery, under the lock of its task. `refused`: why not, else "". `at`: seconds since
+    """What the server says to a delivery, under the lock of its task. `refused`: why not, else "". `wait`: seconds
+    to look again after, while another delivery to the branch comes first. `at`: seconds since
     1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for a new one.
     `tree`: what was cleared, and nothing else may be pushed. `approval`: which visit of the gate approved it.
     `request`: what a request says, where one is to be opened."""
 
     refused: str = ""
     failure_type: str = ""
+    wait: float = 0.0
     at: int = 0
     branch: str = ""
     onto: str = ""
@@ -127,7 +129,11 @@ class DeliveryPort(Protocol):
     ) -> None:
         """`base`: where the branch stood before; None where that was told."""
 
-    async def moved(self) -> None: ...
+    async def queued(self) -> float:
+        """Seconds after which to look again; 0.0: nothing comes first."""
+
+    async def moved(self, onto: str, tree: str) -> None:
+        """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else ""."""
 
     async def pushed(self, commit: str, who: Sequence[str]) -> None:
         """People pushed this to the branch of the task; `who`: e-mail addresses of its new commits."""
@@ -174,3 +180,4 @@ class DeliveryOrder:
     title: str
     station: str
     to: str = "merge"
+    rebase: str = "never"

@@ -217,7 +217,13 @@ class Transport(Protocol):
         request: Mapping[str, Any] | None = None,
         base: str | None = None,
     ) -> None:
-        """It landed; "": the branch has moved. `request`: the one that is open for it; `base`: where it stood before.
+        """It landed. `request`: the one that is open for it; `base`: where it stood before. :raises LeaseLost"""
+
+    async def queued(self, started: Started) -> float:
+        """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
+
+    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+        """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else "".
         :raises LeaseLost"""
 
     async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:

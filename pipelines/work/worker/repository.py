@@ -136,8 +136,11 @@ class ServerOfDelivery:
     ) -> None:
         await self._transport.delivered(self._started, commit, request, base)
 
-    async def moved(self) -> None:
-        await self._transport.delivered(self._started, "")
+    async def queued(self) -> float:
+        return await self._transport.queued(self._started)
+
+    async def moved(self, onto: str, tree: str) -> None:
+        await self._transport.base_moved(self._started, onto, tree)
 
     async def pushed(self, commit: str, who: Sequence[str]) -> None:
         await self._transport.pushed(self._started, commit, who)
@@ -161,6 +164,7 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
         title=str(orders.scope["task"].get("title") or orders.task),
         station=orders.station.key,
         to=to,
+        rebase=str(orders.station.work.get("rebase") or "never"),
     )
 
 

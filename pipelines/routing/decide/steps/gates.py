@@ -107,7 +107,25 @@ def asks(case: Case, step: str, gate: Gate, action: str, rule: Rule | None) -> b
     approved."""
     if is_approved(case, gate):
         return False
-    return action == "hold" or (gate.has_people and _sampled(case, step, gate, rule))
+    if action == "hold":
+        return True
+    return gate.has_people and not _stands(case, step, gate, rule) and _sampled(case, step, gate, rule)
+
+
+def _stands(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
+    """Whether what people approved here stands for the same change on a base that moved (law §15): by the same rule,
+    with no check of the gate that says otherwise, not even one that is only shown."""
+    stands = case.facts.stands.get(gate.key)
+    if stands is None or stands.rule != (rule.id if rule else ""):
+        return False
+    if gate.checks is not None:
+        verdict = checks.evaluate(gate.checks, case.reader([gate.key]))
+        if verdict.action != "proceed":
+            case.note(step, rule, False, f"{gate.key}: same change: {verdict.action}", verdict.results)
+            return False
+    said = f"{stands.approved[:7]} was approved, {stands.tree[:7]} is the same on the moved branch"
+    case.note(step, rule, True, f"{gate.key}: same change: {said}")
+    return True
 
 
 def _sampled(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:

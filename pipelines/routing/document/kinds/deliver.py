@@ -12,7 +12,7 @@ TO = {
     REQUEST: _("Push the branch of the task, and open a pull or merge request"),
     PUSH: _("Push the branch of the task"),
 }
-
+NEVER, SAME_PATCH = "never", "same_patch"
 
 KIND = Kind(
     key="deliver",
@@ -31,8 +31,11 @@ KIND = Kind(
             spared=lambda work: work.get("to") in (REQUEST, PUSH),
         ),
         "rebase": ChoiceKey(
-            {"never": _("Never: a moved branch is a new round")},
-            default="never",
+            {
+                NEVER: _("People are asked again"),
+                SAME_PATCH: _("The same change lands without them, once its checks passed again"),
+            },
+            default=NEVER,
             label=_("If the branch moved"),
         ),
     },

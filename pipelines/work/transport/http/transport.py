@@ -149,6 +149,12 @@ class HttpTransport:
     ) -> None:
         raise LeaseLost
 
+    async def queued(self, started: Started) -> float:
+        raise LeaseLost
+
+    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+        raise LeaseLost
+
     async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
         raise LeaseLost
 

@@ -11,7 +11,8 @@ from django.db import transaction
 
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.host_notices import STATUS, note
-from pipelines.queries import versions
+from pipelines.queries import delivery_queue, versions
+from pipelines.queries.standing_approvals import standing_approval
 from pipelines.queries.task_branch import pushed_to
 from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
@@ -24,7 +25,8 @@ from pipelines.work.transport.local.standings import chain, standing_after, stan
 
 @transaction.atomic
 def clear(job_id: int, lease: uuid.UUID) -> Clearance:
-    """The same answer for every attempt of the job. :raises LeaseLost"""
+    """The same answer for every attempt of the job. Deliveries to one branch are cleared one after the other: `wait`
+    while another one is under way. :raises LeaseLost"""
     job = Job.objects.select_related("task").get(pk=job_id)
     task = Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=job.task_id)
     now = still_held(job_id, lease)
@@ -32,7 +34,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     work = line.station(job.station).work
     repository, state = repository_of(task, line), standing_before(job)
     gate_key = str(work.get("gate") or "")
-    visit = approved(job, gate_key, state) if gate_key else None
+    visit, of = approved(job, gate_key, state) if gate_key else (None, "")
     gate = line.gates_by_key.get(gate_key)
     if (refused := _refusal(repository, state)) is not None:
         return refused
@@ -47,6 +49,10 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         if to == MERGE
         else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
+    if to == MERGE:
+        delivery_queue.lock(repository.pk, branch)
+        if wait := delivery_queue.wait(job, repository.pk, branch):
+            return Clearance(wait=wait)
     made, _new = Delivery.objects.get_or_create(
         job=job,
         defaults={
@@ -58,6 +64,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
             "branch": branch,
             "base": onto,
             "tree": state.tree,
+            "approved": of,
             "cleared_at": now,
         },
     )
@@ -90,17 +97,21 @@ def _refusal(repository: Repository | None, state: GitState) -> Clearance | None
     return None
 
 
-def approved(job: Job, gate: str, state: GitState) -> GateVisit | None:
-    """The last word at this gate on the way of this token, if it approved exactly this tree."""
+def approved(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:
+    """The last word at this gate on the way of this token, if it approved exactly this tree; or another of which this
+    is the same change on a moved base: that is given beside it."""
     visits = GateVisit.objects.filter(
         task=job.task_id, gate=gate, token__in=chain(job.token_id), state=GateVisit.State.DECIDED
     )
     last = visits.select_related("job__task").order_by("-decided_at").first()
-    if last is None or last.word != Word.APPROVE:
-        return None
-    if not state.tree or standing_after(last.job).tree != state.tree or not _committed(last.job):
-        return None
-    return last
+    if last is None or last.word != Word.APPROVE or not state.tree or not _committed(last.job):
+        return None, ""
+    if standing_after(last.job).tree == state.tree:
+        return last, ""
+    stands = standing_approval(versions.by_id(job.pinned_id), job, gate, delivers=True)
+    if stands is None or (stands.visit, stands.tree, stands.base) != (last, state.tree, state.base):
+        return None, ""
+    return last, stands.approved
 
 
 def _committed(job: Job) -> bool:
@@ -122,20 +133,37 @@ def delivered(
     request: Mapping[str, Any] | None = None,
     base: str | None = None,
 ) -> None:
-    """It landed as this commit; "": the branch stands elsewhere. `request` {host, number, url}: the one that is open
+    """It landed as this commit. `request` {host, number, url}: the one that is open
     for it. `base`: where the branch stood before. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
     now = still_held(job_id, lease)
-    found = Delivery.objects.filter(job=job_id)
-    if commit:
-        known = {} if base is None else {"base": base}
-        found.filter(landed_at=None).update(commit=commit, landed_at=now, moved=False, **known)
-    else:
-        found.update(moved=True)
+    known = {} if base is None else {"base": base}
+    landing = Delivery.objects.filter(job=job_id, landed_at=None)
+    landing.update(commit=commit, landed_at=now, moved=False, **known)
     if request is not None:
-        found.update(request=dict(request))
+        Delivery.objects.filter(job=job_id).update(request=dict(request))
         _linked(Delivery.objects.select_related("repository").get(job=job_id), request, now)
+
+
+@transaction.atomic
+def base_moved(job_id: int, lease: uuid.UUID, onto: str, tree: str) -> None:
+    """The branch stands elsewhere. `tree`: what the approved change makes of that, as the worker that delivers found in
+    its mirror; "" where it is not the same change. :raises LeaseLost"""
+    task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
+    Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
+    still_held(job_id, lease)
+    Delivery.objects.filter(job=job_id).update(moved=True, moved_to=onto, kept_tree=tree)
+
+
+def queued(job_id: int) -> float:
+    """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
+    job = Job.objects.select_related("task").get(pk=job_id)
+    line = versions.by_id(job.pinned_id)
+    repository = repository_of(job.task, line)
+    if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
+        return 0.0
+    return delivery_queue.wait(job, repository.pk, standing_before(job).base_branch)
 
 
 def _linked(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> None:

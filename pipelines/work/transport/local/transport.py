@@ -140,6 +140,12 @@ class LocalTransport:
             deliveries.delivered, started.orders.job_id, started.lease, commit, request, base
         )
 
+    async def queued(self, started: Started) -> float:
+        return await self.engine.insist(deliveries.queued, started.orders.job_id)
+
+    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+        await self.engine.insist(deliveries.base_moved, started.orders.job_id, started.lease, onto, tree)
+
     async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
         await self.engine.insist(pushes.found, started.orders.job_id, started.lease, commit, list(who))
 

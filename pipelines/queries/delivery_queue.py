@@ -1,0 +1,66 @@
+"""Deliveries to one branch queue (law §15): each waits for the one before it, so that none burns a round against
+another."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from hashlib import sha256
+
+from django.db import connection
+from django.db.models import Q
+from django.utils import timezone
+
+from pipelines.models import ENDED, Delivery, Job, Status, VisitCommit
+from pipelines.routing.document.kinds.deliver import MERGE
+
+LONGEST = timedelta(hours=1)
+"""After it nobody waits any more for the checks of another task."""
+SOONEST, EACH, LATEST = 2.0, 1.0, 30.0
+"""Seconds until the next look: with so many more for each that is ahead."""
+RESTS = (Status.AWAITING_REVIEW, Status.HELD, Status.BLOCKED, Status.STUCK, *ENDED)
+"""Of a task that does not go on by itself: nobody waits for people."""
+
+
+def lock(repository: int, branch: str) -> None:
+    """Until the end of the transaction: of two that look, the second sees what the first was cleared for."""
+    digest = sha256(f"delivery\0{repository}\0{branch}".encode()).digest()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int.from_bytes(digest[:8], signed=True)])
+
+
+def wait(job: Job, repository: int, branch: str) -> float:
+    """Seconds after which this delivery looks again; 0.0: it is its turn."""
+    ahead = len(_ahead(job, repository, branch))
+    return min(SOONEST + EACH * ahead, LATEST) if ahead else 0.0
+
+
+def _ahead(job: Job, repository: int, branch: str) -> list[int]:
+    """Tasks that push to the branch now, or check there the same change on top of what landed last. Of those that
+    check, the one that began first goes first."""
+    now = timezone.now()
+    rows = Delivery.objects.filter(
+        Q(job__state=Job.State.RUNNING, moved=False) | Q(moved=True) & ~Q(kept_tree=""),
+        repository=repository,
+        branch=branch,
+        to=MERGE,
+        landed_at=None,
+        cleared_at__gt=now - LONGEST,
+    )
+    under_way = list(rows.exclude(job=job.pk).select_related("task").order_by("job"))
+    own = next((each.job_id for each in under_way if each.task_id == job.task_id), None)
+    found = {}
+    for each in under_way:
+        if each.task_id == job.task_id or (each.moved and not _checks(each)):
+            continue
+        if not each.moved or own is None or each.job_id < own:
+            found[each.task_id] = each.job_id
+    return list(found)
+
+
+def _checks(delivery: Delivery) -> bool:
+    """Whether its task is on the way to deliver the same change without people."""
+    if delivery.task.status in RESTS:
+        return False
+    since = Delivery.objects.filter(task=delivery.task_id, job__gt=delivery.job_id)
+    other = VisitCommit.objects.filter(task=delivery.task_id, job__gt=delivery.job_id)
+    return not (since.exists() or other.exclude(tree=delivery.kept_tree, base=delivery.moved_to).exists())

@@ -1,0 +1,106 @@
+"""An approval that stands for the same change on a base that moved (law §15, `rebase: same_patch`). Whatever cannot be
+read from rows that the server wrote asks people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.models import BranchPush, Delivery, GateVisit, Job, Purpose, VisitCommit, Word
+from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.decide.judging import judged
+from pipelines.routing.document.kinds import failed
+from pipelines.routing.document.kinds.deliver import KIND, MERGE, NEVER, SAME_PATCH
+from pipelines.routing.document.line import Line, Station
+
+
+@dataclass(frozen=True)
+class StandingApproval:
+    """`visit` approved the tree `approved`, asked by `rule` ("": none); it stands for `tree`, which is that change on
+    `base`."""
+
+    visit: GateVisit
+    rule: str
+    approved: str
+    tree: str
+    base: str
+
+
+def same_patch_gates(line: Line) -> list[str]:
+    """Gates whose approval may stand for the change on a moved base, in the order of the line's stations."""
+    found = (str(each.work.get("gate") or "") for each in line.stations if _keeps(each))
+    return list(dict.fromkeys(each for each in found if each))
+
+
+def _keeps(station: Station) -> bool:
+    work = station.work
+    if station.kind != KIND.key or str(work.get("to") or MERGE) != MERGE:
+        return False
+    return str(work.get("rebase") or NEVER) == SAME_PATCH
+
+
+def standing_approval(line: Line, job: Job, gate: str, *, delivers: bool = False) -> StandingApproval | None:
+    """As of `job`, whose outcome is decided about, or which `delivers`. None asks people: nobody approved, something
+    was said or pushed since, a visit since did not pass or has other files than the approved change on the moved base,
+    or a station that checked the approved files has not checked these."""
+    moved = Delivery.objects.filter(task=job.task_id, moved=True, landed_at=None, job__lt=job.pk)
+    last = moved.select_related("job", "visit__job", "visit__asked_by").order_by("-job").first()
+    if last is None or not last.kept_tree or last.visit is None or last.visit.gate != gate:
+        return None
+    station, visit = line.stations_by_key.get(last.job.station), last.visit
+    if station is None or not _keeps(station) or str(station.work.get("gate")) != gate:
+        return None
+    if not delivers and visit.job.station != job.station:
+        return None
+    if visit.state != GateVisit.State.DECIDED or visit.word != Word.APPROVE or _more_was_said(visit):
+        return None
+    since = Job.objects.filter(task=job.task_id, purpose=Purpose.STATION, pk__gt=last.job_id)
+    others = list(since.exclude(pk=job.pk))
+    if any(each.state != Job.State.DONE for each in others):
+        return None
+    visits = others if delivers else [*others, job]
+    if not all(_passed(line, each) for each in visits):
+        return None
+    commits = VisitCommit.objects.filter(task=job.task_id, job__in=[each.pk for each in visits])
+    left = list(commits.values_list("job__station", "tree", "base"))
+    if any((tree, base) != (last.kept_tree, last.moved_to) for _station, tree, base in left):
+        return None
+    approved = _approved_tree(visit)
+    checks = _checked(visit, approved)
+    if not checks or not checks <= {key for key, _tree, _base in left}:
+        return None
+    rule = str((visit.asked_by.answer or {}).get("rule") or "") if visit.asked_by else ""
+    return StandingApproval(visit, rule, approved, last.kept_tree, last.moved_to)
+
+
+def _more_was_said(visit: GateVisit) -> bool:
+    """Whether the gate was asked again, or somebody pushed to the branch of the task, after this."""
+    asked = GateVisit.objects.filter(task=visit.task_id, gate=visit.gate, opened_at__gt=visit.opened_at)
+    return asked.exists() or BranchPush.objects.filter(task=visit.task_id, job__gt=visit.job_id).exists()
+
+
+def _approved_tree(visit: GateVisit) -> str:
+    """What people approved: the first delivery of it was cleared for exactly that."""
+    first = Delivery.objects.filter(task=visit.task_id, visit=visit).order_by("job")
+    return first.values_list("tree", flat=True)[0]
+
+
+def _checked(visit: GateVisit, tree: str) -> set[str]:
+    """Check stations: those that worked on the approved files before the approval, and left them as they were."""
+    rows = VisitCommit.objects.filter(
+        task=visit.task_id, tree=tree, job__lte=visit.job_id, job__state=Job.State.DONE
+    )
+    found = rows.values_list("job__station", "job__outcome")
+    return {station for station, outcome in found if _tree_before(outcome) == tree}
+
+
+def _tree_before(outcome: Any) -> str:
+    return str((((outcome or {}).get("facts") or {}).get("git") or {}).get("source", {}).get("before") or "")
+
+
+def _passed(line: Line, job: Job) -> bool:
+    station = line.stations_by_key.get(job.station)
+    if station is None or job.outcome is None:
+        return False
+    told = judged(line, station, read_outcome(job.outcome)).outcome
+    return derive(told, failed(station.kind)).standing == "passed"
