@@ -116,7 +116,7 @@ def test_a_second_factor_of_the_project_forbids_it(world: World, lead: User, mai
     path = link(mailbox, task)
     Project.objects.update(second_factor=True)
     refused = confirm(Client(), path)
-    assert refused.status_code == 403 and "cannot be approved by a link" in refused.content.decode()
+    assert refused.status_code == 403 and "can no longer be approved by a link" in refused.content.decode()
     assert not Vote.objects.exists()
 
 
@@ -151,8 +151,8 @@ def _became_requester(world: World, task: Task, lead: User) -> None:
         (_decided, 409, "Already decided"),
         (_next_round, 409, "Already decided"),
         (_cancelled, 410, "This review is over"),
-        (_left, 403, "You cannot decide here now"),
-        (_deactivated, 403, "You cannot decide here now"),
+        (_left, 403, "You cannot decide this now"),
+        (_deactivated, 403, "You cannot decide this now"),
         pytest.param(_became_requester, 403, "You requested this task", marks=pytest.mark.broken),
     ],
 )

@@ -205,7 +205,7 @@ class SamplePolicy:
             most=1_000_000,
             written=Written.ALWAYS,
             label=_("Ask about one task in"),
-            help=_("Which ones is drawn per task and cannot be chosen. Empty asks about every task."),
+            help=_("Gateline draws the tasks; nobody can choose them. Leave empty to ask about every task."),
         ),
         given=True,
     )
@@ -224,7 +224,7 @@ class Channels:
 
     mail_link: bool = declared(
         Flag(
-            label=_("Approve by a link in the mail"),
+            label=_("Approve by a link in mail"),
             help=_(
                 "The link opens a page that asks to confirm, without signing in. It works once, for one person."
             ),

@@ -145,7 +145,7 @@ KIND = Kind(
         ),
         "price_in": AmountKey(
             label=_("Price of a million input tokens"),
-            help=_("In US dollars, for an agent that reports no price. Without it, its cost is unknown."),
+            help=_("In US dollars, for agents without a reported price. Leave empty if unknown."),
             placeholder="1.25",
             hidden=_says_its_price,
         ),

@@ -47,13 +47,11 @@ KIND = Kind(
     keys={
         "contexts": ContextsKey(
             label=_("Checks"),
-            help=_(
-                "Names on the host, one a line. Without any: those that the host requires of the base branch."
-            ),
+            help=_("Names on the host, one per line. Leave empty for the checks the base branch requires."),
         ),
         "timeout": DurationKey(
             label=_("Give up after"),
-            help=_("From when the task enters the station. One hour unless you say."),
+            help=_("Counted from when the task enters the station. Leave empty for one hour."),
         ),
     },
     calls=True,
@@ -69,5 +67,5 @@ KIND = Kind(
     tells=True,
     actor="system",
     says=_said,
-    silent=_("Those that the host requires of the base branch."),
+    silent=_("The checks the base branch requires."),
 )

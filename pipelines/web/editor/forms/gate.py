@@ -104,20 +104,18 @@ def _filled(fragment: Fragment) -> Section:
     given = places.get(fragment, ("fields",))
     add, empty = (
         _("Add a field"),
-        _("An approval fills in nothing. A box that must be ticked makes a checklist."),
+        _("No fields. Required checkboxes make a checklist."),
     )
     rows = inputs.rows(("fields",), _("Fields"), add, empty, types=FIELD_TYPES)
     shown = [rows] if type(given) is list or given is places.MISSING else []
-    help_text = _("What an approval fills in. Later stations read it as {{variables.key}}.")
-    return Section(
-        title=_("Filled in with an approval"), fields=shown, help=help_text, open="fields" in fragment
-    )
+    help_text = _("Filled in with an approval. Later stations read them as {{variables.key}}.")
+    return Section(title=_("Fields to fill in"), fields=shown, help=help_text, open="fields" in fragment)
 
 
 def _sample(fragment: Fragment) -> Section:
     one_in = control(SAMPLE, ("sample",), "one_in", whole=("sample",))
     there = "sample" in fragment
-    always = checks.fields(fragment, ("sample", "always"), _("Always ask where")) if there else []
+    always = checks.fields(fragment, ("sample", "always"), _("Always ask if")) if there else []
     return Section(title=_("Sampling"), fields=[one_in, *always], open=there)
 
 

@@ -113,7 +113,7 @@ def reach(fragment: Fragment) -> Section:
     choice = NetworkField(
         at=at,
         label=_("Network"),
-        help=_("Programs without the network cannot fetch, and code of a repository cannot send."),
+        help=_("Without it, programs cannot download, and the repository’s code cannot send anything."),
         options=[(usual, _("None")), (EGRESS, _("Listed hosts")), (OPEN, _("Open"))],
     )
     hosts = HostsField(
