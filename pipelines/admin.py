@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import (
+    Absence,
     AddressMinute,
     AdministrativeAct,
     Agent,
@@ -439,7 +440,7 @@ class HostNoticeAdmin(ReadOnly):
 
 
 for _model in (
-    *(AddressMinute, Blob, BranchPush, IgnoredReport, RunnerResult, RunnerUpload, SampledDraw),
+    *(Absence, AddressMinute, Blob, BranchPush, IgnoredReport, RunnerResult, RunnerUpload, SampledDraw),
     *(SeenTree, Snapshot, TaskCounter, ViewedFile),
 ):
     admin.site.register(_model, ReadOnly)
