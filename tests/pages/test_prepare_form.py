@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 SAVED = {
     "argv": ["npm", "ci", "--no-audit"],
     "cache": "package-lock.json",
-    "network": {"egress": ["registry.npmjs.org", "git.example.com:8443"]},
+    "network": {"egress": ["packages.example.com", "git.example.com:8443"]},
     "services": [
         {"name": "redis", "argv": ["redis-server"], "port": 6379},
         {"name": "db", "argv": ["postgres", "-D", "my data"], "health": ["pg_isready"]},
@@ -53,7 +53,7 @@ REDIS = {"name": "redis", "command": "redis-server", "port": "6379"}
 
 def test_it_is_saved_shown_and_taken_back(admin: Client, repository: Repository) -> None:
     db = {"name": "db", "command": "postgres -D 'my data'", "health": "pg_isready"}
-    hosts = "registry.npmjs.org\r\ngit.example.com:8443"
+    hosts = "packages.example.com\r\ngit.example.com:8443"
     given = typed(REDIS, db, command="npm ci --no-audit", cache="package-lock.json", hosts=hosts)
     assert admin.post(place(repository), given).status_code == 302
     repository.refresh_from_db()

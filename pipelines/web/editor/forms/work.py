@@ -120,7 +120,7 @@ def reach(fragment: Fragment) -> Section:
         at=(*at, EGRESS),
         label=_("Hosts"),
         help=_hosts_help(places.get(fragment, ("work",))),
-        placeholder="registry.npmjs.org\npypi.example:8443\ninput:repository",
+        placeholder="packages.example.com\ngit.example.com:8443\ninput:repository",
         rows=3,
         code=True,
     )
