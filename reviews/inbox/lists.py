@@ -26,7 +26,7 @@ from pipelines.web.shell.scope import Scope, scope_of
 from reviews.asked import MOST, Narrowed, Place, asked, decided, of_team, order_at, requested
 from reviews.decision.consequences import LOOKS
 from reviews.decision.gates import gate_of
-from reviews.inbox.item import InboxKind, Mine
+from reviews.inbox.item import InboxKind, Mine, Words
 from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, capped, offer
 
 PAGE = 50
@@ -44,6 +44,14 @@ TABS = (
     ("done", gettext_lazy("Decided")),
 )
 """The first is the page of everything that needs somebody; of it the list beside a dossier has the gates."""
+
+
+NOTHING = {
+    ASKED: gettext_lazy("Nothing needs you."),
+    "mine": gettext_lazy("No open reviews of your tasks."),
+    "others": gettext_lazy("No open reviews."),
+    "done": gettext_lazy("No decisions yet."),
+}
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,11 @@ class ReviewList:
     @property
     def filtered(self) -> bool:
         return bool(self.kind or self.line or self.dates)
+
+    @property
+    def nothing(self) -> Words:
+        """What an empty list says."""
+        return NOTHING[self.tab]
 
     def tab_address(self, tab: str) -> str:
         """Of another list of the same projects."""
