@@ -18,9 +18,10 @@ import psycopg
 import pytest
 from django.utils import timezone
 
+from config.management.commands.up import one_besides
 from pipelines.models import Worker
 from pipelines.ports.terms import LEASE_SECONDS
-from tests.factories import World
+from tests.factories import World, make_worker
 from tests.fixtures.site import Site, database_url, free_port, start_web, stop
 from tests.pages.conftest import client_of
 from tests.waiting import LONG, until
@@ -213,3 +214,13 @@ def _live(site: Site, project: str, cookie: str) -> socket.socket:
     opened.sendall("\r\n".join(asked).encode())
     assert opened.recv(1024).startswith(b"HTTP/1.1 101")
     return opened
+
+
+def test_a_start_waits_for_a_worker_of_its_own(world: World) -> None:
+    """One that was killed has a row which is alive for a while yet, and /healthz takes it for one that works."""
+    killed = world.worker.pk
+    assert not one_besides({killed})
+    started = make_worker(name="started")
+    assert one_besides({killed})
+    Worker.objects.filter(pk=started.pk).update(stopped_at=timezone.now())
+    assert not one_besides({killed})

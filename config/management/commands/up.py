@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -41,14 +41,17 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         remember_port(settings.DATA_DIR, port)
         newcomer = prepare(self._say)
+        # One that was killed is alive to others for a while yet, and is none of those that start here.
+        before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
         connections.close_all()
         manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
         started = time.monotonic()
 
         def announced() -> bool:
             state = _health(host, port)
-            if state == 200 or (state and time.monotonic() - started > PATIENCE):
+            if (state == 200 and one_besides(before)) or (state and time.monotonic() - started > PATIENCE):
                 self._say(self._line(port, newcomer))
+                connections.close_all()
                 return True
             return False
 
@@ -71,15 +74,18 @@ class Command(BaseCommand):
             Worker.objects.filter(stopped_at=None).order_by("-started_at").values_list("isolation", flat=True)
         )
         if not stays_private(sys.stdout.fileno(), isolation.first() or "", station_places()):
-            connections.close_all()
             return f"Gateline runs at {address} · stations can read this file: for a link run manage.py sign_in_link"
         link = sign_in_address(newcomer, timezone.now(), port)
-        connections.close_all()
         return f"Gateline runs at {address} · sign in once, within ten minutes: {link}"
 
     def _say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def one_besides(before: Collection[Any]) -> bool:
+    """Whether a worker has started since."""
+    return Worker.objects.filter(stopped_at=None).exclude(pk__in=before).exists()
 
 
 def workers(manage: Sequence[str]) -> dict[str, Sequence[str]]:
