@@ -33,7 +33,7 @@ export default defineConfig({
         shell: "static/ts/shell.ts",
         board: "static/ts/board.ts",
         editor: "static/editor/main.tsx",
-        "editor-diff": "static/editor/diff/main.tsx",
+        "editor-shown": "static/editor/shown/main.tsx",
         ...ownModules(),
       },
     },

@@ -75,13 +75,13 @@ def timed(into: Json, name: str, work: Callable[..., Any]) -> Callable[..., Any]
 def task_of(folder: Path, old: list[dict[str, Any]], new: list[dict[str, Any]], took: Json) -> Any:
     """A world with a task in review, whose station changed the files; and how long the worker took."""
     from pipelines.work.transport.local.transport import LocalTransport  # noqa: PLC0415  # after `database`
-    from pipelines.work.worker import drive as driver  # noqa: PLC0415  # after `database`
+    from pipelines.work.worker import repository  # noqa: PLC0415  # after `database`
     from tests.factories import make_world, station  # noqa: PLC0415  # after `database`
     from tests.work import driving, remotes  # noqa: PLC0415  # after `database`
 
     for place, name, key in (
-        (driver.repository, "prepared", "laying_out_seconds"),
-        (driver.repository, "committed", "committing_seconds"),
+        (repository, "prepared", "laying_out_seconds"),
+        (repository, "committed", "committing_seconds"),
         (LocalTransport, "store", "storing_seconds"),
     ):
         setattr(place, name, timed(took, key, getattr(place, name)))

@@ -1,5 +1,6 @@
-"""How long the pages of the inbox take where very much has been asked: p50 and p95 of each tab, the number beside
-Inbox and a review, their statements, and whether a plan reads a table that grows from end to end.
+"""How long the main pages take where very much has been asked: p50 and p95 of each tab of the inbox, the number beside
+Inbox, a review, the board and the lists; the processor time that Python took of it; their statements, and whether a
+plan reads a table that grows from end to end.
 
     python -m bench.inbox [--reviews 100000] [--rounds 40]
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import time
 import uuid
@@ -21,6 +23,9 @@ from bench.rig import database, keep
 
 GROWS = ("reviews_askedplace", "pipelines_gatevisit", "pipelines_vote", "pipelines_task", "pipelines_token",
          "pipelines_job", "pipelines_decision")  # fmt: skip
+LINE = ("release",)
+OF_LINE = (("a board", "line-live", LINE), ("a line", "line", LINE), ("its tasks", "line-tasks", LINE),
+           ("Insights", "project-health", ()))  # fmt: skip
 PROBE = "EXPLAIN (FORMAT JSON) "
 
 
@@ -81,13 +86,18 @@ def _value(value: Any, column: str, model: Any, number: int) -> Any:
 
 def timed(act: Callable[[], Any], rounds: int) -> dict[str, float]:
     act()
-    took = []
+    took, busy = [], []
     for _round in range(rounds):
-        started = time.perf_counter()
+        started, processor = time.perf_counter(), time.process_time()
         act()
         took.append((time.perf_counter() - started) * 1000)
+        busy.append((time.process_time() - processor) * 1000)
     took.sort()
-    return {"p50": round(statistics.median(took), 1), "p95": round(took[int(len(took) * 0.95) - 1], 1)}
+    return {
+        "p50": round(statistics.median(took), 1),
+        "p95": round(took[int(len(took) * 0.95) - 1], 1),
+        "Python p50": round(statistics.median(busy), 1),
+    }
 
 
 def sequential(node: dict[str, Any]) -> Iterator[str]:
@@ -137,6 +147,7 @@ def run(reviews: int, rounds: int) -> dict[str, Any]:
     client = Client(headers={"host": "localhost"})
     client.force_login(reviewer)
     inbox, one = reverse("inbox"), reverse("gate-visit", args=[world.visit(waiting).pk])
+    of = (world.project.owner.key, world.project.key)
     pages = {
         "Needs you": reverse("needs-me"),
         "Requested by you": f"{inbox}?tab=mine",
@@ -145,8 +156,12 @@ def run(reviews: int, rounds: int) -> dict[str, Any]:
         "the list alone": f"{inbox}?fragment=list",
         "the number beside Inbox": reverse("needs-count"),
         "a review": one,
+        "Home": reverse("home"),
+        "Tasks": reverse("tasks-everywhere"),
+        **{name: reverse(view, args=[*of, *line]) for name, view, line in OF_LINE},
     }
     answer: dict[str, Any] = {
+        "load": os.getloadavg()[0],
         "open": GateVisit.objects.filter(state="open").count(),
         "over": GateVisit.objects.exclude(state="open").count(),
     }

@@ -6,13 +6,17 @@ from django.urls import include, path
 from pipelines.api import api
 from pipelines.web.shell.healthz import healthz
 from reviews.api import router as gates
+from reviews.channels.api import router as chats
 from reviews.inbox.api import router as needs
 from reviews.review.api import router as shown
+from reviews.review.attending_api import router as attending
 
 # Gates are decided in `reviews`, under the addresses of the tasks that they hold; so is the list of what needs whom.
 api.add_router("", gates)
 api.add_router("", needs)
 api.add_router("", shown)
+api.add_router("", attending)
+api.add_router("", chats)
 
 # Version 1, and the same operations without a version: the addresses of the dialects, and what was there before it.
 operations, app_name, version = api.urls

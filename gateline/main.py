@@ -8,7 +8,22 @@ import typer
 from typer.core import TyperGroup
 
 from gateline import __version__, output
-from gateline.commands import checkout, lines, lint, login, logs, publish, review, runner, submit, watch
+from gateline.commands import (
+    checkout,
+    doctor,
+    export,
+    import_,
+    lines,
+    lint,
+    login,
+    logs,
+    publish,
+    rerun,
+    review,
+    runner,
+    submit,
+    watch,
+)
 from gateline.failures import Exit, Failure
 
 
@@ -32,7 +47,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server",
 )
-for room in (login, lines, lint, publish, submit, watch, logs, review, checkout, runner):
+for room in (
+    login,
+    lines,
+    lint,
+    publish,
+    import_,
+    export,
+    submit,
+    watch,
+    logs,
+    review,
+    rerun,
+    checkout,
+    runner,
+    doctor,
+):
     room.install(app)
 
 

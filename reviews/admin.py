@@ -1,22 +1,96 @@
 from django.contrib import admin
-from django.http import HttpRequest
 
-from reviews.models import Mail
+from pipelines.admin import ReadOnly
+from reviews.models import (
+    AskedPlace,
+    ChannelConnection,
+    ChannelMessage,
+    ChatAccount,
+    ChatCode,
+    Digest,
+    Follow,
+    Mail,
+    MailLink,
+    Notice,
+    Notification,
+    NotificationSettings,
+    Remark,
+    ReviewClaim,
+    ReviewQuestion,
+    ReviewSnooze,
+    Sitting,
+)
 
 
 @admin.register(Mail)
-class MailAdmin(admin.ModelAdmin):
-    """The outbox, read-only: only moves and the queue write its rows."""
+class MailAdmin(ReadOnly):
+    """The outbox: only moves and the queue write its rows."""
 
     list_display = ["visit", "address", "kind", "state", "created_at", "sent_at"]
     list_filter = ["state", "kind"]
     search_fields = ["address"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Mail | None = None) -> bool:
-        return False
+@admin.register(ReviewClaim)
+class ReviewClaimAdmin(ReadOnly):
+    list_display = ["visit", "user", "at", "until"]
 
-    def has_delete_permission(self, request: HttpRequest, obj: Mail | None = None) -> bool:
-        return False
+
+@admin.register(ReviewQuestion)
+class ReviewQuestionAdmin(ReadOnly):
+    list_display = ["task", "gate", "asked_by", "asked", "at", "answered_at"]
+
+
+@admin.register(ReviewSnooze)
+class ReviewSnoozeAdmin(ReadOnly):
+    list_display = ["visit", "user", "until"]
+
+
+@admin.register(Follow)
+class FollowAdmin(ReadOnly):
+    list_display = ["user", "project", "task", "line", "station", "at"]
+    list_select_related = ["user", "project__owner", "task__project", "line"]
+
+
+@admin.register(ChannelConnection)
+class ChannelConnectionAdmin(ReadOnly):
+    """Which there are; neither a token nor a signing secret, nor what they are encrypted to, nor the address, which of
+    a webhook is a secret too."""
+
+    list_display = ["name", "kind", "project", "enabled", "created_by", "created_at"]
+    list_filter = ["kind", "enabled"]
+    list_select_related = ["project__owner", "created_by"]
+    exclude = ["secret", "signing", "address"]
+
+
+@admin.register(ChatAccount)
+class ChatAccountAdmin(ReadOnly):
+    list_display = ["user", "connection", "workspace", "account", "linked_at"]
+    list_select_related = ["user", "connection"]
+
+
+@admin.register(ChatCode)
+class ChatCodeAdmin(ReadOnly):
+    list_display = ["user", "connection", "expires_at"]
+    list_select_related = ["user", "connection"]
+    exclude = ["digest"]
+
+
+@admin.register(MailLink)
+class MailLinkAdmin(ReadOnly):
+    list_display = ["user", "visit", "created_at", "used_at"]
+    list_select_related = ["user", "visit"]
+    exclude = ["digest"]
+
+
+for _model in (
+    AskedPlace,
+    ChannelMessage,
+    Digest,
+    Notice,
+    Notification,
+    NotificationSettings,
+    Remark,
+    Sitting,
+):
+    admin.site.register(_model, ReadOnly)

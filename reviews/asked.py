@@ -30,6 +30,18 @@ MOST = 200
 """A count says “200+” beyond it."""
 LONGEST_NAME = 150
 
+SNOOZED = """EXISTS (SELECT 1 FROM reviews_reviewsnooze s
+              WHERE s.visit_id = a.visit_id AND s.user_id = %s AND s.until > clock_timestamp())"""
+CLAIMED = """EXISTS (SELECT 1 FROM reviews_reviewclaim c
+              WHERE c.visit_id = a.visit_id AND c.until > clock_timestamp())"""
+STATES = {
+    "claimed": CLAIMED,
+    "unclaimed": f"NOT {CLAIMED}",
+    "asked": """EXISTS (SELECT 1 FROM reviews_reviewquestion q
+                WHERE q.visit_id = a.visit_id AND q.answered_at IS NULL)""",
+}
+"""What is asked of an open visit besides: who looks after it, whether its requester was asked."""
+
 Place = tuple[datetime, UUID]
 """The place of a visit in a list: `order_at`, then its id."""
 
@@ -95,7 +107,9 @@ def order_at(due_at: datetime | None, since: datetime) -> datetime:
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What narrows a list. `lines` None: any. `since`, `until`: when the gate opened."""
+    """What narrows a list. `lines` None: any. `since`, `until`: when the gate opened. `reader`: of whose list what they
+    snoozed is left out, or else (`state` is `snoozed`) all that is there; None leaves nothing out. `state`: a key of
+    STATES, or of what is over a word."""
 
     projects: Sequence[int]
     lines: Sequence[int] | None = None
@@ -104,6 +118,8 @@ class Narrowed:
     until: datetime | None = None
     oldest: bool = False
     visits: Sequence[UUID] | None = None
+    reader: int | None = None
+    state: str = ""
 
     @property
     def column(self) -> str:
@@ -123,11 +139,13 @@ class Narrowed:
             told.append(("a.opened_at < %s", [self.until]))
         if self.visits is not None:
             told.append(("a.visit_id = ANY(%s)", [list(self.visits)]))
+        if self.reader is not None:
+            told.append((SNOOZED if self.state == "snoozed" else f"NOT {SNOOZED}", [self.reader]))
+        if self.state in STATES:
+            told.append((STATES[self.state], []))
         if after:
             told.append((f"(a.{self.column}, a.visit_id) > (%s, %s)", [*after]))
-        return "".join(f" AND {text}" for text, _values in told), [
-            v for _text, values in told for v in values
-        ]
+        return _joined(told)
 
     def over(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
         """The same for what is over: a visit `g` of a task `t`. `at`, `visit`: what its list is sorted by."""
@@ -140,6 +158,8 @@ class Narrowed:
             told.append((f"{at} >= %s", [self.since]))
         if self.until:
             told.append((f"{at} < %s", [self.until]))
+        if self.state:
+            told.append(("g.word = %s", [self.state]))
         if after:
             told.append((f"({at}, {visit}) < (%s, %s)", [*after]))
         return _joined(told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.ports.observers import Consequence, Invariant, JobOpened, TaskMoved
+from pipelines.ports.observers import Consequence, Invariant, JobOpened, VoteCast
 from reviews import asked
 from reviews.channels import posting as channels
 from reviews.invariants import INVARIANTS
@@ -12,8 +12,8 @@ from reviews.mail import posting
 from reviews.notifications import writing
 from reviews.notifications.kind import Heard
 
-UNHEARD = (JobOpened, TaskMoved)
-"""Consequences that notify nobody; most batches have no others."""
+UNHEARD = (JobOpened, VoteCast)
+"""Consequences that notify nobody."""
 
 
 class ReviewObserver:

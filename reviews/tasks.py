@@ -18,6 +18,7 @@ from procrastinate.contrib.django import app
 from pipelines.models import GateVisit, Invitation
 from reviews.channels import sending
 from reviews.channels.channel import ChannelAway
+from reviews.channels.interactions import REPLY
 from reviews.channels.posting import QUEUE, TASK
 from reviews.mail.digest import digest_mail
 from reviews.mail.invitation import invitation_mail
@@ -64,6 +65,13 @@ async def send_invitation(invitation_id: int) -> None:
 @app.task(name=TASK, queue=QUEUE, retry=CHANNEL_RETRY)
 async def send_channel_message(message_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(CALLERS, sending.send, message_id)
+
+
+@app.task(name=REPLY, queue=QUEUE, retry=CHANNEL_RETRY)
+async def send_chat_reply(connection_id: int, room: str, account: str, text: str) -> None:
+    await asyncio.get_running_loop().run_in_executor(
+        CALLERS, sending.reply, connection_id, room, account, text
+    )
 
 
 def invite(invitation_id: int) -> None:

@@ -1,9 +1,11 @@
 from django.urls import path
 
+from reviews.channels import account_views as chats
 from reviews.channels import views as channels
 from reviews.decision import link_views
+from reviews.notifications import following
 from reviews.notifications import views as notifications
-from reviews.review import history, items, override, views
+from reviews.review import attending, bulk, gate_times_view, history, items, override, sittings, views
 
 IN = "p/<str:owner>/<str:project>/"
 
@@ -13,10 +15,18 @@ urlpatterns = [
     path(f"{IN}settings/channels/<int:channel>/test/", channels.test, name="channel-test"),
     path(f"{IN}settings/channels/<int:channel>/remove/", channels.remove, name="channel-remove"),
     path(f"{IN}settings/channels/messages/<int:message>/", channels.again, name="channel-again"),
+    path(f"{IN}follow/", following.follow, name="follow"),
     path("decide/", link_views.confirm, name="mail-link"),
     path("decide/<str:token>/", link_views.arrive, name="mail-link-arrive"),
+    path("inbox/several/", bulk.page, name="gate-bulk"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.decide, name="gate-decide"),
+    path("inbox/<uuid:visit>/claim/", attending.claim_page, name="gate-claim"),
+    path("inbox/<uuid:visit>/snooze/", attending.snooze_page, name="gate-snooze"),
+    path("inbox/<uuid:visit>/questions/", attending.ask_page, name="gate-ask"),
+    path("inbox/<uuid:visit>/questions/<int:question>/", attending.answer_page, name="gate-answer"),
+    path("inbox/<uuid:visit>/attend/", sittings.attend, name="gate-attend"),
+    path(f"{IN}insights/gates/", gate_times_view.page, name="gate-times"),
     path("inbox/<uuid:visit>/history.json", history.download, name="gate-history"),
     path("inbox/<uuid:visit>/override/", override.page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.remark, name="gate-remark"),
@@ -28,6 +38,8 @@ urlpatterns = [
     path("notifications/read/", notifications.read, name="notifications-read"),
     path("notifications/<int:notification>/", notifications.follow, name="notification"),
     path("account/notifications/", notifications.settings, name="account-notifications"),
+    path("account/chats/", chats.page, name="account-chats"),
+    path("account/chats/<int:account>/unlink/", chats.unlink, name="account-chat-unlink"),
     path("_mail/", views.mail, name="mail-dev"),
     path("_mail/<str:name>/", views.mail_message, name="mail-dev-message"),
 ]

@@ -42,7 +42,7 @@ def login(
     """Sign in to a server and store the token in a profile.
 
     The token is asked for, or read from standard input: never from the command line, where history and other users
-    would see it. Create one at Account › Tokens; a machine's at Project settings › Tokens.
+    would see it. Create one at Personal settings › Personal tokens; a machine's at Project settings › Tokens.
     """
     address = address_of(url)
     token = _token(address, token_stdin)
@@ -66,7 +66,8 @@ def logout(
     name: Annotated[str, typer.Argument(help="The profile; otherwise the default one.")] = "",
     json: Json = False,
 ) -> None:
-    """Forget a profile and its token. On the server the token stays in force: revoke it at Account › Tokens."""
+    """Forget a profile and its token. On the server the token stays in force: revoke it at Personal settings ›
+    Personal tokens."""
     stored = profiles.load()
     gone = stored.named(name)
     profiles.save(stored.without(gone.name))

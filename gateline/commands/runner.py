@@ -5,12 +5,21 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from pathlib import Path
+from typing import NoReturn
 
 import typer
 
 from gateline.failures import Usage
 
 WORKER = "pipelines.runner"
+# What stands first on the path is this copy, and never the folder in which somebody calls us: it may be a stranger's.
+FROM = """import runpy, sys
+place, module, *words = sys.argv[1:]
+sys.path.insert(0, place)
+sys.argv = [module, *words]
+runpy.run_module(module, run_name="__main__", alter_sys=True)
+"""
 
 
 def install(app: typer.Typer) -> None:
@@ -24,17 +33,25 @@ def runner(ctx: typer.Context) -> None:
     """Do the work of a project's stations on this machine, for a server elsewhere.
 
     It is the server's own worker, in a process of its own: this program has none of it, and only starts it."""
-    if not _is_there():
+    start(WORKER, ctx.args)
+
+
+def start(module: str, words: list[str]) -> NoReturn:
+    """In place of this process. Raises Usage."""
+    place = _place()
+    if place is None:
         raise Usage(
             "The worker is not installed here.",
             'In a copy of the repository, at the version of the server, run: make runner ARGS="--help"',
         )
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", WORKER, *ctx.args])
+    os.execv(sys.executable, [sys.executable, "-P", "-c", FROM, str(place), module, *words])
 
 
-def _is_there() -> bool:
+def _place() -> Path | None:
+    """The folder of the copy that has the worker."""
     try:
-        return importlib.util.find_spec(WORKER) is not None
+        found = importlib.util.find_spec(WORKER)
     except ModuleNotFoundError:
-        return False
+        return None
+    return Path(found.origin).resolve().parents[2] if found and found.origin else None

@@ -8,11 +8,13 @@ from ninja.openapi import get_schema
 from ninja.openapi.schema import OpenAPISchema
 
 from pipelines.api import (
+    absences,
     analytics,
     backtest,
     branches,
     comments,
     difference,
+    documents,
     draft_scenarios,
     drafts,
     escalations,
@@ -70,8 +72,8 @@ api = Api(
 problems.install(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
-    health, projects, members, stored_values, repositories, hooks, everywhere, lines, drafts, forms, imports,
-    difference, analytics, backtest, lint, scenarios, draft_scenarios, walks, migrations, comments,
+    health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
+    difference, analytics, backtest, lint, scenarios, draft_scenarios, walks, migrations, comments, absences,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -13,8 +13,8 @@ from pipelines.api.problems import ProblemOut
 from pipelines.lines import comparing
 from pipelines.routing.sentences.changes import sentence
 from pipelines.templatetags.gateline import asset
-from pipelines.web.editor.kinds import kinds
 from pipelines.web.lines.changed import picture as picture_of
+from pipelines.web.lines.kinds import kinds
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import BaseModel, Field
@@ -24,8 +23,8 @@ from pipelines.models import Line
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.sentences.changes import sentence
-from pipelines.web.graph import drawing_of
 from pipelines.web.lines.changed import GROUPS, LOOKS
+from pipelines.web.lines.drawing import drawing_of
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["drafts"])
@@ -44,13 +43,13 @@ class ImportIn(Strict):
 
 
 class StarterOut(BaseModel):
-    """`picture`: the line drawn, as SVG."""
+    """`picture`: what the canvas draws of it."""
 
     key: str
     name: str
     purpose: str
     needs: str
-    picture: str
+    picture: dict[str, Any]
 
 
 class ChangesOut(BaseModel):
@@ -75,7 +74,7 @@ class ImportOut(BaseModel):
     response={200: list[StarterOut], **ERRORS},
     summary="Templates that an empty line begins with",
 )
-def starters(request: Request, owner: str, project: str, line: str) -> list[dict[str, str]]:
+def starters(request: Request, owner: str, project: str, line: str) -> list[dict[str, Any]]:
     line_of(request, owner, project, line, "design")
     with turn(request.auth):
         return [_shown(BY_KEY[key]) for key in FIRST]
@@ -94,14 +93,13 @@ def read(request: Request, owner: str, project: str, line: str, payload: ImportI
         return _begun(found, payload) if payload.starter else _read(found, payload)
 
 
-def _shown(starter: Starter) -> dict[str, str]:
-    context = {"drawing": drawing_of(starter.line), "label": starter.line.name, "base": ""}
+def _shown(starter: Starter) -> dict[str, Any]:
     return {
         "key": starter.key,
         "name": starter.line.name or starter.key,
         "purpose": str(starter.purpose),
         "needs": " · ".join(map(str, starter.needs)),
-        "picture": render_to_string("graph/graph.html", context),
+        "picture": drawing_of(starter.line).given,
     }
 
 

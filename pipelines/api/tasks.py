@@ -16,7 +16,7 @@ from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
-from pipelines.models import ENDED, Line, Task, displayed
+from pipelines.models import ENDED, Line, Task, Token, displayed
 from pipelines.models import Status as TaskStatus
 from pipelines.routing.document.line import Problem
 
@@ -149,6 +149,29 @@ def _retry(who: Caller, found: Task, payload: RetryIn) -> TaskOut:
         return task_out(
             engine.retry_ended(found.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
         )
+    token = _waiting(found, payload)
+    engine.retry(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
+    found.refresh_from_db()
+    return task_out(found)
+
+
+@router.post(TASK + "/rerun-checks", response={200: TaskOut, **ERRORS}, summary="Run the host's checks again")
+def rerun_checks(
+    request: Request, owner: str, project: str, line: str, task: str, payload: RetryIn
+) -> TaskOut:
+    """Where checks of the host failed or timed out and the task waits with that: a new visit of the station, which
+    first asks the host to run again what failed. 409 where there are none, or somebody asked already. What the host
+    says to it is the outcome of the visit."""
+    who = request.auth
+    found = _task(request, owner, project, line, task, "operate")
+    token = _waiting(found, payload)
+    engine.rerun_checks(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
+    found.refresh_from_db()
+    return task_out(found)
+
+
+def _waiting(found: Task, payload: RetryIn) -> Token:
+    """The position that is meant. Raises Conflict, Invalid."""
     waiting = [token for token in found.tokens.filter(forked=False) if token.status in RETRIED]
     if payload.station:
         waiting = [token for token in waiting if token.station == payload.station]
@@ -161,10 +184,7 @@ def _retry(who: Caller, found: Task, payload: RetryIn) -> TaskOut:
             _("is needed: several positions wait"),
             _("Name one of %(places)s.") % {"places": places},
         )
-    [token] = waiting
-    engine.retry(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
-    found.refresh_from_db()
-    return task_out(found)
+    return waiting[0]
 
 
 def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | None:

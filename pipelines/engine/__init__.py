@@ -7,7 +7,16 @@ from pipelines.engine.commands.claims import lose, requeue, start
 from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import depend
 from pipelines.engine.commands.linked import retry_ended
-from pipelines.engine.commands.manual_actions import answer, cancel, complete, hold, release, retry
+from pipelines.engine.commands.manual_actions import (
+    CHECKS_RERUN,
+    answer,
+    cancel,
+    complete,
+    hold,
+    release,
+    rerun_checks,
+    retry,
+)
 from pipelines.engine.commands.override import override
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.commands.report import report
@@ -18,11 +27,13 @@ from pipelines.engine.commands.take_over import Pushed, take_over
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.deadlines.table import fire
-from pipelines.engine.migration.migrate import MigrateResult, Migrating, migrate
+from pipelines.engine.migration.migrate import Migrating, migrate
+from pipelines.engine.migration.moving import MigrateResult
 from pipelines.engine.migration.undo import PuttingBack, put_back
 from pipelines.engine.moves.agent_suspension import restore, suspend
 
 __all__ = [
+    "CHECKS_RERUN",
     "ENGINE",
     "Actor",
     "MigrateResult",
@@ -50,6 +61,7 @@ __all__ = [
     "release",
     "report",
     "requeue",
+    "rerun_checks",
     "resolve",
     "resolve_deadlock",
     "restore",

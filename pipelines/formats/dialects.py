@@ -21,7 +21,7 @@ IMPORTED: Final = _(
     "Gateline's own format begins with “gateline: 1”. Import this one at Lines › New line › From a file."
 )
 UNREAD: Final = _("Gateline's own format begins with “gateline: 1”. Draw this one on the canvas.")
-READ: Final = (VIBE_FACTORY, ALP, CONTENOX, FLUX)
+READ: Final = (VIBE_FACTORY, ALP, CONTENOX, FLUX, AEEF)
 
 
 def foreign(document: Any) -> Problem | None:
@@ -97,7 +97,22 @@ def _schema(start: str) -> Sign:
 
 def _transition(given: Any) -> str | None:
     said = given.get("transition") if isinstance(given, Mapping) else None
-    return "transition" if isinstance(said, Mapping) and {"from", "to", "requires"} <= said.keys() else None
+    if not isinstance(said, Mapping) or "handler" in given:
+        return None
+    return (
+        "transition" if {"from", "to"} <= said.keys() or {"from_state", "to_state"} <= said.keys() else None
+    )
+
+
+def _moves(given: Any) -> str | None:
+    """Transitions without a condition, or a list of what holds one."""
+    for index, member in _members(given, "transitions"):
+        if {"from", "to"} <= member.keys() and "condition" not in member:
+            return f"transitions[{index}].from"
+        if _transition(member):
+            return f"transitions[{index}].transition"
+    found = (index for index, member in _members(given, "") if _transition(member))
+    return next((f"[{index}].transition" for index in found), None)
 
 
 KNOWN: Final[tuple[tuple[str, str, tuple[Sign, ...]], ...]] = (
@@ -117,6 +132,8 @@ KNOWN: Final[tuple[tuple[str, str, tuple[Sign, ...]], ...]] = (
         (
             _has("transitionRules"),
             _among("stations", "trigger"),
+            _among("columns", "trigger"),
+            _among("transitions", "fromStationId", "fromColumnId"),
             _among("", "fromStationId", "fromColumnId", "requiresApproval"),
             _all_of("from", "to", "condition"),
             _has("trigger", "id", "name"),
@@ -145,6 +162,11 @@ KNOWN: Final[tuple[tuple[str, str, tuple[Sign, ...]], ...]] = (
             _has("work_item_id"),
             _among("transitions", "requires", "produces"),
             _transition,
+            _moves,
+            _has("stage_history"),
+            _among("", "agent_id", "stage_history", "work_item_id"),
+            _among("events", "work_item_id"),
+            _among("work_items", "stage_history"),
             _schema("https://aeef.ai/"),
         ),
     ),

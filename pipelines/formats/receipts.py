@@ -25,6 +25,7 @@ PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:gateline:delivery:1"
 SAME_PATCH: Final = "same_patch"
+OPTIONAL: Final = frozenset(("rebase", "host"))
 MOST_BYTES: Final = 1024 * 1024
 _HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -61,7 +62,8 @@ class ReceiptApproval:
 @dataclass(frozen=True)
 class LandedChange:
     """What landed where. Times are ISO 8601 in UTC. `to`: merge, request or push. `rebase`: same_patch where the
-    approval is of the same change on another base; then the statement has the key, else not."""
+    approval is of the same change on another base; `host`: which host merged it, by its own call or queue. The
+    statement has these two keys only then."""
 
     project: str
     task: str
@@ -77,6 +79,7 @@ class LandedChange:
     at: str
     approval: ReceiptApproval | None = None
     rebase: str = ""
+    host: str = ""
 
     @property
     def same_patch(self) -> bool:
@@ -93,8 +96,9 @@ class LandedChange:
         votes = [asdict(each) for each in self.approval.votes] if self.approval else []
         approval = {**said["approval"], "votes": votes} if self.approval else None
         predicate = {key: value for key, value in said.items() if key not in ("commit", "tree", "approval")}
-        if not self.rebase:
-            del predicate["rebase"]
+        for key in OPTIONAL:
+            if not predicate[key]:
+                del predicate[key]
         return {
             "_type": STATEMENT_TYPE,
             "subject": [
@@ -207,8 +211,10 @@ def _change(statement: Any) -> LandedChange:
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
         raise ReceiptInvalid("The statement is of another type.")
     said = statement["predicate"]
-    rebased = isinstance(said, dict) and said.get("rebase") == SAME_PATCH
-    predicate = dict(_only(said, _PREDICATE if rebased else _PREDICATE - {"rebase"}, "predicate"))
+    there = {each for each in OPTIONAL if isinstance(said, dict) and said.get(each)}
+    if "rebase" in there and said["rebase"] != SAME_PATCH:
+        there.remove("rebase")
+    predicate = dict(_only(said, _PREDICATE - (OPTIONAL - there), "predicate"))
     subjects = statement["subject"]
     if not isinstance(subjects, list) or len(subjects) != 1:
         raise ReceiptInvalid("subject is not a list of one.")

@@ -8,9 +8,9 @@ from django.db.models import Count, Q
 
 from pipelines.engine.core.agent_capacity import FACTS, MISSING
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.moves.agent_suspension import now
 from pipelines.invariants.reading import whole
 from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
+from pipelines.ports.clock import now
 from pipelines.ports.observers import Violation
 
 

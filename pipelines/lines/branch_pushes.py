@@ -28,7 +28,9 @@ def taken(repository: Repository, heard: PushHeard) -> tuple[str, Task | None]:
     task = tasks.distinct().order_by("-pk").first()
     if task is None:
         return "No task works on this branch.", None
-    people = members_named(task, heard.logins, heard.addresses)
-    who = escaped(called(heard.logins or heard.addresses))
-    answer = engine.take_over(task.pk, Pushed(heard.commit, who, people))
+    # What commits name anybody can write: it counts only where the host's own word leads to nobody here.
+    by_host = members_named(task, heard.logins, heard.addresses)
+    people = by_host or members_named(task, (), heard.authors)
+    who = escaped(called(heard.logins or heard.addresses or heard.authors))
+    answer = engine.take_over(task.pk, Pushed(heard.commit, who, people, by_host=bool(by_host)))
     return ANSWERS[answer].format(task=task.name, branch=heard.branch), task

@@ -11,7 +11,7 @@ from pipelines.engine.core import payload
 from pipelines.engine.moves.entitlement import people_of
 from pipelines.errors import Invalid
 from pipelines.formats import native
-from pipelines.models import Group, Project, Role
+from pipelines.models import Group, Project, Repository, Role
 from pipelines.models.people import expand
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
 from pipelines.routing.analysis.lint.people import People
@@ -20,6 +20,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
 
+Required = tuple[tuple[tuple[str, str], tuple[str, ...]], ...]
 REMEMBERED = 8
 """Documents per process; their stations are remembered one by one besides (`routing/lint/station_analysis.py`)."""
 
@@ -28,7 +29,7 @@ def examined(document: Mapping[str, Any], project: Project, text: str | bytes = 
     """All that lint says of a document, for the people of this project. With `text`, the one that the document was
     read from, every finding has its line and column. A document that is no line has its problems as findings.
     Raises Invalid: what no draft may hold."""
-    found = _remembered(_Question(payload.accept(document), people(project), document))
+    found = _remembered(_Question(payload.accept(document), people(project), required(project), document))
     return found.located(lambda problems: native.locate(text, problems)) if text else found
 
 
@@ -56,10 +57,24 @@ def people(project: Project) -> People:
     )
 
 
+def required(project: Project) -> Required:
+    """What hosts require before they merge, as the last test of each connection found it; of the default branch, which
+    a line may also name."""
+    found: list[tuple[tuple[str, str], tuple[str, ...]]] = []
+    rows = Repository.objects.filter(project=project, tested__isnull=False).order_by("name")
+    for name, tested in rows.values_list("name", "tested"):
+        for each in tested or ():
+            if each.get("required"):
+                names = tuple(each["required"])
+                found += [((name, ""), names), ((name, each["branch"]), names)]
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class _Question:
     digest: str
     people: People
+    required: Required
     document: Mapping[str, Any] = field(compare=False)
 
 
@@ -74,7 +89,7 @@ def _remembered(asked: _Question) -> Examination:
     line = _line(_Text(asked.digest, asked.document))
     if not isinstance(line, routing.Line):
         return unreadable(line)
-    return examine(line, asked.people)
+    return examine(line, asked.people, dict(asked.required))
 
 
 @lru_cache(maxsize=REMEMBERED)

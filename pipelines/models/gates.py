@@ -97,6 +97,11 @@ class GateVisit(models.Model):
         indexes = [
             models.Index(fields=["task"], condition=Q(state="open"), name="gate_visit_open"),
             models.Index(fields=["decided_by", "-decided_at", "-id"], name="gate_visit_decided"),
+            models.Index(
+                fields=["due_at"], condition=Q(state="open", due_at__isnull=False), name="gate_visit_due"
+            ),
+            # Insights read the decisions of a range of time.
+            models.Index(fields=["decided_at"], condition=Q(state="decided"), name="gate_visit_of_time"),
         ]
 
     def __str__(self) -> str:

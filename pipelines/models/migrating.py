@@ -70,7 +70,7 @@ class MigrationEntry(models.Model):
     expected = models.JSONField(default=list, help_text=_("The effects that were confirmed, one per token."))
     result = models.CharField(max_length=8, choices=Result.choices, default=Result.PLANNED)
     detail = models.TextField(blank=True)
-    # [{token, how, before: {…}, after: {…}}], see pipelines/engine/migration/migrate.py
+    # [{token, how, before: {…}, after: {…}}], see pipelines/engine/migration/positions.py
     tokens = models.JSONField(default=list)
     before = models.JSONField(default=dict, help_text=_("Of the task: context and variables, where changed."))
     seq = models.PositiveIntegerField(default=0, help_text=_("The task's last event when it was done."))

@@ -64,6 +64,8 @@ class Repository(models.Model):
     # What the last test of the connection found, see pipelines/lines/repositories.py; null: never tested.
     tested = models.JSONField(null=True, blank=True)
     tested_at = models.DateTimeField(null=True, blank=True)
+    # What its files propose, see pipelines/work/spec/ecosystems.py; null: nobody looked, or it could not be read.
+    proposed = models.JSONField(null=True, blank=True)
     connected_at = models.DateTimeField()
 
     class Meta:
@@ -135,6 +137,20 @@ class Delivery(models.Model):
         blank=True,
         help_text=_("What the approved change makes of that, where it is the same change; see law §15."),
     )
+    way = models.CharField(
+        max_length=5,
+        blank=True,
+        help_text=_("merge or queue: the host merges it. Empty: Gateline pushes it."),
+    )
+    head = models.CharField(
+        max_length=64, blank=True, help_text=_("What the host merges: the commit of the task’s branch.")
+    )
+    at_host = models.BooleanField(default=False, help_text=_("The host has it in its queue."))
+    landed_tree = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text=_("The files that landed, where the host merged them with those of others."),
+    )
     cleared_at = models.DateTimeField()
     landed_at = models.DateTimeField(null=True, blank=True)
     request = models.JSONField(
@@ -161,6 +177,9 @@ class BranchPush(models.Model):
     commit = models.CharField(max_length=64)
     who = models.CharField(max_length=200, help_text=_("As the host or the commits name them."))
     people = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+")
+    by_host = models.BooleanField(
+        default=False, help_text=_("The host named them, and not the commits alone.")
+    )
     at = models.DateTimeField()
 
     class Meta:

@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
@@ -116,6 +117,11 @@ class Task(models.Model):
                 condition=Q(ended_at__isnull=True),
                 name="task_open",
             ),
+            models.Index(
+                fields=["due_at"],
+                condition=Q(ended_at__isnull=True, due_at__isnull=False),
+                name="task_due",
+            ),
             # Healing of lost hints reads what changed in the last seconds (house §4).
             models.Index(fields=["changed_at"], name="task_changed"),
         ]
@@ -197,12 +203,21 @@ class Token(models.Model):
 
 def displayed(rows: QuerySet[Task]) -> QuerySet[Any]:
     """With `display_status`: the status, but *waiting for input* where that comes first among its positions."""
-    living = Token.objects.filter(task=OuterRef("pk"), forked=False)
     by_hand = Task.objects.filter(pk=OuterRef("pk"), jobs__state="running", jobs__kind="manual")
+    foremost = Case(
+        When(~ASKS, status=Status.BLOCKED, then=Value(0)),
+        When(status=Status.HELD, then=Value(1)),
+        When(status=Status.AWAITING_REVIEW, then=Value(2)),
+        default=Value(3),
+    )
+    # One value of one task, not EXISTS, which PostgreSQL may answer by hashing the positions of every task.
+    living = Token.objects.filter(task=OuterRef("pk"), forked=False, ended_at__isnull=True)
+    found = living.annotate(foremost=foremost).order_by("foremost").values("foremost")[:1]
     blocked = Case(
-        When(Exists(living.filter(~ASKS, status=Status.BLOCKED)), then=F("status")),
-        When(Exists(living.filter(status=Status.HELD)), then=Value(Status.HELD.value)),
-        When(Exists(living.filter(status=Status.AWAITING_REVIEW)), then=Value(Status.AWAITING_REVIEW.value)),
+        *(
+            When(Exact(Subquery(found), place), then=Value(status.value))
+            for place, status in enumerate((Status.BLOCKED, Status.HELD, Status.AWAITING_REVIEW))
+        ),
         default=Value(WAITING_FOR_INPUT),
     )
     shown = Case(

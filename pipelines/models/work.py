@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.fields.json import KeyTransform
@@ -158,6 +159,8 @@ class Job(models.Model):
                 condition=Q(IsNull(KeyTransform("usage", KeyTransform("facts", "outcome")), rhs=False)),
                 name="job_of_cost",
             ),
+            # Insights read the jobs of a range of time. They come in its order, and a block costs a few bytes.
+            BrinIndex(fields=["created_at"], name="job_of_time", autosummarize=True),
         ]
 
     def __str__(self) -> str:

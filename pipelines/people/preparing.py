@@ -21,6 +21,7 @@ from pipelines.work.spec.preparation import Preparation, ServiceProgram
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 MOST_SERVICES = 8
 LONGEST_PATH = 255
+IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class ServiceText:
     """As it was typed."""
 
     name: str = ""
+    image: str = ""
     command: str = ""
     port: int | None = None
     health: str = ""
@@ -41,11 +43,13 @@ class ServiceText:
             raise Invalid.at(f"{at}command", _("Enter the program that serves."))
         if self.port is None and not health:
             raise Invalid.at(f"{at}port", _("Enter the port on which it answers, or a health command."))
-        return ServiceProgram(self.name, argv, None if health else self.port, health)
+        image = image_of(self.image, f"{at}image")
+        return ServiceProgram(self.name, argv, None if health else self.port, health, image=image)
 
 
 @dataclass(frozen=True)
 class PrepareText:
+    image: str = ""
     command: str = ""
     cache: str = ""
     hosts: str = ""
@@ -79,7 +83,18 @@ class PrepareText:
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise Invalid.at(f"services-{index}-name", _("Another service has this name."))
-        return Preparation(argv, cache, hosts, services)
+        return Preparation(argv, cache, hosts, services, image_of(self.image, "image"))
+
+
+def image_of(typed: str, field: str) -> str:
+    """The name of an image as podman takes it, which is no option of its. Raises Invalid."""
+    name = typed.strip()
+    if name and not IMAGE.match(name):
+        raise Invalid.at(
+            field,
+            _("Enter the name of an image, like python:3.13-slim or registry.example.com/team/build:2."),
+        )
+    return name
 
 
 def words(typed: str, field: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.commits import is_branch
+from pipelines.work.git.glance import glance
 from pipelines.work.git.probe import SECONDS, ConnectionCheck, probe
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
@@ -34,6 +35,7 @@ from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.ecosystems import READ, proposed
 from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
 
 APP = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -141,7 +143,9 @@ def change(repository: Repository, said: RepositorySettings, *, by: User, now: d
         _once(repository.project, fields["address"])
     try:
         with transaction.atomic():
-            Repository.objects.filter(pk=repository.pk).update(**fields, tested=None, tested_at=None)
+            Repository.objects.filter(pk=repository.pk).update(
+                **fields, tested=None, tested_at=None, proposed=None
+            )
             repository.refresh_from_db()
             changed = {key: [before[key], value] for key, value in fields.items() if before[key] != value}
             _record("repository.changed", repository, by, now, changed=changed)
@@ -190,7 +194,7 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             address=repository.address,
             credential=repository.credential,
         )
-    guard, access = _guard(), host_access(repository, of_host)
+    guard, access, proposal = _guard(), host_access(repository, of_host), None
     pushes = repository.pushing != Repository.Pushing.NOBODY
     try:
         if missing:
@@ -201,15 +205,25 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
         with tempfile.TemporaryDirectory(prefix="gateline-hosts-") as folder:
             remote = Remote(address, guard, credential, Path(folder) / "known_hosts", SECONDS)
             found = [each.to_dict() for each in probe(remote, repository.default_branch, pushes)]
+            proposal = _proposed(remote, found)
     except (GitRefused, HostError) as refused:
         found = [{"check": "reach", "ok": False, "said": str(refused), "commit": "", "seconds": 0.0}]
     if access is not None and (of_host or none_of_host):
         began = time.monotonic()
-        ok, said = probe_host(access, guard, none_of_host)
-        check = ConnectionCheck("host", ok, said, seconds=round(time.monotonic() - began, 1))
-        found.append(check.to_dict())
-    Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now)
+        host = probe_host(access, guard, none_of_host, repository.default_branch)
+        check = ConnectionCheck("host", host.ok, host.said, seconds=round(time.monotonic() - began, 1))
+        found.append({**check.to_dict(), "branch": host.branch, "required": list(host.required)})
+    Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now, proposed=proposal)
     return found
+
+
+def _proposed(remote: Remote, found: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What its files propose, at the commit that the test found; None where they cannot be looked at."""
+    commit = next((each["commit"] for each in found if each["check"] == "branch" and each["ok"]), "")
+    try:
+        return proposed(glance(remote, commit, READ), commit).to_dict() if commit else None
+    except GitRefused:
+        return None
 
 
 def lines_of(project: Project) -> dict[str, list[Line]]:

@@ -60,6 +60,8 @@ KINDS: dict[str, str | Promise] = {
     "repository.disconnected": _("Disconnected the repository"),
     "channel.connected": _("Connected the channel"),
     "channel.disconnected": _("Disconnected the channel"),
+    "chat.linked": _("Linked a chat account"),
+    "chat.unlinked": _("Unlinked a chat account"),
     "trigger.added": _("Let issues start tasks"),
     "trigger.removed": _("Let issues start no tasks any more"),
     "secret.created": _("Stored the secret"),

@@ -10,7 +10,7 @@ from procrastinate.types import JSONDict
 from pipelines.models import HostLink, HostNotice
 from pipelines.ports import queue
 
-STARTED, ENDED, STATUS = "started", "ended", "status"
+STARTED, ENDED, STATUS, WITHDRAW = "started", "ended", "status", "withdraw"
 TASK, QUEUE = "pipelines.tell_host", "hosts"
 
 

@@ -42,10 +42,12 @@ class Claim:
     def has(self, need: str) -> bool:
         return self.offers is None or need in self.offers
 
-    def can(self, owner: str, station: Station, brought: Collection[str] = ()) -> bool:
+    def can(
+        self, owner: str, station: Station, brought: Collection[str] = (), besides: Collection[str] = ()
+    ) -> bool:
         """Whether this worker does the work of a station, of a task of this owner. `brought`: needs that come with the
-        job."""
-        lacking = (need for need in needs(station) if need not in brought)
+        job; `besides`: what the environment of its repository asks for."""
+        lacking = (need for need in (*needs(station), *besides) if need not in brought)
         return self.takes(owner, station.labels) and all(map(self.has, lacking))
 
     def serves(self, owner: str) -> bool:

@@ -53,6 +53,15 @@ class GateDecided:
 
 
 @dataclass(frozen=True)
+class VoteCast:
+    """Somebody voted at a gate visit, and it may be open still."""
+
+    visit_id: uuid.UUID
+    task_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class GateClosed:
     """A gate visit ended without a decision of its own. `why`: decided_elsewhere, or how the task ended."""
 
@@ -136,6 +145,36 @@ class AgentHandedOver:
 
 
 @dataclass(frozen=True)
+class ReviewerAsked:
+    """A reviewer asked the requester (`user_id`) of a task about what is under review. `name`: of whoever asks."""
+
+    question_id: int
+    visit_id: uuid.UUID
+    task_id: int
+    project_id: int
+    by_id: int
+    name: str
+    user_id: int
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class ReviewerTold:
+    """The requester answered. `name`: of whoever answers; `user_id`: whoever asked; `text`: the question."""
+
+    question_id: int
+    visit_id: uuid.UUID
+    task_id: int
+    project_id: int
+    by_id: int
+    name: str
+    user_id: int
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True)
 class InvitationAccepted:
     """`name`: who joined, as people see it."""
 
@@ -162,6 +201,7 @@ Consequence = (
     GateOpened
     | GateOverdue
     | GateDecided
+    | VoteCast
     | GateClosed
     | Alarm
     | AlarmSettled
@@ -170,6 +210,8 @@ Consequence = (
     | TaskWaits
     | TaskEnded
     | AgentHandedOver
+    | ReviewerAsked
+    | ReviewerTold
     | InvitationAccepted
     | RolesChanged
 )

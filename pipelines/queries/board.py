@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Q
 
 from pipelines.models import (
-    ENDED,
     WAITING_FOR_INPUT,
     GateVisit,
     Job,
@@ -25,6 +24,7 @@ from pipelines.models import (
 )
 from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
+from pipelines.queries.board_places import BoardPlaces, places
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
 from pipelines.routing.document.kinds import may_cost
@@ -36,7 +36,6 @@ from pipelines.routing.sentences.waits import Sentence, waiting
 PER_COLUMN = 40
 ENDED_SHOWN = 12
 ENDED_HOURS = 24
-MOST = 10_000
 REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
 WAITING = (*REVIEWED_BY_PEOPLE, WAITING_FOR_INPUT)
 HEAVY = (
@@ -149,13 +148,14 @@ class Board:
 
 def board(line: Line, filters: Filters, now: datetime, user_id: int | None = None) -> Board:
     """`now` is what lateness is measured against."""
-    tokens = _tokens(line, filters, user_id)
-    cards = _cards(tokens, now)
-    counts = _counts(cards)
-    shown = [card for card in cards if _shown(card, filters.show)]
-    columns = _columns(line, shown)
-    for column in columns:
-        _finish(column)
+    alive = Token.objects.filter(task__line=line, forked=False, ended_at__isnull=True)
+    late, statuses = filters.show == "late", SHOWS.get(filters.show)
+    found = places(
+        line, _narrow(alive, "task__", filters, user_id), now, statuses, late=late, most=PER_COLUMN
+    )
+    cards = _cards(_tokens(found), now)
+    columns = _columns(line, found, cards)
+    _finish(columns)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
     ended = _narrow(ended, "", filters, user_id)
     ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
@@ -164,14 +164,14 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     newest = ended.select_related("project").order_by("-ended_at")[:ENDED_SHOWN]
     return Board(
         columns,
-        counts,
+        _counts(found),
         medians.of_line(line.pk),
         [EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end)) for task in newest],
         ends.get(filters.end, 0) if filters.end else sum(ends.values()),
         ends,
-        sum(card.task.seq for card in cards),
+        found.version,
         bool(filters.q or filters.show or filters.requester),
-        len(shown),
+        sum(place.count for place in found.of.values()),
     )
 
 
@@ -185,10 +185,11 @@ def _narrow(rows: Any, prefix: str, filters: Filters, user_id: int | None) -> An
     return rows.filter(**{f"{prefix}requester": user_id}) if filters.requester == "me" else rows
 
 
-def _tokens(line: Line, filters: Filters, user_id: int | None) -> list[Token]:
-    alive = Token.objects.filter(task__line=line, forked=False).exclude(status__in=ENDED)
-    narrowed = _narrow(alive, "task__", filters, user_id)
-    return list(narrowed.select_related("task__project").defer(*HEAVY).order_by("entered_at", "pk")[:MOST])
+def _tokens(found: BoardPlaces) -> list[Token]:
+    """Those that are shown, in the order in which they came."""
+    ids = [each for place in found.of.values() for each in place.ids]
+    rows = Token.objects.filter(pk__in=ids).select_related("task__project__owner").defer(*HEAVY)
+    return list(rows.order_by("entered_at", "pk"))
 
 
 def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
@@ -293,11 +294,11 @@ def _late(card: Card, now: datetime) -> bool:
     return bool(card.runs and card.expected and card.elapsed > card.expected)
 
 
-def _counts(cards: Sequence[Card]) -> dict[str, int]:
+def _counts(found: BoardPlaces) -> dict[str, int]:
     """Of tasks, except what is counted by position: a forked task may run and wait at once."""
-    by_status = Counter(card.status for card in cards)
+    by_status = Counter(found.by_status)
     return {
-        "tasks": len({card.task.pk for card in cards}),
+        "tasks": found.tasks,
         "running": by_status[Status.RUNNING] + by_status[Status.EVALUATING],
         "queued": by_status[Status.QUEUED],
         "review": by_status[Status.AWAITING_REVIEW],
@@ -306,7 +307,7 @@ def _counts(cards: Sequence[Card]) -> dict[str, int]:
         "held": by_status[Status.HELD],
         "waiting": sum(by_status[status] for status in WAITING),
         "stuck": by_status[Status.STUCK],
-        "late": sum(card.late for card in cards),
+        "late": found.late,
     }
 
 
@@ -322,11 +323,7 @@ SHOWS = {
 }
 
 
-def _shown(card: Card, show: str) -> bool:
-    return card.late if show == "late" else card.status in SHOWS.get(show, (card.status,))
-
-
-def _columns(line: Line, cards: Sequence[Card]) -> list[Column]:
+def _columns(line: Line, found: BoardPlaces, cards: Sequence[Card]) -> list[Column]:
     columns = (
         {column.key: column for column in line_columns(versions.by_id(line.live_id))} if line.live_id else {}
     )
@@ -339,6 +336,9 @@ def _columns(line: Line, cards: Sequence[Card]) -> list[Column]:
     usual |= {f"gate:{key}": value for key, value in medians.of_gates(line.pk).items()}
     for key, column in columns.items():
         column.median = usual.get(key)
+        if key in found.of:
+            column.count, column.oldest = found.of[key].count, found.of[key].oldest
+        column.collapsed = not column.count
     return list(columns.values())
 
 
@@ -365,19 +365,18 @@ def _of_earlier(key: str, parsed: Parsed) -> Column:
     return Column("station", key, station.name if station else name, look, stale=True)
 
 
-def _finish(column: Column) -> None:
-    """Counts, and what only the cards that are shown need."""
-    column.count = len(column.cards)
-    column.collapsed = not column.cards
-    column.oldest = min((card.since for card in column.cards), default=None)
-    column.cards = column.cards[:PER_COLUMN]
-    running = [card.job.pk for card in column.cards if card.job and card.status == Status.RUNNING]
-    lines = log.last_lines(running)
-    for card in column.cards:
+def _finish(columns: Sequence[Column]) -> None:
+    """What stands on a card and is not of its position, asked once for all columns."""
+    cards = [card for column in columns for card in column.cards]
+    lines = log.last_lines([card.job.pk for card in cards if card.job and card.status == Status.RUNNING])
+    approvals = Vote.objects.filter(
+        visit__in=[card.visit.pk for card in cards if card.visit], word=Word.APPROVE
+    )
+    votes = Counter(approvals.values_list("visit_id", flat=True))
+    for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""
         card.left = _retries_left(card)
-    if column.shape == "gate":
-        _count_votes(column)
+        card.votes = votes[card.visit.pk] if card.visit else 0
 
 
 def _retries_left(card: Card) -> int | None:
@@ -389,12 +388,3 @@ def _retries_left(card: Card) -> int | None:
     limits = [(rule.max_retries, rule.id) for rule in station.rules if station.key in rule.to]
     left = [most - card.task.rules.get(rule_id, 0) for most, rule_id in limits if most is not None]
     return max(0, min(left)) if left else None
-
-
-def _count_votes(column: Column) -> None:
-    ids = [card.visit.pk for card in column.cards if card.visit]
-    approvals = Vote.objects.filter(visit__in=ids, word=Word.APPROVE).values_list("visit_id", flat=True)
-    counted = Counter(approvals)
-    column.cards = [
-        replace(card, votes=counted[card.visit.pk]) if card.visit else card for card in column.cards
-    ]

@@ -39,7 +39,10 @@ def _ahead(job: Job, repository: int, branch: str) -> list[int]:
     check, the one that began first goes first."""
     now = timezone.now()
     rows = Delivery.objects.filter(
-        Q(job__state=Job.State.RUNNING, moved=False) | Q(moved=True) & ~Q(kept_tree=""),
+        Q(job__state=Job.State.RUNNING, moved=False)
+        # Its host merges it as soon as the checks there are through; a queue of the host orders by itself.
+        | Q(job__state=Job.State.QUEUED, moved=False, way="merge") & ~Q(head="")
+        | Q(moved=True) & ~Q(kept_tree=""),
         repository=repository,
         branch=branch,
         to=MERGE,

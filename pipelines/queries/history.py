@@ -141,6 +141,7 @@ BY = {
 
 BY_HAND = {
     "answer": lambda: _("Runs again with the answer"),
+    "checks_rerun": lambda: _("The host was to run its checks again"),
     "push": lambda: _("Somebody pushed to the branch"),
     "retry": lambda: _("Retried by hand"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -98,11 +99,12 @@ def home(projects: Iterable[Project], designed: Collection[int], now: datetime) 
     )
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     ended = Task.objects.filter(project__in=seen, status=Status.COMPLETED, ended_at__gte=midnight)
+    by_line = counts(seen)
     return Home(
-        counts(seen),
+        sum(by_line.values(), Counter()),
         Task.objects.filter(late(), project__in=seen).count(),
         ended.count(),
-        lines_of(seen, now),
+        lines_of(seen, now, by_line),
         _today(tasks, seen, designed, now - DAY),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
@@ -12,7 +12,7 @@ from django.db.models import Count, F, OuterRef, Subquery
 from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
-from pipelines.models import Line, Project, Status, Task, displayed
+from pipelines.models import Line, Project, Status, Task
 from pipelines.queries.tasks import WAITING
 
 SHOWN = 8
@@ -73,8 +73,11 @@ class HomeLines:
         return any(row.median is not None for row in self.rows)
 
 
-def lines_of(projects: Sequence[Project], now: datetime) -> HomeLines:
-    """Of what is live and not archived, in a number of statements that does not grow."""
+def lines_of(
+    projects: Sequence[Project], now: datetime, open_ones: Mapping[int, Mapping[str, int]]
+) -> HomeLines:
+    """Of what is live and not archived, in a number of statements that does not grow. `open_ones`: by the id of a line,
+    how many of its tasks are open in each status that is shown."""
     tasks = Task.objects.filter(line=OuterRef("pk")).order_by()
     counted = tasks.filter(ended_at__isnull=True).values("line").annotate(n=Count("pk")).values("n")
     ended = tasks.filter(ended_at__isnull=False).order_by("-ended_at").values("ended_at")[:1]
@@ -89,28 +92,19 @@ def lines_of(projects: Sequence[Project], now: datetime) -> HomeLines:
     today = timezone.localdate(now)
     first = today - timedelta(days=DAYS - 1)
     since = timezone.make_aware(datetime.combine(first, time.min))
-    open_ones, days, medians = _open(ids), _days(ids, since), _medians(ids, since)
+    days, medians = _days(ids, since), _medians(ids, since)
     rows = [
         HomeLine(
             line,
-            sum(open_ones[line.pk][status] for status in WORKING),
-            sum(open_ones[line.pk][status] for status in WAITING),
-            open_ones[line.pk][Status.STUCK],
+            sum(each.get(status, 0) for status in WORKING),
+            sum(each.get(status, 0) for status in WAITING),
+            each.get(Status.STUCK, 0),
             [days[line.pk][first + timedelta(days=n)] for n in range(DAYS)],
             medians.get(line.pk),
         )
-        for line in lines
+        for line, each in ((line, open_ones.get(line.pk, {})) for line in lines)
     ]
     return HomeLines(rows, live.count() - len(rows))
-
-
-def _open(ids: Sequence[int]) -> defaultdict[int, Counter[str]]:
-    """How many tasks of each line there are in each status that is shown."""
-    rows = displayed(Task.objects.filter(line__in=ids, ended_at__isnull=True)).order_by()
-    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for line, status, number in rows.values_list("line", "display_status").annotate(n=Count("pk")):
-        found[line][status] = number
-    return found
 
 
 def _days(ids: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:

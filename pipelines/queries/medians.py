@@ -1,20 +1,31 @@
-"""How long things usually take: medians of the last days, by the database."""
+"""How long things usually take: medians of the last days, by the database. A bounded number of rows is read."""
 
 from __future__ import annotations
 
 from django.db import connection
 
 DAYS = 7
+MOST = 300
+"""Of so many tasks that ended last, and so many open ones that came last: what a line has done before is not read."""
+
+# Both by an index; the jobs and visits of each are then found by their task.
+LATEST = f"""WITH latest AS MATERIALIZED (
+    (SELECT id FROM pipelines_task WHERE line_id = %(line)s AND ended_at IS NOT NULL
+     ORDER BY ended_at DESC LIMIT {MOST})
+    UNION ALL
+    (SELECT id FROM pipelines_task WHERE line_id = %(line)s AND ended_at IS NULL ORDER BY id DESC LIMIT {MOST})
+)"""
 
 
 def of_stations(line_id: int) -> dict[str, float]:
     """Median seconds from start to end of the jobs of each station, over the last days."""
     return _pairs(
-        """SELECT job.station, percentile_cont(0.5) WITHIN GROUP
+        f"""{LATEST} SELECT job.station, percentile_cont(0.5) WITHIN GROUP
                   (ORDER BY EXTRACT(EPOCH FROM job.ended_at - coalesce(job.started_at, job.created_at)))
-           FROM pipelines_job job JOIN pipelines_task task ON task.id = job.task_id
-           WHERE task.line_id = %s AND job.ended_at > now() - make_interval(days => %s)
-             AND job.purpose = 'station'
+           FROM latest, LATERAL (
+             SELECT * FROM pipelines_job WHERE task_id = latest.id AND purpose = 'station'
+               AND ended_at > now() - make_interval(days => %(days)s) OFFSET 0
+           ) AS job
            GROUP BY job.station""",
         line_id,
     )
@@ -23,11 +34,12 @@ def of_stations(line_id: int) -> dict[str, float]:
 def of_gates(line_id: int) -> dict[str, float]:
     """Median seconds from opening to decision of each gate."""
     return _pairs(
-        """SELECT visit.gate, percentile_cont(0.5) WITHIN GROUP
+        f"""{LATEST} SELECT visit.gate, percentile_cont(0.5) WITHIN GROUP
                   (ORDER BY EXTRACT(EPOCH FROM visit.decided_at - visit.opened_at))
-           FROM pipelines_gatevisit visit JOIN pipelines_task task ON task.id = visit.task_id
-           WHERE task.line_id = %s AND visit.state = 'decided'
-             AND visit.decided_at > now() - make_interval(days => %s)
+           FROM latest, LATERAL (
+             SELECT * FROM pipelines_gatevisit WHERE task_id = latest.id AND state = 'decided'
+               AND decided_at > now() - make_interval(days => %(days)s) OFFSET 0
+           ) AS visit
            GROUP BY visit.gate""",
         line_id,
     )
@@ -36,9 +48,10 @@ def of_gates(line_id: int) -> dict[str, float]:
 def of_line(line_id: int) -> float | None:
     """Median seconds from start to a completed end; None when nothing was completed lately."""
     found = _pairs(
-        """SELECT 'line', percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at))
-           FROM pipelines_task WHERE line_id = %s AND status = 'completed'
-             AND ended_at > now() - make_interval(days => %s)""",
+        f"""SELECT 'line', percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at))
+           FROM (SELECT * FROM pipelines_task WHERE line_id = %(line)s AND ended_at IS NOT NULL
+                 ORDER BY ended_at DESC LIMIT {MOST}) AS latest
+           WHERE status = 'completed' AND ended_at > now() - make_interval(days => %(days)s)""",
         line_id,
     )
     return found.get("line")
@@ -46,5 +59,5 @@ def of_line(line_id: int) -> float | None:
 
 def _pairs(sql: str, line_id: int) -> dict[str, float]:
     with connection.cursor() as cursor:
-        cursor.execute(sql, [line_id, DAYS])
+        cursor.execute(sql, {"line": line_id, "days": DAYS})
         return {key: float(value) for key, value in cursor.fetchall() if value is not None}

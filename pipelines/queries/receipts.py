@@ -27,10 +27,11 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         branch=each.branch,
         base=each.base,
         commit=each.commit,
-        tree=each.tree,
+        tree=each.landed_tree or each.tree,
         at=_moment(each.landed_at),
         approval=_approval(each.visit) if each.visit else None,
         rebase=SAME_PATCH if each.approved else "",
+        host=str((each.request or {}).get("host", "")) if each.way else "",
     )
 
 

@@ -185,7 +185,7 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
         case "token.moved", "answer":
             text = jobs[event.data["job"]["id"]].feedback
             return _Happened(ScenarioStep("answer", answer=text), event.source)
-        case "token.moved", "retry":
+        case "token.moved", "retry" | "checks_rerun":
             return _Happened(ScenarioStep("retry"), event.source)
         case "escalation.opened", _trigger if event.token_id is None and event.actor.startswith("person:"):
             said = {"trigger": event.data["escalated"], "reason": event.data["reason"]}

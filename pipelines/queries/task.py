@@ -32,10 +32,12 @@ from pipelines.queries import usage, versions
 from pipelines.queries import why as whys
 from pipelines.queries.history import TimelineItem, history
 from pipelines.queries.joined import waiting_at_joins
+from pipelines.queries.preparing import Preparing, preparing
 from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.queries.usage import Spending
 from pipelines.routing.document.evaluations import ANSWERS
+from pipelines.routing.document.kinds import wait_for_checks
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
@@ -57,6 +59,7 @@ class PositionView:
     sentence: Sentence | None
     job: Job | None
     visits: list[GateVisit]
+    preparing: Preparing | None = None
 
     @property
     def manual(self) -> bool:
@@ -66,6 +69,12 @@ class PositionView:
     def retryable(self) -> bool:
         waits = self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD)
         return waits and not self.manual and not self.releasable and "paused_by" not in self.token.wait
+
+    @property
+    def checks_rerunnable(self) -> bool:
+        """Checks of the host failed or timed out, and it waits with them."""
+        job = self.job
+        return self.retryable and job is not None and wait_for_checks.may_rerun(job.kind, job.outcome)
 
     @property
     def holdable(self) -> bool:
@@ -164,6 +173,11 @@ class TaskView:
         return list(Job.objects.filter(task=self.task).select_related("worker").order_by("pk"))
 
     @cached_property
+    def preparing(self) -> dict[int, Preparing]:
+        """By the id of the run."""
+        return preparing(self.line, self.jobs, self.now)
+
+    @cached_property
     def spending(self) -> Spending:
         """Of all its runs together."""
         return usage.total(self.spending_by_station)
@@ -239,6 +253,7 @@ class TaskView:
                 or waiting(token, self.line, last[token.pk].summary if token.pk in last else ""),
                 last.get(token.pk),
                 [visit for visit in self.open_visits if visit.token_id == token.pk],
+                self.preparing.get(last[token.pk].pk) if token.pk in last else None,
             )
             for token in self.tokens
             if token.status not in ENDED and not token.forked

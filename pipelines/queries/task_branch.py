@@ -46,7 +46,8 @@ class RequestLink:
 class DeliveryReceipt:
     """What landed. `gate`: which approved exactly this tree, as was checked under the lock of the task before anything
     was pushed (law §15); "" where the delivery named none. `approved`: the tree that people
-    approved, where the same change landed as another on a base that moved; else ""."""
+    approved, where the same change landed as another on a base that moved; else "". `host`: which merged it, by its
+    own call or queue; `as_approved`: whether its files are those that were cleared, or the host's."""
 
     repository: str
     to: str
@@ -59,10 +60,12 @@ class DeliveryReceipt:
     request: RequestLink | None = None
     job: int = 0
     approved: str = ""
+    host: str = ""
+    as_approved: bool = True
 
     @property
     def exact(self) -> bool:
-        return bool(self.gate) and not self.approved
+        return bool(self.gate) and not self.approved and self.as_approved
 
 
 def branch_of(task: Task) -> TaskBranch | None:
@@ -105,12 +108,15 @@ def pushed_to(task: int, branch: str, before: int | None = None) -> str:
     """The commit at which the branch of a task stands on the remote as far as Gateline knows: as a delivery, or the
     visit of somebody who pushed, left it; of jobs before this one. "" where nobody pushed it."""
     landed = Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exclude(to=MERGE)
+    proposed = Delivery.objects.filter(task=task).exclude(head="")
     taken = VisitCommit.objects.filter(
         task=task, branch=branch, job__branch_push__isnull=False, job__state=Job.State.DONE
     )
     if before is not None:
         landed, taken = landed.filter(job__lt=before), taken.filter(job__lt=before)
+        proposed = proposed.filter(job__lt=before)
     pushed = [*landed.order_by("-job").values_list("job", "commit")[:1]]
+    pushed += proposed.order_by("-job").values_list("job", "head")[:1]
     pushed += taken.order_by("-job").values_list("job", "head")[:1]
     return max(pushed, default=(0, ""))[1]
 
@@ -156,7 +162,7 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         to=each.to,
         branch=each.branch,
         commit=each.commit,
-        tree=each.tree,
+        tree=each.landed_tree or each.tree,
         gate=visit.gate if visit else "",
         by=str(visit.decided_by) if visit and visit.decided_by else "",
         at=each.landed_at,
@@ -165,4 +171,6 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         else None,
         job=each.job_id,
         approved=each.approved,
+        host=each.way and str((each.request or {}).get("host", "")),
+        as_approved=each.landed_tree in ("", each.tree),
     )

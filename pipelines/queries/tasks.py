@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils.functional import cached_property
 
 from pipelines.models import WAITING_FOR_INPUT, GateVisit, Line, Project, Status, Task, User, displayed
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import of_line
 
 PER_PAGE = 50
+MOST = 10_000
+"""What is beyond is found by narrowing or sorting: neither counted nor skipped over."""
 OPEN = "open"
 WAITING = (Status.AWAITING_REVIEW, WAITING_FOR_INPUT, Status.BLOCKED, Status.HELD)
 """For people."""
@@ -47,12 +51,28 @@ class TaskFilter:
         return self != TaskFilter(sort=self.sort)
 
 
+class BoundedPaginator(Paginator):
+    """Counts no further than `MOST`; with `beyond` there are more."""
+
+    @cached_property
+    def reached(self) -> int:
+        return Paginator(self.object_list[: MOST + 1], PER_PAGE).count
+
+    @cached_property
+    def count(self) -> int:
+        return min(self.reached, MOST)
+
+    @property
+    def beyond(self) -> bool:
+        return self.reached > MOST
+
+
 def table(projects: Iterable[Project], search: TaskFilter, user: User, page: int) -> Page:
     rows = narrowed(Task.objects.filter(project__in=list(projects)), search, user)
     rows = rows.select_related("project__owner", "line").defer(
         "context", "variables", "inputs", "visits", "edges"
     )
-    return Paginator(rows.order_by(*SORTS.get(search.sort, SORTS["new"])), PER_PAGE).get_page(page)
+    return BoundedPaginator(rows.order_by(*SORTS.get(search.sort, SORTS["new"])), PER_PAGE).get_page(page)
 
 
 def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
@@ -79,8 +99,11 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
 
 def late() -> Q:
     """Open tasks past their due time, or at a gate past its."""
-    asked = GateVisit.objects.filter(task=OuterRef("pk"), state=GateVisit.State.OPEN, due_at__lt=Now())
-    return Q(ended_at__isnull=True) & (Q(due_at__lt=Now()) | Q(Exists(asked)))
+    asked = GateVisit.objects.filter(state=GateVisit.State.OPEN, due_at__lt=Now()).order_by()
+    passed = Task.objects.filter(ended_at__isnull=True, due_at__lt=Now()).order_by()
+    # Each part by an index of what has a due time; with OR every open task is read.
+    either = passed.values("pk").union(asked.values("task"), all=True)
+    return Q(ended_at__isnull=True, pk__in=either)
 
 
 def matching(words: str) -> Q:
@@ -92,23 +115,28 @@ def matching(words: str) -> Q:
     return found
 
 
-def counts(projects: Iterable[Project]) -> dict[str, int]:
-    """How many open tasks there are in each status that is shown."""
-    rows = displayed(Task.objects.filter(project__in=list(projects), ended_at__isnull=True))
-    return dict(rows.values_list("display_status").annotate(n=Count("pk")))
+def counts(projects: Iterable[Project]) -> dict[int, Counter[str]]:
+    """By the id of each line with open tasks: how many there are in each status that is shown."""
+    rows = displayed(Task.objects.filter(project__in=list(projects), ended_at__isnull=True)).order_by()
+    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for line, status, number in rows.values_list("line", "display_status").annotate(n=Count("pk")):
+        found[line][status] = number
+    return found
 
 
 def lines_of(project: Project) -> list[Line]:
-    """With `open_count` and `stuck_count` of each, those that are archived last."""
-    is_open = Q(tasks__ended_at__isnull=True)
-    return list(
-        Line.objects.filter(project=project)
-        .select_related("live", "draft_by")
-        .annotate(
-            open_count=Count("tasks", filter=is_open),
-            stuck_count=Count("tasks", filter=Q(tasks__status=Status.STUCK)),
-            review_count=Count("tasks", filter=Q(tasks__status=Status.AWAITING_REVIEW)),
-        )
-        .defer("draft", "draft_text")
-        .order_by(F("archived_at").asc(nulls_first=True), "name", "key")
-    )
+    """With `open_count`, `stuck_count` and `review_count` of each, those that are archived last. What has ended is not
+    read."""
+    rows = Task.objects.filter(line__project=project, ended_at__isnull=True).order_by()
+    counted = {
+        (line, status): number
+        for line, status, number in rows.values_list("line_id", "status").annotate(Count("pk"))
+    }
+    lines = Line.objects.filter(project=project).select_related("live", "draft_by")
+    found = lines.defer("draft", "draft_text").order_by(F("archived_at").asc(nulls_first=True), "name", "key")
+    for line in found:
+        by_status = {status: number for (key, status), number in counted.items() if key == line.pk}
+        line.open_count = sum(by_status.values())  # type: ignore[attr-defined]
+        line.stuck_count = by_status.get(Status.STUCK, 0)  # type: ignore[attr-defined]
+        line.review_count = by_status.get(Status.AWAITING_REVIEW, 0)  # type: ignore[attr-defined]
+    return list(found)

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from pipelines.models import Job, Task
 from pipelines.ports.leases import Claim, claims
 from pipelines.ports.vault.finding import Reach
-from pipelines.queries import versions
-from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
+from pipelines.queries import environments, versions
+from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, needs
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.waits import Sentence
@@ -38,7 +38,9 @@ def count() -> int:
     for pinned, key, owner, *ids, number in groups:
         station = versions.by_id(pinned).station(key)
         brought, here = Reach(*ids).brings(station), _in_project(offered, ids[1])
-        if not any(claim.can(owner, station, brought) for claim in here):
+        # Where an input names the repository, each task has its own: those are not counted.
+        besides = environments.asked(ids[1], versions.by_id(pinned), station, {})
+        if not any(claim.can(owner, station, brought, besides) for claim in here):
             lost += number
     return lost
 
@@ -57,12 +59,16 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
             found[token] = Sentence(
                 _("Waits for another delivery to this branch. It looks again within half a minute.")
             )
-        elif job.not_before is not None:
+            continue
+        if job.not_before is not None:
             found[token] = Sentence(
                 _("Waits for checks of the host. It looks again every two minutes at most.")
             )
-        elif not any(claim.can(owner, station, brought) for claim in offered):
-            found[token] = why(owner, station, offered, brought)
+            continue
+        line = versions.by_id(job.pinned_id)
+        besides = environments.asked(task.project_id, line, station, task.inputs)
+        if not any(claim.can(owner, station, brought, besides) for claim in offered):
+            found[token] = why(owner, station, offered, brought, besides)
     return found
 
 
@@ -70,7 +76,13 @@ def _in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
     return [claim for claim in offered if claim.works_in(project)]
 
 
-def why(owner: str, station: Station, offered: Sequence[Claim], brought: Collection[str] = ()) -> Sentence:
+def why(
+    owner: str,
+    station: Station,
+    offered: Sequence[Claim],
+    brought: Collection[str] = (),
+    besides: Collection[str] = (),
+) -> Sentence:
     serving = [claim for claim in offered if claim.serves(owner)]
     if not serving:
         return Sentence(_("No active runner serves this project."), _("Start one: manage.py worker"))
@@ -79,7 +91,7 @@ def why(owner: str, station: Station, offered: Sequence[Claim], brought: Collect
         words = {"labels": ", ".join(labels)}
         remedy = _("Start a runner with it: manage.py worker --label %s") % labels[0]
         return Sentence(_("No active runner has the label %(labels)s.") % words, remedy)
-    for need in needs(station):
+    for need in (*needs(station), *besides):
         if need not in brought and not any(claim.has(need) for claim in serving):
             return _lacking(need)
     return Sentence(
@@ -96,6 +108,11 @@ def _lacking(need: str) -> Sentence:
         return Sentence(
             _("No active runner has a default model."),
             _("Name a model at the station, or set GATELINE_MODEL."),
+        )
+    if need == IMAGES:
+        return Sentence(
+            _("No active runner has podman or docker, which the images of this repository take."),
+            _("Install podman and bubblewrap on a runner, and start it again."),
         )
     if family == "secret":
         words = _("No active runner has the secret %s.") % name

@@ -18,6 +18,7 @@ from pathlib import Path
 import structlog
 
 from pipelines.runner.options import Options, WrongOptions, options
+from pipelines.work import images
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -114,6 +115,7 @@ def config_of(said: Options, isolation: Isolation) -> WorkerConfig:
     return WorkerConfig(
         workspaces=said.state / "workspaces",
         isolation=isolation,
+        images=images.found(isolation, said.state / "workspaces", said.path),
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *said.path))),
         variables={
             "GATELINE_REPOSITORY_ROOTS": os.pathsep.join(said.roots),

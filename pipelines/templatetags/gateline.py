@@ -149,8 +149,8 @@ def law_revision() -> int:
 
 
 @register.simple_tag
-def favicon() -> str:
-    return asset("static/favicon.svg")
+def favicon(dotted: bool = False) -> str:
+    return asset("static/favicon-dot.svg" if dotted else "static/favicon.svg")
 
 
 @register.simple_tag
@@ -313,5 +313,3 @@ def exact(value: datetime | None) -> str:
 
 register.simple_tag(shapes.bar_parts)
 register.simple_tag(shapes.day_bars)
-register.filter(shapes.rounded_path)
-register.filter(shapes.arrow_head)

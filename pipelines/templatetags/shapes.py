@@ -1,4 +1,4 @@
-"""Geometry of bars and edges as plain numbers and SVG path data; gateline.py offers it to the templates."""
+"""Geometry of bars as plain numbers; gateline.py offers it to the templates."""
 
 from __future__ import annotations
 
@@ -61,37 +61,3 @@ def day_bars(days: Sequence[int], most: int) -> DayBars:
             DayBar(number, place * (BAR + BAR_GAP), BARS_HEIGHT - height, BAR, height, empty=not number)
         )
     return DayBars(parts, len(days) * (BAR + BAR_GAP) - BAR_GAP, BARS_HEIGHT, sum(days))
-
-
-def rounded_path(points: Sequence[Sequence[float]], radius: float = 8) -> str:
-    """SVG path data through the points, straight pieces with rounded corners: the shape of every edge."""
-    first, *rest = [(float(x), float(y)) for x, y in points]
-    pieces = [f"M{first[0]:g} {first[1]:g}"]
-    before = first
-    for index, corner in enumerate(rest):
-        if index == len(rest) - 1:
-            pieces.append(f"L{corner[0]:g} {corner[1]:g}")
-            break
-        enter, leave = _towards(corner, before, radius), _towards(corner, rest[index + 1], radius)
-        pieces.append(f"L{enter[0]:g} {enter[1]:g}Q{corner[0]:g} {corner[1]:g} {leave[0]:g} {leave[1]:g}")
-        before = corner
-    return "".join(pieces)
-
-
-def arrow_head(points: Sequence[Sequence[float]], length: float = 8) -> str:
-    """Path data of the triangle at the last point, looking the way the last piece goes."""
-    tip_x, tip_y = (float(each) for each in points[-1])
-    back_x, back_y = _towards((tip_x, tip_y), (float(points[-2][0]), float(points[-2][1])), length)
-    across_x, across_y = (tip_y - back_y) * 0.42, (back_x - tip_x) * 0.42
-    return (
-        f"M{tip_x:g} {tip_y:g}L{back_x + across_x:g} {back_y + across_y:g}"
-        f"L{back_x - across_x:g} {back_y - across_y:g}z"
-    )
-
-
-def _towards(start: tuple[float, float], end: tuple[float, float], distance: float) -> tuple[float, float]:
-    """The point `distance` from start on the way to end, at most half way: two corners never overlap."""
-    x, y = end[0] - start[0], end[1] - start[1]
-    length = (x * x + y * y) ** 0.5 or 1.0
-    part = min(distance, length / 2) / length
-    return (round(start[0] + x * part, 2), round(start[1] + y * part, 2))

@@ -190,6 +190,7 @@ urlpatterns = [
     path(f"{TASK}tokens/<int:token>/hold/", actions.hold, name="task-hold"),
     path(f"{TASK}tokens/<int:token>/release/", actions.release, name="task-release"),
     path(f"{TASK}tokens/<int:token>/retry/", actions.retry, name="task-retry"),
+    path(f"{TASK}tokens/<int:token>/rerun-checks/", actions.rerun_checks, name="task-rerun-checks"),
     path(f"{TASK}retry/", actions.retry_ended, name="task-retry-ended"),
     path(f"{TASK}test/", scenarios.from_task, name="task-test"),
     path(f"{TASK}cancel/", actions.cancel, name="task-cancel"),

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.routing.document.evaluations import MODEL, WORKER
-from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, TABLE
+from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, TABLE
+from pipelines.work.images import Images
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
@@ -29,6 +30,8 @@ class WorkerConfig:
 
     workspaces: Path
     isolation: Isolation
+    # What brings images, where something does.
+    images: Images | None = field(default=None, kw_only=True)
     station_path: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     # Defaults for stations without settings of their own, and folders under which repositories may be read.
@@ -68,7 +71,8 @@ class WorkerConfig:
         model = {MODEL_SERVER} if endpoint.url else set()
         model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()
         kinds = {f"kind:{kind.key}" for kind in TABLE if kind.by_workers}
-        return frozenset(kinds | model | {f"secret:{name}" for name in self.named_secrets})
+        images = {IMAGES} if self.images is not None else set()
+        return frozenset(kinds | model | images | {f"secret:{name}" for name in self.named_secrets})
 
     @property
     def answers(self) -> frozenset[str]:

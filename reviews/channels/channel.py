@@ -40,6 +40,10 @@ class ReviewMessage:
     link: str
     outcome: str = ""
     ref: str = ""
+    approves: str = ""
+    """What a button that approves says back (`reviews.channels.interactions`); empty where the gate allows none."""
+    then: str = ""
+    """What an approval leads to."""
 
     @property
     def closed(self) -> bool:
@@ -60,7 +64,7 @@ class ChannelKind:
     """One row of the table. `call` makes the request, `read` returns what names the message there, or raises. `rooms`:
     whether a message needs a room. `secret_label` is empty where there is no secret; `changes`: whether a message that
     was sent is changed when the review is over (else a second one is sent); `makes_secret`: whether one is made where
-    none is given."""
+    none is given; `signing_help`: where the secret is found with which it signs its calls to us, if it makes any."""
 
     key: str
     label: Words
@@ -74,6 +78,7 @@ class ChannelKind:
     rooms: bool = False
     changes: bool = False
     makes_secret: bool = False
+    signing_help: Words = ""
 
 
 def post(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:

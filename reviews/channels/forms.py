@@ -23,6 +23,7 @@ class ChannelForm(forms.Form):
     address = forms.CharField(max_length=500, required=False)
     room = forms.CharField(max_length=200, required=False)
     secret = forms.CharField(max_length=500, required=False)
+    signing = forms.CharField(max_length=200, required=False)
 
     def __init__(self, project: Project, data: Any = None) -> None:
         super().__init__(data)
@@ -52,10 +53,20 @@ class ChannelForm(forms.Form):
                 self.add_error("secret", str(problem))
         elif kind.secret_label and not said.get("secret"):
             self.add_error("secret", _("Enter the token."))
-        elif not all("!" <= sign <= "~" for sign in said.get("secret", "")):
+        if not kind.signing_help:
+            said["signing"] = ""
+        elif not _printable(said.get("signing", "")):
+            self.add_error(
+                "signing", _("A signing secret has no spaces and only letters, digits and signs of ASCII.")
+            )
+        if not kind.makes_secret and not _printable(said.get("secret", "")):
             # What no header takes would be told with the error.
             self.add_error("secret", _("A token has no spaces and only letters, digits and signs of ASCII."))
         return said
+
+
+def _printable(text: str) -> bool:
+    return all("!" <= sign <= "~" for sign in text)
 
 
 def made_secret() -> str:

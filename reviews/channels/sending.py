@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 
 from django.conf import settings
 from django.db import connection as database
@@ -10,17 +12,20 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from pipelines.models import GateVisit
+from pipelines.models import GateVisit, Word
 from pipelines.ports.queue import enqueue
 from pipelines.ports.vault import keys
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import by_id
 from pipelines.routing.basics.visible import visible
-from pipelines.work.outgoing.fetching import NOT_FETCHED, fetch
+from pipelines.routing.document.line import Gate
+from pipelines.work.outgoing.fetching import NOT_FETCHED, Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard
+from reviews.channels import interactions, slack
 from reviews.channels.channel import ChannelAway, ChannelError, ReviewMessage, Target
 from reviews.channels.posting import QUEUE, TASK
 from reviews.channels.table import BY_KEY
+from reviews.decision.consequences import options
 from reviews.decision.gates import gate_of
 from reviews.models import ChannelConnection, ChannelMessage
 
@@ -35,7 +40,7 @@ def send(message_id: int) -> None:
     :raises ChannelAway: to be tried again later"""
     try:
         found = ChannelMessage.objects.select_related(
-            "connection__project", "visit__task__project", "visit__asked_by", "visit__decided_by"
+            "connection__project", "visit__task__project", "visit__asked_by__pinned", "visit__decided_by"
         )
         message = found.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
         if message is not None:
@@ -78,6 +83,24 @@ def _catch_up(opened: ChannelMessage) -> None:
 def deliver(connection: ChannelConnection, said: ReviewMessage) -> str:
     """Send it and return what names it there. :raises ChannelError: refused, or not reached"""
     kind = BY_KEY[connection.kind]
+    return kind.read(_fetched(connection, partial(kind.call, said)))
+
+
+def reply(connection_id: int, room: str, account: str, text: str) -> None:
+    """Answer one person in a chat; nothing where it was disconnected meanwhile. :raises ChannelAway: try again later"""
+    try:
+        found = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
+        if found is not None:
+            slack.read(_fetched(found, partial(slack.reply, text, room, account)))
+    except ChannelAway:
+        raise
+    except ChannelError:
+        return  # refused: nobody is there to be told
+    finally:
+        database.close()
+
+
+def _fetched(connection: ChannelConnection, call: Callable[[Target], Call]) -> HttpAnswer:
     try:
         target = Target(
             connection.address, connection.room, keys.decrypt(connection.secret) if connection.secret else ""
@@ -86,12 +109,9 @@ def deliver(connection: ChannelConnection, said: ReviewMessage) -> str:
         raise ChannelError(_("No key reads the stored secret. Enter it again.")) from problem
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     try:
-        answer = asyncio.run(
-            asyncio.wait_for(fetch(kind.call(said, target), guard, SECONDS, MOST_BYTES), 2 * SECONDS)
-        )
+        return asyncio.run(asyncio.wait_for(fetch(call(target), guard, SECONDS, MOST_BYTES), 2 * SECONDS))
     except (*NOT_FETCHED, TimeoutError) as problem:
         raise ChannelAway(str(problem) or type(problem).__name__) from problem
-    return kind.read(answer)
 
 
 def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
@@ -123,7 +143,16 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
         link=absolute("gate-visit", visit.pk),
         outcome="" if is_open else _outcome(visit),
         ref=ref,
+        **_approval(message.connection, visit, gate),
     )
+
+
+def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
+    """What a button says back and leads to, where there may be one."""
+    if not connection.signing or visit.state != GateVisit.State.OPEN or not interactions.offered(visit, gate):
+        return {}
+    approve = next(each for each in options(visit) if each.word == Word.APPROVE)
+    return {"approves": interactions.value_of(visit), "then": _shown(approve.then, LONGEST)}
 
 
 def _outcome(visit: GateVisit) -> str:

@@ -22,6 +22,8 @@ from reviews.channels.channel import (
 
 PASSING = ("ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout")
 LONGEST = 2_900
+LONGEST_CONFIRM = 290
+APPROVE = "approve"
 
 
 def _call(message: ReviewMessage, target: Target) -> Call:
@@ -54,7 +56,34 @@ def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
         "url": message.link,
         "action_id": "open",
     }
-    return [*found, {"type": "actions", "elements": [button]}]
+    approve = [_approve(message)] if message.approves and not message.closed else []
+    return [*found, {"type": "actions", "elements": [*approve, button]}]
+
+
+def _approve(message: ReviewMessage) -> dict[str, Any]:
+    """It asks once more before it says anything."""
+    confirm = {
+        "title": _plain(_("Approve?")),
+        "text": _plain(" ".join(filter(None, (message.title, message.then)))[:LONGEST_CONFIRM]),
+        "confirm": _plain(_("Approve")),
+        "deny": _plain(_("Cancel")),
+    }
+    return {
+        "type": "button",
+        "style": "primary",
+        "text": _plain(_("Approve")),
+        "action_id": APPROVE,
+        "value": message.approves,
+        "confirm": confirm,
+    }
+
+
+def reply(text: str, room: str, account: str, target: Target) -> Call:
+    """A message that only one person sees."""
+    said = {"channel": room, "user": account, "text": escaped(text)}
+    return post(
+        f"{target.address.rstrip('/')}/chat.postEphemeral", said, authorization=f"Bearer {target.secret}"
+    )
 
 
 def _plain(text: str) -> dict[str, Any]:
@@ -67,7 +96,7 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _read(answer: HttpAnswer) -> str:
+def read(answer: HttpAnswer) -> str:
     check(answer)
     said = document_of(answer)
     if said.get("ok") is not True:
@@ -87,7 +116,11 @@ KIND = ChannelKind(
         "Begins with xoxb-. The app needs the scope chat:write and must be a member of the channel. Stored encrypted."
     ),
     call=_call,
-    read=_read,
+    read=read,
     rooms=True,
     changes=True,
+    signing_help=gettext_lazy(
+        "From Basic information of the app; only needed to approve in Slack. "
+        "Who knows it can approve for everybody who linked an account."
+    ),
 )

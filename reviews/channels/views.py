@@ -19,6 +19,7 @@ from pipelines.ports.vault import keys
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 from reviews.channels.channel import ChannelError, ChannelKind
 from reviews.channels.forms import ChannelForm
+from reviews.channels.interactions import request_address
 from reviews.channels.posting import QUEUE, TASK
 from reviews.channels.sending import deliver, test_message
 from reviews.channels.table import BY_KEY, KINDS
@@ -33,6 +34,11 @@ class ChannelRow:
     connection: ChannelConnection
     kind: ChannelKind
 
+    @property
+    def request_address(self) -> str:
+        """Where the chat sends its buttons; empty where it may decide nothing."""
+        return request_address(self.connection) if self.connection.signing else ""
+
 
 @in_project("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -43,11 +49,12 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         status = 422
     elif request.method == "POST":
         said = form.cleaned_data
-        secret = said.pop("secret")
+        secret, signing = said.pop("secret"), said.pop("signing")
         with transaction.atomic():
             made = ChannelConnection.objects.create(
                 project=project,
                 secret=keys.encrypt(secret) if secret else "",
+                signing=keys.encrypt(signing) if signing else "",
                 created_at=timezone.now(),
                 created_by=request.user,
                 **said,

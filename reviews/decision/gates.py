@@ -5,9 +5,17 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from pipelines.engine.moves.gates import JUMP
+from pipelines.models import GateVisit, Word
 from pipelines.routing.document.line import Gate, Line
 
 
 def gate_of(line: Line, key: str) -> Gate:
     """The declared gate, or the default policy under which a jump is reviewed."""
     return Gate(key=JUMP, name=_("Jump")) if key == JUMP else line.gate(key)
+
+
+def plain(visit: GateVisit, gate: Gate) -> bool:
+    """Whether an approval may come without a session, if the gate allows one: it asks for nothing but the word, and its
+    project for no second factor (law §15)."""
+    bare = not gate.fields and not gate.approval.reason_required and Word.APPROVE in gate.offers
+    return bare and not visit.task.project.second_factor

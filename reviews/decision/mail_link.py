@@ -18,7 +18,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_of, plain
 from reviews.decision.standing import Standings
 from reviews.models import MailLink
 
@@ -33,11 +33,8 @@ class MailLinkRefused(Exception):
 
 
 def offered(visit: GateVisit, gate: Gate) -> bool:
-    """Whether this gate can be approved by a link: it says so, asks for nothing but the word, and its project asks for
-    no second factor."""
-    plain = not gate.fields and not gate.approval.reason_required and Word.APPROVE in gate.offers
-    allowed = gate.channels is not None and gate.channels.mail_link
-    return allowed and plain and not visit.task.project.second_factor
+    """Whether this gate can be approved by a link."""
+    return gate.channels is not None and gate.channels.mail_link and plain(visit, gate)
 
 
 def issue(visit: GateVisit, address: str, now: datetime) -> str:

@@ -30,6 +30,12 @@ class Entitlement:
     def stands_in(self) -> bool:
         return any(seat.stands_in for seat in self.seats)
 
+    @property
+    def instead_of(self) -> int | None:
+        """The id of whom they would decide in the place, or None where they may as themselves, or not at all."""
+        first = self.seats[0] if self.seats else None
+        return first.person.user_id if first is not None and first.stands_in else None
+
 
 @dataclass
 class Standings:

@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from pipelines import engine
-from pipelines.models import User
+from pipelines.models import GateVisit, User
 from pipelines.routing.document.preconditions import AGENT, HANDOFF
 from pipelines.web.tasks.start import given
+from reviews.attention import questions
 from reviews.inbox.item import InboxItem, Mine
 
 Said = dict[str, Any]
@@ -20,6 +21,13 @@ Said = dict[str, Any]
 def answer(need: InboxItem, user: User, said: Said) -> str:
     """Answer a question: the station runs again with the answer."""
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text=said["text"])
+    return _("Answered")
+
+
+def reply(need: InboxItem, user: User, said: Said) -> str:
+    """Answer what a reviewer asked; the review stays as it is."""
+    visit = GateVisit.objects.select_related("task__project").get(pk=need.about["visit"])
+    questions.answer(visit, int(need.key), user, said["text"])
     return _("Answered")
 
 
@@ -118,6 +126,10 @@ def designs(need: InboxItem, mine: Mine) -> bool:
 
 def review(need: InboxItem) -> str:
     return reverse("gate-visit", args=[need.key])
+
+
+def asked_in(need: InboxItem) -> str:
+    return reverse("gate-visit", args=[need.about["visit"]]) + f"#question-{need.key}"
 
 
 def complete(need: InboxItem) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, Value, When, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -32,6 +33,7 @@ from pipelines.work.transport.local.instructions import instructions
 from reviews.asked import Narrowed, asked
 from reviews.decision.gates import gate_of
 from reviews.inbox.item import InboxItem, Mine
+from reviews.models import ReviewQuestion
 
 # A page has to be readable: the rest of a kind shows up as these are done.
 LIMIT = 200
@@ -48,13 +50,21 @@ IN_VAIN = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
 HELD = Q(status=Status.HELD) & (
     ~Q(wait__has_any_keys=["missing", "escalation", "paused_by", "depends_on"]) | IN_VAIN
 )
+POSITIONS = {
+    "evaluation": EVALUATION,
+    "asks": ASKS,
+    "blocked": BLOCKED,
+    "stuck": STUCK,
+    "missing": MISSING,
+    "held": HELD,
+}
 WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | HELD
-"""Positions that a person has to move on; each kind has some of them."""
+"""Positions that a person has to move on; each kind has some of them, and each position is of the first that fits."""
 
 
 def gates(mine: Mine) -> list[InboxItem]:
     """Open gate visits where this person may decide now."""
-    places = asked(mine.user, Narrowed([project.pk for project in mine.seen]), LIMIT)
+    places = asked(mine.user, _within(mine), LIMIT)
     visits = (
         GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
         .select_related(*TASK, "asked_by")
@@ -66,9 +76,37 @@ def gates(mine: Mine) -> list[InboxItem]:
     return [_gate(found[visit_id]) for _at, visit_id in places if visit_id in found]
 
 
+def _within(mine: Mine) -> Narrowed:
+    return Narrowed([project.pk for project in mine.seen], reader=mine.user.pk)
+
+
+def replies(mine: Mine) -> list[InboxItem]:
+    """What reviewers ask this person about a task of theirs, while the review is open."""
+    rows = _asked_of(mine).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
+    return [
+        InboxItem(
+            "reply",
+            str(row.pk),
+            row.task,
+            str(row.asked_by),
+            Sentence(row.shown_text),
+            row.at,
+            Status.AWAITING_REVIEW,
+            icon="comment",
+            about={"visit": row.visit_id},
+        )
+        for row in rows[:LIMIT]
+    ]
+
+
+def _asked_of(mine: Mine) -> QuerySet[ReviewQuestion]:
+    waiting = ReviewQuestion.objects.filter(asked=mine.user, answered_at=None, task__project__in=mine.seen)
+    return waiting.filter(visit__state=GateVisit.State.OPEN)
+
+
 def how_many(mine: Mine, most: int) -> int:
     """How much needs this person, counted up to `most` of each source; nothing of it is read."""
-    gates = len(asked(mine.user, Narrowed([project.pk for project in mine.seen]), most))
+    gates = len(asked(mine.user, _within(mine), most)) + _asked_of(mine)[:most].count()
     tokens = _alive(mine).filter(WAITING)[:most].count()
     jobs = _by_hand(mine)[:most].count()
     alarms = [(row.task, row.role) for row in _escalations(mine)[:most]]
@@ -124,36 +162,36 @@ def _round(number: int) -> str:
 
 def evaluations(mine: Mine) -> Iterable[InboxItem]:
     """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
-    return _tokens(mine, "evaluation", EVALUATION)
+    return _tokens(mine, "evaluation")
 
 
 def questions(mine: Mine) -> Iterable[InboxItem]:
     """A station asked something, by the signal `hold`."""
-    return (need for need in _tokens(mine, "question", ASKS) if need.icon != "tools")
+    return (need for need in _tokens(mine, "question", "asks") if need.icon != "tools")
 
 
 def approvals(mine: Mine) -> Iterable[InboxItem]:
     """Stations that ask whether tools may be called: one word allows them, any other denies them."""
-    return (need for need in _tokens(mine, "approval", ASKS) if need.icon == "tools")
+    return (need for need in _tokens(mine, "approval", "asks") if need.icon == "tools")
 
 
 def blocked(mine: Mine) -> Iterable[InboxItem]:
     """Blocked by an outcome or a rule, without a question."""
-    return _tokens(mine, "blocked", BLOCKED)
+    return _tokens(mine, "blocked")
 
 
 def stuck(mine: Mine) -> Iterable[InboxItem]:
-    return _tokens(mine, "stuck", STUCK)
+    return _tokens(mine, "stuck")
 
 
 def missing(mine: Mine) -> Iterable[InboxItem]:
     """Held until the preconditions of a forward move are there (law §8)."""
-    return _tokens(mine, "missing", MISSING)
+    return _tokens(mine, "missing")
 
 
 def held(mine: Mine) -> Iterable[InboxItem]:
     """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
-    return _tokens(mine, "held", HELD)
+    return _tokens(mine, "held")
 
 
 def escalations(mine: Mine) -> Iterator[InboxItem]:
@@ -218,12 +256,28 @@ def manual(mine: Mine) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def _tokens(mine: Mine, kind: str, which: Q) -> list[InboxItem]:
-    """Living positions, with what each waits for as the task page says it."""
-    found = _alive(mine).filter(which).select_related(*TASK).defer(*NOT_READ)
-    rows = list(found.order_by("changed_at")[:LIMIT])
-    said = _said(rows) if kind == "blocked" else {}
-    return [_token(kind, token, *said.get(token.pk, ("", ()))) for token in rows]
+def _tokens(mine: Mine, kind: str, among: str = "") -> list[InboxItem]:
+    """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
+    if mine.positions is None:
+        mine.positions = _positions(mine)
+    ids = mine.positions.get(among or kind)
+    if not ids:
+        return []
+    rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
+    found = list(rows.order_by("changed_at", "pk"))
+    said = _said(found) if kind == "blocked" else {}
+    return [_token(kind, token, *said.get(token.pk, ("", ()))) for token in found]
+
+
+def _positions(mine: Mine) -> dict[str, list[int]]:
+    """The ids of the first `LIMIT` of each of `POSITIONS`, of one statement: most are empty most of the time."""
+    among = Case(*(When(which, then=Value(name)) for name, which in POSITIONS.items()))
+    ranked = _alive(mine).filter(WAITING).annotate(among=among)
+    ranked = ranked.annotate(rank=Window(RowNumber(), partition_by="among", order_by=("changed_at", "pk")))
+    found: dict[str, list[int]] = {}
+    for name, token in ranked.filter(rank__lte=LIMIT).values_list("among", "pk"):
+        found.setdefault(name, []).append(token)
+    return found
 
 
 def _said(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:

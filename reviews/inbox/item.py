@@ -30,6 +30,8 @@ class Mine:
     user: User
     bearer: ApiToken | None = None
     of: Sequence[Project] | None = None
+    positions: dict[str, list[int]] | None = None
+    """Ids of the tokens that wait, by how: read once by `reviews.inbox.finding`."""
 
     @cached_property
     def seen(self) -> list[Project]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
@@ -22,6 +23,14 @@ from pipelines.web.shell.forms import (
 from reviews.asked import MOST
 from reviews.inbox import acts, finding
 from reviews.inbox.item import Act, InboxItem, InboxKind, Link, Mine, Verb
+from reviews.models import ReviewQuestion
+
+
+class ReviewerReply(forms.Form):
+    """Of no position: the answer to a question stays right whatever moves meanwhile."""
+
+    text = forms.CharField(label=_("Answer"), max_length=10_000)
+
 
 RETRY = Act("retry", _("Retry"), "reason", SeenReason, acts.retry)
 CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, danger=True)
@@ -30,6 +39,12 @@ KINDS: tuple[InboxKind, ...] = (
     InboxKind(
         "gate", _("Reviews"), _("A task continues only after your decision."), GateVisit, finding.gates,
         (Link("review", _("Review"), acts.review),),
+    ),
+    InboxKind(
+        "reply", _("Questions about reviews"), _("A reviewer asks you about your task."), ReviewQuestion,
+        finding.replies,
+        (Act("reply", _("Answer"), "reply", ReviewerReply, acts.reply),
+         Link("review", _("Open the review"), acts.asked_in)),
     ),
     InboxKind(
         "evaluation", _("Evaluations"), _("A condition that only you can answer."), Token, finding.evaluations,

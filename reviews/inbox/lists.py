@@ -8,50 +8,32 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.fields.json import KeyTransform
-from django.http import HttpRequest
+from django.db.models.functions import Now
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from pipelines.models import GateVisit, Line, Status, User, Word
+from pipelines.models import GateVisit, Status, User, Word
 from pipelines.queries import versions
-from pipelines.queries.dates import EVER, Dates
-from pipelines.queries.line_filter import choices, named, of_line, value_of
-from pipelines.web.shell.dates import dates_of
-from pipelines.web.shell.scope import Scope, scope_of
-from reviews.asked import MOST, Narrowed, Place, asked, decided, of_team, order_at, requested
+from pipelines.queries.dates import EVER
+from pipelines.queries.line_filter import value_of
+from reviews.asked import MOST, Place, asked, decided, of_team, order_at, requested
 from reviews.decision.consequences import LOOKS
 from reviews.decision.gates import gate_of
-from reviews.inbox.item import InboxKind, Mine, Words
-from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, capped, offer
+from reviews.decision.standing import Standings
+from reviews.inbox.chosen import ASKED, OLDEST, ReviewList
+from reviews.inbox.item import InboxKind, Mine
+from reviews.inbox.kinds import KINDS, OfferedItem, capped, offer
+from reviews.models import ReviewQuestion
 
 PAGE = 50
-OLDEST = "oldest"
 CLOSED = ("info", "", "", "muted")
 """How a row looks that was closed without a decision, as `decision.consequences.LOOKS` has it for a word."""
 NOT_READ = ("task__context", "task__variables", "task__inputs", "task__visits", "task__edges", "task__rules",
             "task__rounds", "task__line__draft", "task__line__draft_text", "task__line__draft_hands", "evidence",
-            "asked_by__situation", "asked_by__trace")  # fmt: skip
-ASKED = "needs-me"
-TABS = (
-    (ASKED, gettext_lazy("Needs you")),
-    ("mine", gettext_lazy("Requested by you")),
-    ("others", gettext_lazy("Team")),
-    ("done", gettext_lazy("Decided")),
-)
-"""The first is the page of everything that needs somebody; of it the list beside a dossier has the gates."""
-
-
-NOTHING = {
-    ASKED: gettext_lazy("Nothing needs you."),
-    "mine": gettext_lazy("No open reviews of your tasks."),
-    "others": gettext_lazy("No open reviews."),
-    "done": gettext_lazy("No decisions yet."),
-}
+            "asked_by__situation", "asked_by__trace", "job__outcome",
+            "job__report_answer", "job__feedback", "job__asked")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,6 +61,12 @@ class ListRow:
     shape: str = "gate"
     icon: str = "manual"
     tone: str = "attention"
+    claimed: str = ""
+    """Who looks after it, "" for nobody."""
+    waits_for: str = ""
+    """Whose answer a reviewer waits for."""
+    stand_in: str = ""
+    """Of whom the reader would decide in the place."""
 
     @property
     def over(self) -> bool:
@@ -94,108 +82,6 @@ class ListRow:
     def cursor(self) -> str:
         """Names this place in the address of what comes after it."""
         return f"{self.at.isoformat()}~{self.key}"
-
-
-def place_after(text: str) -> Place | None:
-    """The place that an address names; what is none begins at the first row."""
-    at, _tilde, key = text.partition("~")
-    try:
-        moment, visit = parse_datetime(at), UUID(key)
-    except (ValueError, OverflowError):
-        return None
-    return (moment, visit) if moment and timezone.is_aware(moment) and moment.year > 1 else None
-
-
-@dataclass(frozen=True)
-class ReviewList:
-    """One list, of the projects that are in view. Both stand in the address of each of its reviews, so that the list
-    stays beside it."""
-
-    tab: str
-    scope: Scope
-    line: str = ""
-    kind: str = ""
-    sort: str = ""
-    dates: Dates = EVER
-    """When the gate opened; of what was decided, when it was."""
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """Everything that stands in the address."""
-        tab = "" if self.tab == ASKED else self.tab
-        filters = {"kind": self.kind, "line": self.line, "sort": self.sort, **self.dates.query}
-        return {
-            key: value for key, value in {"tab": tab, "project": self.scope.key, **filters}.items() if value
-        }
-
-    @property
-    def query(self) -> str:
-        return urlencode(self.chosen)
-
-    @property
-    def filtered(self) -> bool:
-        return bool(self.kind or self.line or self.dates)
-
-    @property
-    def nothing(self) -> Words:
-        """What an empty list says."""
-        return NOTHING[self.tab]
-
-    def tab_address(self, tab: str) -> str:
-        """Of another list of the same projects."""
-        return replace(self, tab=tab, line="", kind="", sort="", dates=EVER).address
-
-    def with_(self, **changed: str) -> str:
-        """The address of the list with these values instead."""
-        query = urlencode({key: value for key, value in {**self.chosen, **changed}.items() if value})
-        return self.page + (f"?{query}" if query else "")
-
-    @property
-    def page(self) -> str:
-        return reverse(ASKED if self.tab == ASKED else "inbox")
-
-    @property
-    def everything(self) -> str:
-        return self.with_(kind="")
-
-    @property
-    def next(self) -> str:
-        """What comes after a place, which the address ends with."""
-        return self.page + "?" + (f"{self.query}&" if self.query else "") + "after="
-
-    @property
-    def cleared(self) -> str:
-        return self.with_(kind="", line="", since="", until="")
-
-    @property
-    def narrowed(self) -> Narrowed:
-        """The same for SQL."""
-        projects = [project.pk for project in self.scope.projects]
-        chosen = Line.objects.filter(of_line(self.line, ""), project__in=projects) if self.line else None
-        lines = None if chosen is None else list(chosen.values_list("pk", flat=True))
-        since, until = self.dates.bounds
-        return Narrowed(projects, lines, since=since, until=until, oldest=self.sort == OLDEST)
-
-    @property
-    def suffix(self) -> str:
-        return f"?{self.query}" if self.query else ""
-
-    @property
-    def address(self) -> str:
-        """Of the list alone."""
-        return self.page + self.suffix
-
-
-def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
-    """The list that an address names."""
-    tab = tab or request.GET.get("tab", "")
-    tab = tab if tab in dict(TABS) else ASKED
-    scope = scope_of(request, ASKED if tab == ASKED else "inbox")
-    line = request.GET.get("line", "")
-    line = named(line, choices(scope.projects), scope.projects) if line else ""
-    kind = request.GET.get("kind", "") if tab == ASKED else ""
-    sort = OLDEST if request.GET.get("sort") == OLDEST and tab != "done" else ""
-    return ReviewList(tab, scope, line, kind if kind in BY_KEY else "", sort, dates_of(request))
 
 
 @dataclass(frozen=True)
@@ -224,7 +110,8 @@ def list_page(user: User, shown: ReviewList, now: datetime, after: Place | None 
 def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) -> ListPage:
     """Reviews by pages; what else needs somebody is little, and stands where it belongs among them."""
     mine = Mine(user, of=shown.scope.projects)
-    found = [offer(kind, need, mine) for kind in KINDS if kind.key != "gate" for need in kind.query(mine)]
+    kinds = [kind for kind in KINDS if kind.key != "gate" and not shown.only_gates]
+    found = [offer(kind, need, mine) for kind in kinds for need in kind.query(mine)]
     lines = [
         each for each in found if shown.line in ("", _line_of(each, shown)) and each.need.since in shown.dates
     ]
@@ -239,9 +126,11 @@ def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) ->
     rows = sorted([*gates[:PAGE], *others], key=lambda row: row.order)
     counts = Counter(each.need.kind for each in lines)
     counts["gate"] = how_many(user, replace(shown, kind=""))
-    kinds = [(each, capped(counts[each.key])) for each in KINDS if counts[each.key] or each.key == shown.kind]
+    shown_kinds = [
+        (each, capped(counts[each.key])) for each in KINDS if counts[each.key] or each.key == shown.kind
+    ]
     late = sum(1 for row in rows if row.due_at and row.due_at < now)
-    return ListPage(rows, ends.cursor if ends else "", kinds, sum(counts.values()), late)
+    return ListPage(rows, ends.cursor if ends else "", shown_kinds, sum(counts.values()), late)
 
 
 def _line_of(found: OfferedItem, shown: ReviewList) -> str:
@@ -275,14 +164,24 @@ def _other(found: OfferedItem, shown: ReviewList) -> ListRow:
 
 def tab_counts(user: User, shown: ReviewList) -> dict[str, str]:
     """How many open reviews two of the lists have in these projects; the others say it by their rows."""
-    whole = replace(shown, line="", kind="", dates=EVER)
+    whole = replace(shown, line="", kind="", gate="", state="", dates=EVER)
     return {tab: capped(how_many(user, replace(whole, tab=tab))) for tab in ("mine", "others")}
 
 
 def items(user: User, shown: ReviewList, most: int = PAGE, after: Place | None = None) -> list[ListRow]:
     """The next rows of the list, in its order."""
     places = {visit_id: at for at, visit_id in _places(user, shown, most, after)}
-    return [_item(visit, shown, places[visit.pk]) for visit in _read(list(places))]
+    visits = _read(list(places))
+    away = _stood_in_for(user, visits) if shown.tab == ASKED else {}
+    return [_item(visit, shown, places[visit.pk], away.get(visit.pk, "")) for visit in visits]
+
+
+def _stood_in_for(user: User, visits: Sequence[GateVisit]) -> dict[UUID, str]:
+    """By visit, in whose place alone this person may decide there."""
+    standings = Standings(user)
+    found = {visit.pk: standings.at(visit).instead_of for visit in visits}
+    people = User.objects.in_bulk({pk for pk in found.values() if pk}) if any(found.values()) else {}
+    return {visit: str(people[pk]) for visit, pk in found.items() if pk}
 
 
 def how_many(user: User, shown: ReviewList) -> int:
@@ -296,23 +195,31 @@ def _places(user: User, shown: ReviewList, most: int, after: Place | None) -> li
         return decided(user, shown.narrowed, most, after)
     if shown.tab == "mine":
         return requested(user, shown.narrowed, most, after)
-    return (asked if shown.tab == ASKED else of_team)(user, shown.narrowed, most, after)
+    if shown.tab == ASKED:
+        return asked(user, replace(shown.narrowed, reader=user.pk), most, after)
+    return of_team(user, shown.narrowed, most, after)
 
 
 def _read(ids: Sequence[UUID]) -> list[GateVisit]:
     """The visits of these ids, in their order; one that was purged meanwhile is left out."""
     visits = (
         GateVisit.objects.filter(pk__in=ids)
-        .select_related("task__project__owner", "task__line", "task__requester", "asked_by")
+        .select_related(
+            "task__project__owner", "task__line", "task__requester", "asked_by", "job", "claim__user"
+        )
         .defer(*NOT_READ)
-        .annotate(rule=KeyTransform("rule", "evidence"))
+        .annotate(
+            rule=KeyTransform("rule", "evidence"),
+            claimed=Q(claim__until__gt=Now()),
+            waits=Exists(ReviewQuestion.objects.filter(visit=OuterRef("pk"), answered_at=None)),
+        )
         .prefetch_related("votes")
     )
     found = {visit.pk: visit for visit in visits}
     return [found[each] for each in ids if each in found]
 
 
-def _item(visit: GateVisit, shown: ReviewList, at: datetime) -> ListRow:
+def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> ListRow:
     line = versions.by_id(visit.asked_by.pinned_id)
     rule = getattr(visit, "rule", None) or {}
     is_open = visit.state == GateVisit.State.OPEN
@@ -337,6 +244,9 @@ def _item(visit: GateVisit, shown: ReviewList, at: datetime) -> ListRow:
         round=visit.round,
         votes=_votes(visit),
         note=_("rule: %(rule)s") % {"rule": rule.get("label") or rule.get("id")} if rule else "",
+        claimed=str(visit.claim.user) if is_open and getattr(visit, "claimed", False) else "",
+        waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
+        stand_in=stand_in,
     )
 
 

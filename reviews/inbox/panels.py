@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from pipelines.models import Task, User
 from pipelines.queries.home import Trouble, place_of, positions, requested, troubled
-from pipelines.web.graph.strip import Strip, strip_of
+from pipelines.web.lines.strip import Strip, strip_of
 from reviews.inbox.item import InboxItem, Mine
 from reviews.inbox.kinds import OfferedItem
 

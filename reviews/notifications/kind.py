@@ -85,7 +85,7 @@ class Heard:
     def tasks(self) -> dict[int, Task]:
         """The tasks of the batch by id, with only the fields that notifications need."""
         wanted = {getattr(each, "task_id", None) for each in self.batch} - {None}
-        return Task.objects.only("project_id", "requester_id", "pinned_id").in_bulk(wanted)
+        return Task.objects.only("project_id", "line_id", "requester_id", "pinned_id").in_bulk(wanted)
 
     @cached_property
     def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:

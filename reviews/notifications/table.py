@@ -4,14 +4,28 @@ in `kinds` and a line here add one."""
 from __future__ import annotations
 
 from reviews.notifications.kind import NotificationKind
-from reviews.notifications.kinds import ended, escalation, handed_over, invitation, review, roles, waiting
+from reviews.notifications.kinds import (
+    ended,
+    escalation,
+    followed,
+    handed_over,
+    invitation,
+    merged,
+    questions,
+    review,
+    roles,
+    waiting,
+)
 
 KINDS: tuple[NotificationKind, ...] = (
     review.KIND,
+    questions.KIND,
     escalation.KIND,
     waiting.KIND,
     ended.FAILED,
     ended.COMPLETED,
+    merged.KIND,
+    followed.KIND,
     handed_over.KIND,
     invitation.KIND,
     roles.KIND,

@@ -20,6 +20,8 @@ from pipelines.errors import Conflict, NotFound
 from pipelines.formats.evidence.claims.checking import CONFIRMED, CONTRADICTED
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.observed import facts_so_far
+from reviews.attention import claims, questions
+from reviews.review.attending_out import QuestionOut, ReviewClaimOut
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import dossier
 from reviews.review.evidence import ReviewEvidence
@@ -66,6 +68,7 @@ class CheckedOut(BaseModel):
 class ReviewOut(BaseModel):
     """`may`: whether the person of this token may decide now; else `why` says why not. `files`: at most 200, the
     changes since the start; `more_files`: how many there are besides. `fields`: what an approval fills in.
+    `claims`: what the agent said it did; `claimed`: who looks after the review; `questions`: those to the requester.
     `page`: where everything is shown."""
 
     gate: str
@@ -94,6 +97,8 @@ class ReviewOut(BaseModel):
     removed: int
     facts: list[CheckedOut]
     claims: list[ClaimOut]
+    claimed: ReviewClaimOut | None
+    questions: list[QuestionOut]
     page: str
 
 
@@ -135,6 +140,7 @@ def _out(visit: GateVisit, reader: User) -> ReviewOut:
     changes = ReviewChanges(visit, reader, may_write=False)
     evidence = ReviewEvidence(shown, changes, QueryDict())
     files = changes.start_files if changes.there else ()
+    held = claims.current(visit) if shown.live else None
     facts = facts_so_far(shown.line, [step.job for step in shown.steps])
     return ReviewOut(
         gate=visit.gate,
@@ -180,5 +186,7 @@ def _out(visit: GateVisit, reader: User) -> ReviewOut:
             )
             for each in evidence.claims
         ],
+        claimed=ReviewClaimOut.of(held) if held else None,
+        questions=[QuestionOut.of(each) for each in questions.thread(visit)],
         page=reverse("gate-visit", args=[visit.pk]),
     )

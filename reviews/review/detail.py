@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,6 +175,11 @@ def _seats(standing: Entitlement, user: User) -> list[tuple[str, str]]:
     if not standing.stands_in:
         return []
     people = User.objects.in_bulk([seat.person.user_id for seat in standing.seats])
+    return seat_choices(standing, people)
+
+
+def seat_choices(standing: Entitlement, people: Mapping[int, User]) -> list[tuple[str, str]]:
+    """`people`: at least those of its seats, by id."""
     return [
         (
             seat.person.username,

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.models import Event, GateVisit
 from pipelines.web.shell.page import SignedIn, signed_in
+from reviews.models import ReviewClaim, ReviewQuestion
 
 KINDS = ("gate.opened", "gate.voted", "gate.overridden", "gate.overdue", "gate.decided", "gate.closed")
 
@@ -35,6 +36,12 @@ def history(visit: GateVisit) -> dict[str, Any]:
     events: dict[str, list[Event]] = {}
     for event in Event.objects.filter(task=task, kind__in=KINDS).order_by("seq"):
         events.setdefault(str(event.data.get("visit")), []).append(event)
+    asked: dict[uuid.UUID, list[dict[str, Any]]] = {}
+    questions = ReviewQuestion.objects.filter(task=task, gate=visit.gate).select_related("asked_by", "asked")
+    for question in questions.order_by("pk"):
+        asked.setdefault(question.visit_id, []).append(_question(question))
+    held = ReviewClaim.objects.filter(visit__task=task, visit__gate=visit.gate).select_related("user")
+    claims = {each.visit_id: each for each in held}
     return {
         "task": task.name,
         "title": task.title,
@@ -43,6 +50,7 @@ def history(visit: GateVisit) -> dict[str, Any]:
         "requested_by": task.requested_by,
         "rounds": [
             _round(each, events.get(str(each.pk), []))
+            | {"claim": _claim(claims.get(each.pk)), "questions": asked.get(each.pk, [])}
             for each in rounds.prefetch_related("votes__user", "votes__stands_for").order_by(
                 "opened_at", "pk"
             )
@@ -85,4 +93,22 @@ def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
             {"seq": event.seq, "kind": event.kind, "actor": event.actor, "at": event.at.isoformat()}
             for event in events
         ],
+    }
+
+
+def _claim(held: ReviewClaim | None) -> dict[str, Any] | None:
+    """The last claim of a round, unless it was released."""
+    if held is None:
+        return None
+    return {"by": held.user.username, "at": held.at.isoformat(), "until": held.until.isoformat()}
+
+
+def _question(asked: ReviewQuestion) -> dict[str, Any]:
+    return {
+        "by": asked.asked_by.username,
+        "asked": asked.asked.username,
+        "text": asked.text,
+        "at": asked.at.isoformat(),
+        "answer": asked.answer or None,
+        "answered_at": asked.answered_at.isoformat() if asked.answered_at else None,
     }

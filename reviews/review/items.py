@@ -22,9 +22,9 @@ from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks.start import StartField, fields_of
+from reviews.inbox.chosen import ASKED, ReviewList, review_list
 from reviews.inbox.item import Act, InboxKind, Mine
 from reviews.inbox.kinds import BY_KEY, OfferedItem, count, needs, offer
-from reviews.inbox.lists import ASKED, ReviewList, review_list
 from reviews.inbox.panels import panels_of
 from reviews.review.pane import pane, running
 from reviews.review.work import TaskWork

@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from pipelines.models import Status, Task, displayed
 from pipelines.queries.line_filter import choices
 from pipelines.web.shell.page import SignedIn
+from reviews.inbox.chosen import ASKED, OLDEST, STATES_OF, TABS, ReviewList, place_after
 from reviews.inbox.item import Mine
-from reviews.inbox.lists import ASKED, OLDEST, TABS, ReviewList, list_page, place_after, tab_counts
+from reviews.inbox.lists import list_page, tab_counts
 
 SORTS = (("", _("Due first")), (OLDEST, _("Oldest first")))
 
@@ -36,7 +37,9 @@ def pane(request: SignedIn, shown: ReviewList, selected: str = "") -> dict[str, 
         "selected": selected,
         "sorts": SORTS,
         "line_choices": choices(shown.scope.projects),
-        "running": running(mine) if shown.tab == ASKED and not page.rows else None,
+        "gate_choices": shown.gates,
+        "state_choices": STATES_OF[shown.tab],
+        "running": running(mine) if shown.tab == ASKED else None,
     }
 
 

@@ -24,16 +24,19 @@ from reviews import remarks
 from reviews.asked import order_at
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
+from reviews.decision.standing import Standings
+from reviews.inbox.chosen import ASKED, ReviewList, review_list
 from reviews.inbox.kinds import BY_KEY
-from reviews.inbox.lists import ASKED, ReviewList, review_list
 from reviews.inbox.lists import items as review_rows
 from reviews.mail import folder
 from reviews.notifications.writing import settle_for
 from reviews.review import items
+from reviews.review.attending import attention
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import dossier
 from reviews.review.evidence import ReviewEvidence
 from reviews.review.pane import pane, part
+from reviews.review.sittings import leave
 from reviews.review.tabs import tabs
 
 
@@ -92,6 +95,12 @@ def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
             return HttpResponse(status=204)  # nothing is swapped under a reader's hands
         context = {"dossier": shown, "visit": found}
         return render(request, "reviews/_news.html", context)
+    if request.GET.get("fragment") == "attention":
+        may = Standings(request.user).at(found).may
+        context = {"attention": attention(found, request.user, may=may), "visit": found}
+        return render(
+            request, "reviews/gate_visit/attention.html", {**context, "listed": review_list(request)}
+        )
     word = request.GET.get("word")
     return _dossier(request, found, DecisionForm(initial={"word": word} if word in Word.values else {}))
 
@@ -104,6 +113,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     form = DecisionForm(request.POST)
     if not form.is_valid():
         return _dossier(request, found, form, status=400)
+    leave(found, request.POST.get("sitting", ""))
     try:
         said = form.cleaned_data
         said = {**said, "reason": remarks.with_remarks(found, request.user, said["reason"])}
@@ -199,6 +209,7 @@ def _dossier(
         "remarks": changes.remarks,
         "evidence": evidence,
         "dossier": shown,
+        "attention": attention(visit, request.user, may=shown.deciding),
         "visit": visit,
         "task": visit.task,
         "form": form,

@@ -52,6 +52,12 @@ export function sprite(): Plugin {
         originalFileName: "static/favicon.svg",
         source: readFileSync("static/favicon.svg", "utf8"),
       });
+      this.emitFile({
+        type: "asset",
+        name: "favicon-dot.svg",
+        originalFileName: "static/favicon-dot.svg",
+        source: readFileSync("static/favicon-dot.svg", "utf8"),
+      });
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The number beside Inbox. A page does not ask for it by itself: it is kept for this tab of the browser, and asked for
  * when a hint says that something moved (`gl:inbox`), when it is a minute old, and after this person sent a form.
- * Its other places on the page copy it. Nothing is shown for none.
+ * Its other places on the page copy it: badges, the title and the icon of the tab. Nothing is shown for none.
  */
 const COUNT = "data-needs-count";
 const KEPT_MS = 60_000;
@@ -39,5 +39,23 @@ function keptAt(name: string): string | null {
 }
 
 function show(text: string): void {
-  for (const badge of document.querySelectorAll(`[${COUNT}]`)) badge.textContent = text === "0" ? "" : text;
+  const said = text === "0" ? "" : text;
+  for (const badge of document.querySelectorAll(`[${COUNT}]`)) badge.textContent = said;
+  document.title = titled(document.title, said);
+  mark(said !== "");
+}
+
+/** The title of a page with the number in front of it, whatever number stood there before. */
+export function titled(title: string, count: string): string {
+  const bare = title.replace(/^\(\d+\+?\) /, "");
+  return count === "" ? bare : `(${count}) ${bare}`;
+}
+
+/** A dot on the icon of the tab. */
+function mark(dotted: boolean): void {
+  const icon = document.querySelector<HTMLLinkElement>("link[rel=icon][data-dotted]");
+  if (!icon) return;
+  icon.dataset.plain ??= icon.href;
+  const wanted = dotted ? (icon.dataset.dotted ?? "") : icon.dataset.plain;
+  if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
 }

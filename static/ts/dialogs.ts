@@ -3,13 +3,23 @@ import { each, on } from "./dom";
 function openByAddress(hash: string): boolean {
   const named = document.getElementById(new URLSearchParams(hash.slice(1)).get("open") ?? "");
   if (named?.dataset.byAddress === undefined) return false;
-  // Of a page that was loaded with it the browser knows no opener: closed, it leads back to the link to it.
-  const link = [...document.querySelectorAll<HTMLElement>("a[href*='#open=']")].find(
-    (one) => new URL(one.getAttribute("href") ?? "", document.baseURI).href === window.location.href,
-  );
-  if (document.activeElement === document.body) link?.focus({ preventScroll: true });
+  const address = window.location.href;
   openDialog(named.id);
+  // Of a page that was loaded with it the browser knows no opener: closed, it leads back to the link to it, which may
+  // be drawn only after the page was.
+  const leadBack = () => {
+    const held = document.activeElement;
+    // What had the focus within keeps it until the browser draws next.
+    if (held === document.body || named.contains(held)) linkTo(address)?.focus({ preventScroll: true });
+  };
+  named.addEventListener("close", leadBack, { once: true });
   return true;
+}
+
+function linkTo(address: string): HTMLElement | undefined {
+  return [...document.querySelectorAll<HTMLElement>("a[href*='#open=']")].find(
+    (one) => new URL(one.getAttribute("href") ?? "", document.baseURI).href === address,
+  );
 }
 
 /** Closed dialogs in which something asked to be renewed meanwhile. */

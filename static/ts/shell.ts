@@ -2,7 +2,9 @@
 import "../css/main.css";
 import "./sheets";
 
+import { startAttention } from "./attention";
 import { startChanges } from "./changes";
+import { startAsking, startChoosing } from "./choosing";
 import { startCombobox } from "./combobox";
 import { startCopy } from "./copy";
 import { startCounts } from "./counts";
@@ -45,7 +47,10 @@ startShortcuts();
 startDecision();
 startLog();
 startCounts();
+startAsking();
+startChoosing();
 startItems();
+startAttention();
 startFilters();
 startRoles();
 startUploads();

@@ -32,7 +32,7 @@ from pipelines.models import (
 )
 from pipelines.people import accounts
 from pipelines.work import storage
-from tests.access.test_matrix import ROUTES, Place
+from tests.access.place import ROUTES, Place
 from tests.factories import World, document, make_project, make_worker
 from tests.pages.conftest import PASSWORD
 
@@ -134,6 +134,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "artifact",
         "channel",
         "message",
+        "account",
         "remark",
         "job",
         "member",
@@ -145,6 +146,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "invitation",
         "notification",
         "absence",
+        "question",
         "value",
         "repository",
         "trigger",

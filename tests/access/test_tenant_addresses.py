@@ -13,6 +13,7 @@ from django.test import Client
 
 from pipelines.lines import publishing
 from pipelines.models import Line
+from tests.access.place import ROUTES
 from tests.access.tenants import (
     CANARY,
     Tenant,
@@ -21,7 +22,7 @@ from tests.access.tenants import (
     named_in,
     tried,
 )
-from tests.access.test_matrix import API, BODIES, PAGES, ROUTES
+from tests.access.test_matrix import API, BODIES, PAGES
 from tests.access.two import DRAFTS, B, Named, Two, arguments, ask_page
 from tests.factories import World
 from tests.live.conftest import session_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from html.parser import HTMLParser
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 from django.urls import resolve
+from django.utils import timezone
 
 from pipelines.api import api
 from tests.access.tenants import (
@@ -88,7 +90,17 @@ FORMS: list[Row] = [
 ]
 
 
+def _tomorrow() -> str:
+    return (timezone.now() + timedelta(days=1)).isoformat()
+
+
 CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
+    ("POST", "/api/absences", lambda x: {"stand_in": x.username, "until": _tomorrow()}),
+    (
+        "POST",
+        "/api/absences",
+        lambda x: {"stand_in": x.username, "until": _tomorrow(), "project": x.project},
+    ),
     ("POST", TASKS, lambda x: {"title": "t", "follows": x.task}),
     ("POST", TASKS, lambda x: {"title": "t", "depends_on": [x.task]}),
     ("POST", TASKS.replace("{line}", "{asks}"), lambda x: {"title": "t", "inputs": {"file": x.file}}),
@@ -126,8 +138,8 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 # Names in bodies and queries of the API that name no row of the database: words, texts, numbers, parts of a document.
 PLAIN = """
     action address after against alone archived at attempt base based_on before cursor deed default_branch description
-    digest display_status do document draft due_at each_task edit ends evidence expect expected file flags form
-    fragment from gates handoff host host_app id index keys kind labels last limit map mapping metadata
+    dialect digest display_status do document draft due_at each_task edit ends evidence expect expected file files flags
+    form fragment from gates handoff host host_app id index keys kind labels last limit losses map mapping metadata
     month_cost_usd name names outcome output own page peek place policy preset priority pushing reason renamed
     resolved revision route rows rules save scope second_factor since starter station stations status steps text
     title to traces transitions trigger typed until

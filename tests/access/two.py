@@ -27,7 +27,7 @@ A, B, NOBODY = "-aa", "-bb", "-gg"
 
 # A tenant may use any such name itself; it names nothing of another.
 # Whoever calls has to sign, wherever: an unknown place answers like a wrong signature.
-SIGNED = "/hook"
+SIGNED = ("/hook", "/interactions")
 FREE = {"name", "key", "gate", "line"}
 
 

@@ -98,6 +98,7 @@ def test_a_line_that_is_not_published_has_no_form_yet(world: World) -> None:
     assert bearer(world).get(door(world, "/start-form", "line")).status_code == 409
 
 
+@pytest.mark.smoke(8)
 @pytest.mark.parametrize(
     ("key", "typed", "value"),
     [

@@ -279,9 +279,12 @@ def as_browsers_hold_it(value: Any) -> Any:
     return json.loads(json.dumps(value), parse_int=lambda digits: float(digits))
 
 
-def test_browser_and_server_read_the_same_from_every_text(page: Page, site: Site) -> None:
+@pytest.mark.parametrize(
+    "lines", [LINES[::6], pytest.param(LINES, marks=pytest.mark.wide)], ids=["some", "all"]
+)
+def test_browser_and_server_read_the_same_from_every_text(page: Page, site: Site, lines: list[str]) -> None:
     [built] = Path(settings.BASE_DIR, "static/dist/assets").glob("worker-*.js")
-    texts = [*SCALARS, *MORE, BOMB, DEEP, *BROKEN, TEXT, *LINES]
+    texts = [*SCALARS, *MORE, BOMB, DEEP, *BROKEN, TEXT, *lines]
     page.goto("/sign-in/")
     found = json.loads(page.evaluate(READ, [f"/static/dist/assets/{built.name}", texts]))
     differ = []

@@ -19,7 +19,8 @@ from playwright.sync_api import BrowserContext, Page
 
 from pipelines.models import User
 from pipelines.ports.vault import store
-from tests.access.test_matrix import PAGES, ROUTES, Place
+from tests.access.place import ROUTES, Place
+from tests.access.test_matrix import PAGES
 from tests.axe import grave
 from tests.browser.looking import CARET
 from tests.factories import World, document, station

@@ -16,7 +16,7 @@ from tests.cli.conftest import Gateline
 from tests.factories import World
 from tests.work.driving import Bench, outcome_of
 from tests.work.remotes import RemoteRepository
-from tests.work.test_repository_lines import line, origin, run
+from tests.work.repository_lines import line, origin, run
 
 __all__ = ["origin"]
 pytestmark = [

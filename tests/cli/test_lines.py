@@ -19,6 +19,7 @@ def yaml_of(given: dict[str, object], file: object) -> None:
     YAML().dump(given, file)
 
 
+@pytest.mark.wide
 def test_it_draws_a_line_with_what_is_proved_of_each_rule(cli: Cli, world: World) -> None:
     given = gated()
     version = world.line(**given)

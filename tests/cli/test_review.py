@@ -40,6 +40,7 @@ def test_a_person_decides_what_was_shown_and_a_machine_never(cli: Cli, world: Wo
     assert mine.ok("review") == "Nothing needs you.\n"
 
 
+@pytest.mark.wide
 def test_what_an_approval_fills_in_is_given_or_asked_for(cli: Cli, world: World) -> None:
     fields = [
         {"key": "plan", "type": "yes_no", "label": "Plan read", "required": True},

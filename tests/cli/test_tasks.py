@@ -68,6 +68,7 @@ def test_ctrl_c_leaves_the_task_alone(cli: Cli, world: World) -> None:
         (("submit", "line"), 4, "permission"),
         (("logs", "{task}", "--station", "nowhere"), 5, "Stations that ran: build."),
         (("review", "{task}"), 5, "waits at no gate"),
+        (("rerun", "{task}"), 4, "permission"),
         (("checkout", "{task}"), 6, "No station of this task has worked in a repository yet."),
     ],
 )

@@ -263,6 +263,7 @@ def test_dulwich_follows_no_redirect(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert inside.asked == []
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize(
     "address",
     [

@@ -78,6 +78,7 @@ def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_
     assert check_line().live.document["inputs"][0]["default"] == str(moved.folder)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("publish", [False, True])
 def test_what_a_person_changed_is_left_as_it_is(
     demo: User, settings: Any, tmp_path: Path, publish: bool

@@ -31,7 +31,7 @@ COMPONENTS = {name for name in SOURCES if name.startswith("cotton/")}
 
 
 def component(tag: str) -> str:
-    """The file of a tag: `graph.station-gate` is cotton/graph/station_gate.html."""
+    """The file of a tag: `form-dialog` is cotton/form_dialog.html."""
     return f"cotton/{tag.replace('.', '/').replace('-', '_')}.html"
 
 
@@ -138,23 +138,6 @@ def test_text_of_a_program_is_never_markup() -> None:
 )
 def test_a_late_bar_splits_at_the_expected_time(value: float, maximum: float, widths: list[str]) -> None:
     assert [part.width for part in shapes.bar_parts(value, maximum)] == widths
-
-
-@pytest.mark.parametrize(
-    ("points", "path"),
-    [
-        ([[0, 0], [10, 0]], "M0 0L10 0"),
-        ([[0, 0], [20, 0], [20, 20]], "M0 0L12 0Q20 0 20 8L20 20"),
-        ([[0, 0], [4, 0], [4, 20]], "M0 0L2 0Q4 0 4 8L4 20"),
-    ],
-)
-def test_an_edge_has_rounded_corners_that_never_overlap(points: list[list[float]], path: str) -> None:
-    assert shapes.rounded_path(points) == path
-
-
-def test_an_arrow_looks_the_way_the_edge_goes() -> None:
-    assert shapes.arrow_head([[0, 0], [20, 0]]).startswith("M20 0L12 ")
-    assert shapes.arrow_head([[0, 20], [0, 0]], 8).startswith("M0 0L")
 
 
 @pytest.mark.parametrize(

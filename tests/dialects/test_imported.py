@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.formats import foreign
 from pipelines.models import LineVersion, Task
+from tests.dialects.aeef import HANDOFF
 from tests.factories import World
 
 pytestmark = pytest.mark.django_db
@@ -130,3 +131,25 @@ def test_a_chain_of_contenox_asks_its_default_last(world: World) -> None:
     harmless = world.start(version, inputs={"input": "?"})
     went = worked(world, harmless, {"result": "success", "eval": "2"}, {"result": "success", "eval": "2"})
     assert went == ["score", "answer"] and harmless.status == "completed"
+
+
+AEEF = """\
+name: Delivery
+transitions:
+  - {from: INTAKE, to: IMPLEMENTATION}
+  - {from: IMPLEMENTATION, to: DEPLOYED, requires: [{gate_3_passed: true}, {unit_tests: passing}]}
+  - {from: IMPLEMENTATION, to: REWORK_IMPL}
+  - {from: REWORK_IMPL, to: IMPLEMENTATION}
+"""
+
+
+def test_a_machine_of_aeef_mends_what_its_gate_refused_and_is_deployed(world: World) -> None:
+    task = world.start(published(world, AEEF))
+    passed = {"verdict": "pass", "handoff": HANDOFF}
+    bad, good = (
+        {**passed, "output": {"unit_tests": "failing"}},
+        {**passed, "output": {"unit_tests": "passing"}},
+    )
+    went = worked(world, task, passed, bad, passed, good)
+    assert went == ["intake", "implementation", "rework_impl", "implementation"]
+    assert (task.status, task.end) == ("completed", "deployed")

@@ -6,14 +6,18 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from pipelines.models import Decision, Event, GateVisit, LineVersion, Migration, MigrationEntry, Task, Vote
+from reviews.models import ChannelConnection, ChatCode, MailLink
 from tests.factories import World, make_user, station
 from tests.pages.conftest import client_of
+from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db
 
 RECORD = (LineVersion, Vote, Event, Decision, GateVisit, Task, Migration, MigrationEntry)
+OURS = [model for app in ("pipelines", "reviews") for model in apps.get_app_config(app).get_models()]
 
 
 @pytest.fixture
@@ -22,7 +26,7 @@ def superuser_client() -> Client:
 
 
 def test_every_model_is_registered() -> None:
-    models = set(apps.get_app_config("pipelines").get_models())
+    models = set(OURS)
     assert models - set(admin.site._registry) == set()
 
 
@@ -44,7 +48,7 @@ def test_every_list_and_every_row_can_be_looked_at(world: World, superuser_clien
     world.report(task)
     world.vote(task)
     world.machine()
-    for model in apps.get_app_config("pipelines").get_models():
+    for model in OURS:
         name = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
         assert superuser_client.get(name).status_code == 200, name
         row = model._default_manager.first()
@@ -59,3 +63,21 @@ def test_no_lease_or_digest_of_a_secret_is_shown(world: World, superuser_client:
     shown = "".join(superuser_client.get(page).content.decode() for page in pages)
     assert token.digest not in shown
     assert str(job.lease_key) not in shown
+
+
+def test_no_secret_of_a_chat_or_a_mail_link_is_shown(world: World, superuser_client: Client) -> None:
+    now, secret = timezone.now(), "canary" * 5
+    chat = ChannelConnection.objects.create(
+        project=world.project, name="c", address=secret, secret=secret, signing=secret, created_at=now
+    )
+    code = ChatCode.objects.create(connection=chat, user=world.reviewer, digest=secret, expires_at=now)
+    task = world.start(world.line(**gated()))
+    world.report(task)
+    link = MailLink.objects.create(
+        visit=world.visit(task), user=world.reviewer, digest=secret, token_version=1, created_at=now
+    )
+    for row in (chat, code, link):
+        name = f"/admin/reviews/{row._meta.model_name}/"
+        for page in (name, f"{name}{row.pk}/change/"):
+            answer = superuser_client.get(page)
+            assert answer.status_code == 200 and secret not in answer.content.decode(), page

@@ -119,6 +119,7 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
 )
 
 
+@pytest.mark.smoke(16)
 @pytest.mark.parametrize(("invariant", "breaks"), BREAKS, ids=[f"{i}-{f.__name__}" for i, f in BREAKS])
 def test_it_sees_what_was_broken(world: World, invariant: str, breaks: Callable[[World], None]) -> None:
     breaks(world)

@@ -226,6 +226,7 @@ PLANTED: tuple[tuple[Invariant, Callable[[World], None], str], ...] = (
 )
 
 
+@pytest.mark.smoke(8)
 @pytest.mark.parametrize(("seen_by", "plant", "says"), PLANTED, ids=[each[1].__name__ for each in PLANTED])
 def test_what_is_planted_is_named(
     world: World, seen_by: Invariant, plant: Callable[[World], None], says: str

@@ -199,6 +199,7 @@ BREAKS: tuple[tuple[Invariant, Callable[[World], None]], ...] = (
 )
 
 
+@pytest.mark.smoke(8)
 @pytest.mark.parametrize(("check", "breaks"), BREAKS, ids=[breaks.__name__ for _, breaks in BREAKS])
 def test_the_check_sees_what_was_broken(
     world: World, check: Invariant, breaks: Callable[[World], None]

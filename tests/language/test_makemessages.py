@@ -21,7 +21,7 @@ def test_a_catalogue_has_texts_of_python_templates_and_scripts() -> None:
     assert "Undo" in {text for text, _ in messages.scripts()}
 
 
-@pytest.mark.smoke(1)
+@pytest.mark.wide
 @pytest.mark.skipif(shutil.which("xgettext") is None, reason="GNU gettext is not installed")
 @pytest.mark.parametrize(
     ("domain", "found"), [("django", messages.python_and_templates), ("djangojs", messages.scripts)]

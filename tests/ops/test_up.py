@@ -261,6 +261,7 @@ def test_ctrl_c_leaves_no_process_and_a_later_start_keeps_everything(up: Up) -> 
     assert not _left(up)
 
 
+@pytest.mark.wide
 def test_after_the_kill_of_the_whole_tree_the_next_start_recovers(up: Up) -> None:
     doomed = Up(up.home, free_port())
     assert not LINK.search(doomed.line()), "who has a password needs no link"

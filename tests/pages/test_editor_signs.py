@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.web.editor.badges import signs_of
+from pipelines.web.lines.badges import signs_of
 from tests.routing.support import line
 
 AGAIN = {

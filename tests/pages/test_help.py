@@ -92,7 +92,7 @@ def test_the_palette_finds_lines_tasks_and_pages_that_one_may_see(world: World, 
 def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
     begun = text(client.get(reverse("home")))
-    assert at(world, "project-setup") in begun and "Run the demo" not in begun, "there is nothing to run yet"
+    assert at(world, "project-setup") in begun and "Run a line" not in begun, "there is nothing to run yet"
     gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
     version = world.line(document([gated], gates=[{"key": "g"}]))
     page = text(client.get(reverse("home")))

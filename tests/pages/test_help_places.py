@@ -23,7 +23,8 @@ from pipelines.web.help.pages import pages, parts
 from pipelines.web.help.places import PLACES, place
 from pipelines.web.help.search import search
 from pipelines.web.help.words import WORDS
-from tests.access.test_matrix import PAGES, ROUTES, Place
+from tests.access.place import ROUTES, Place
+from tests.access.test_matrix import PAGES
 from tests.factories import World, document, make_project
 from tests.pages.conftest import As, client_of, door
 from tests.pages.editor_documents import EVERYTHING

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from tests.access.test_matrix import ROUTES, Place
+from tests.access.place import ROUTES, Place
 from tests.factories import World
 from tests.pages.conftest import As
 

@@ -165,8 +165,20 @@ TO_ITSELF = {
     "condition_type": "always",
 }
 WHOLE_VIBE = {**VIBE, "transitions": [TO_ITSELF]}
-READ = [ALP, {key: said for key, said in ALP.items() if key != "transitionRules"}, CONTENOX, WHOLE_VIBE, FLUX]
-PARTS = [(system, given) for system, given in FOREIGN if given not in READ]
+READ_OF_AEEF = [
+    given
+    for system, given in FOREIGN
+    if system == "AEEF" and {"agent_id", "agents", "transition"} & given.keys()
+]
+READ = [
+    *READ_OF_AEEF,
+    ALP,
+    {key: said for key, said in ALP.items() if key != "transitionRules"},
+    CONTENOX,
+    WHOLE_VIBE,
+    FLUX,
+]
+PARTS = [(system, given) for system, given in FOREIGN if given not in READ and given is not VIBE]
 
 
 @pytest.mark.smoke(9)
@@ -192,7 +204,7 @@ def test_a_document_of_another_system_takes_the_place_of_the_draft_with_what_dif
         assert said["changes"][0]["title"].startswith("Different from the document of")
 
 
-@pytest.mark.parametrize("given", [ALP, CONTENOX, WHOLE_VIBE, FLUX])
+@pytest.mark.parametrize("given", [ALP, CONTENOX, WHOLE_VIBE, FLUX, AEEF])
 def test_a_new_line_of_such_a_document_is_shown_before_it_is_saved(
     world: World, client: Client, given: dict[str, Any]
 ) -> None:
@@ -208,7 +220,9 @@ def test_a_new_line_of_such_a_document_is_shown_before_it_is_saved(
     assert Line.objects.exclude(key="drawn").get().draft == native.loads(document)
 
 
-@pytest.mark.parametrize("given", [AEEF, {**FLUX, "stages": [{"id": "a", "onPass": "nowhere"}]}])
+@pytest.mark.parametrize(
+    "given", [{"handoff_id": ""}, {**FLUX, "stages": [{"id": "a", "onPass": "nowhere"}]}]
+)
 def test_a_new_line_of_what_cannot_be_read_is_refused(
     world: World, client: Client, given: dict[str, Any]
 ) -> None:
@@ -226,6 +240,37 @@ def test_a_folder_of_an_assembly_line_comes_as_a_zip(world: World, client: Clien
     assert "ALP (Agentics)" in page and "1 station ·" in page
     wrong = client.post(at(world, "lines-new"), {"file": SimpleUploadedFile("line.zip", b"PK broken")})
     assert wrong.status_code == 422 and "the archive cannot be read" in text(wrong)
+
+
+def test_a_folder_comes_with_the_paths_of_its_files_and_is_drawn_before_it_is_saved(
+    world: World, client: Client
+) -> None:
+    def sent_with(paths: Any, text: str = "") -> HttpResponse:
+        parts = [("assembly-line.json", {"name": "Checks"}), ("station.json", ALP["stations"][0])]
+        files = [SimpleUploadedFile(name, json.dumps(said).encode()) for name, said in parts]
+        return client.post(at(world, "lines-new"), {"folder": files, "paths": text or json.dumps(paths)})
+
+    page = sent_with([".agentics/assembly-line.json", ".agentics/stations/01-a/station.json"])
+    assert page.status_code == 200 and Line.objects.count() == 1
+    assert "ALP (Agentics)" in text(page) and b"data-drawing" in page.content
+    for paths in ([], ["a.json"], 5, [1, 2], ["\ud800.json", "b.json"]):
+        assert sent_with(paths).status_code == 422
+    for broken in ("[" * 50_000, "1" * 5_000):
+        assert sent_with([], broken).status_code == 422
+
+
+def test_a_line_is_shown_as_a_document_of_another_system_with_what_it_loses(
+    world: World, client: Client, line: Line
+) -> None:
+    page = at(world, "line-export", line.key)
+    shown = client.get(page, {"dialect": "own"})
+    assert shown.status_code == 200 and "as a document of ALP (Agentics)" in text(shown)
+    assert "kind of work:" in text(client.get(page, {"dialect": "alp"}))
+    saved = client.get(page, {"dialect": "contenox", "version": "draft", "download": "1"})
+    assert "drawn-draft.contenox.json" in saved.headers["Content-Disposition"]
+    assert json.loads(saved.content)["tasks"][0]["handler"] == "noop"
+    Line.objects.update(draft={"key": "drawn", "stations": 5})
+    assert client.get(page, {"dialect": "alp"}).status_code == 404
 
 
 def zipped(line: dict[str, Any]) -> bytes:
@@ -248,6 +293,7 @@ def test_what_says_gateline_is_never_taken_for_another_system(given: dict[str, A
     assert native.loads(json.dumps(given)) == given
 
 
+@pytest.mark.smoke(8)
 @pytest.mark.parametrize(
     "body",
     [
@@ -289,7 +335,7 @@ def test_an_empty_line_is_offered_templates_and_one_of_them_takes_its_key_and_na
 ) -> None:
     offered = client.get(door(world, "/draft/starters")).json()
     assert [each["key"] for each in offered] == list(FIRST)
-    assert all("<svg" in each["picture"] and each["purpose"] for each in offered)
+    assert all(each["picture"]["document"]["stations"] and each["purpose"] for each in offered)
     for key in FIRST:
         said = sent(world, client, {"starter": key, "document": {"name": "Mine", "stations": []}}).json()
         starter = native.loads(BY_KEY[key].text)

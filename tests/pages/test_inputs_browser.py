@@ -255,6 +255,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
 
 
+@pytest.mark.smoke(4)
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("content", "media", "shown"),

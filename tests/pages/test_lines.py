@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -220,10 +221,14 @@ def test_the_overview_says_each_rule_in_words_and_draws_it(world: World, signed_
         "high is greater than 0",
         "A look",
         "at most 2 times",
-        "node-gate",
-        "node-end",
     ):
         assert words in page
+    drawn = json.loads(
+        re.search(r'data-drawing.*?<script type="application/json">(.*?)</script>', page, re.S)[1]
+    )  # type: ignore[index]
+    assert [each["key"] for each in drawn["document"]["stations"]] == ["scan", "ship"]
+    assert drawn["conditions"]["bad"] == "high > 0"
+    assert drawn["limits"]["good"]["most"] == 2
 
 
 def test_a_line_that_was_never_published_shows_what_keeps_it_from_being_drawn(
@@ -287,14 +292,3 @@ def test_warnings_are_shown_with_an_example_and_do_not_block(world: World, signe
     line.refresh_from_db()
     assert line.live is not None
     assert line.live.number == 2
-
-
-def test_a_drawing_that_stays_readable_fits_and_a_wider_one_is_made_smaller(
-    world: World, signed_in: As
-) -> None:
-    client = signed_in(world.viewer)
-    world.line(document(key="short"))
-    world.line(document([f"station-{n}" for n in range(20)], key="long"))
-    assert "graph-fit" in text(client.get(at(world, "line", "short")))
-    wide = text(client.get(at(world, "line", "long")))
-    assert "graph-wide" in wide and "graph-fit" not in wide

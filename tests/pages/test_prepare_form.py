@@ -14,11 +14,12 @@ from tests.pages.conftest import client_of
 
 pytestmark = pytest.mark.django_db
 SAVED = {
+    "image": "python:3.13-slim",
     "argv": ["npm", "ci", "--no-audit"],
     "cache": "package-lock.json",
     "network": {"egress": ["packages.example.com", "git.example.com:8443"]},
     "services": [
-        {"name": "redis", "argv": ["redis-server"], "port": 6379},
+        {"name": "redis", "image": "registry.test:5000/redis:7", "argv": ["redis-server"], "port": 6379},
         {"name": "db", "argv": ["postgres", "-D", "my data"], "health": ["pg_isready"]},
     ],
 }
@@ -54,12 +55,21 @@ REDIS = {"name": "redis", "command": "redis-server", "port": "6379"}
 def test_it_is_saved_shown_and_taken_back(admin: Client, repository: Repository) -> None:
     db = {"name": "db", "command": "postgres -D 'my data'", "health": "pg_isready"}
     hosts = "packages.example.com\r\ngit.example.com:8443"
-    given = typed(REDIS, db, command="npm ci --no-audit", cache="package-lock.json", hosts=hosts)
+    redis = {**REDIS, "image": "registry.test:5000/redis:7"}
+    more = {"cache": "package-lock.json", "hosts": hosts, "image": " python:3.13-slim "}
+    given = typed(redis, db, command="npm ci --no-audit", **more)
     assert admin.post(place(repository), given).status_code == 302
     repository.refresh_from_db()
     assert repository.prepare == SAVED
     page = admin.get(place(repository).removesuffix("prepare/")).content.decode()
-    for shown in ("npm ci --no-audit", "Service redis", "postgres -D &#x27;my data&#x27;", "Add a service"):
+    for shown in (
+        "npm ci --no-audit",
+        "Service redis",
+        "postgres -D &#x27;my data&#x27;",
+        "python:3.13-slim",
+        "redis:7",
+        "Add a service",
+    ):
         assert shown in page
     assert admin.post(place(repository), typed()).status_code == 302
     repository.refresh_from_db()
@@ -75,6 +85,8 @@ def test_it_is_saved_shown_and_taken_back(admin: Client, repository: Repository)
         (typed(command="x", cache="/etc/passwd"), "Enter a path inside the repository"),
         (typed(command="x", hosts="https://a.test"), "https://a.test is not the name of a host"),
         (typed({**REDIS, "name": "../x"}), "Use small letters, digits and"),
+        (typed(image="--privileged"), "Enter the name of an image, like"),
+        (typed({**REDIS, "image": "a b"}), "Enter the name of an image, like"),
         (typed({**REDIS, "command": ""}), "Enter the program that serves."),
         (typed({**REDIS, "port": ""}), "or a health command"),
         (typed({**REDIS, "port": "70000"}), "less than or equal to 65535"),

@@ -87,6 +87,41 @@ def test_from_nothing_to_the_form_of_a_first_task(
     assert at(world, "task-new", "fix-lint-findings") in last
 
 
+PNPM = {
+    "package.json": b'{"scripts": {"test": "vitest", "lint": "eslint ."}, "devDependencies": {"vitest": "3"}}',
+    "pnpm-lock.yaml": b"resolution: {tarball: https://packages.example.com/a/-/a-1.0.0.tgz}\n",
+}
+
+
+def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of_the_line(
+    world: World, admin: Client, runner: Any, tmp_path: Path, settings: Any
+) -> None:
+    settings.REPOSITORY_ROOTS = [tmp_path]
+    origin = remote(tmp_path / "web.git", PNPM)
+    send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
+    shown = page(admin, world, step="template", agent="codemod")
+    assert 'value="pnpm install --frozen-lockfile"' in shown and 'value="pnpm-lock.yaml"' in shown
+    assert "packages.example.com</textarea>" in shown and 'value="pnpm run lint"' in shown
+    begin = {"do": "begin", "step": "template", "agent": "codemod", "template": "fix-lint-findings"}
+    refused = send(admin, world, **begin, lint="eslint '")
+    assert refused.status_code == 422 and "A quotation mark is not closed." in text(refused)
+    assert not Line.objects.exists() and Repository.objects.get().prepare == {}
+    send(admin, world, **begin, cache="", tests="pnpm exec vitest run --reporter=junit --outputFile=out.xml")
+    assert Repository.objects.get().prepare == {
+        "argv": ["pnpm", "install", "--frozen-lockfile"],
+        "network": {"egress": ["packages.example.com"]},
+    }, "what people typed counts"
+    line = Line.objects.get().live
+    assert line is not None and "ruff" not in str(line.document) and "pytest" not in str(line.document)
+    stations = {each["key"]: each for each in line.document["stations"]}
+    assert stations["lint"]["work"]["argv"] == ["pnpm", "run", "lint"] and "artifacts" not in stations["lint"]
+    assert "findings.total" not in str(stations["lint"]["rules"]), "eslint counts nothing without a report"
+    assert [each["path"] for each in stations["tests"]["artifacts"]] == ["out.xml"]
+    admin.post(at(world, "lines-new"), {"starter": "review-branch"})
+    drawn = Line.objects.get(key="review-branch").draft
+    assert drawn["stations"][0]["work"]["argv"][:3] == ["pnpm", "exec", "vitest"], "New line knows it, too"
+
+
 def test_a_failed_check_keeps_the_step_and_says_what_to_do(
     world: World, admin: Client, runner: Any, origin: RemoteRepository
 ) -> None:
@@ -106,15 +141,16 @@ def test_a_failed_check_keeps_the_step_and_says_what_to_do(
         and "1 waits for the first task" in claude
         and "Claude Code has 1 failed check." in claude
     )
-    assert "step=template&amp;agent=claude" not in claude
+    assert "Continue without a key" in claude and "step=template&amp;agent=claude" in claude
     codex = page(admin, world, step="agent", agent="codex")
     assert "not found on worker-1" in codex and "GATELINE_STATION_PATH" in codex
     assert "Codex is not installed." in codex and "checks passed" not in codex
     assert "Not installed" in codex and "failed check" not in codex.partition('id="checks"')[2]
     assert "tone-danger" not in codex.partition('id="checks"')[2], "it is no failure"
     assert "agent=claude#checks" in codex and '<h3 id="checks" tabindex="-1">' in codex
-    refused = page(admin, world, step="template", agent="claude")
-    assert "Use this template" not in refused, "nobody goes on with a check that failed"
+    refused = page(admin, world, step="template", agent="codex")
+    assert "Use this template" not in refused, "nobody goes on without the program"
+    assert "Use this template" in page(admin, world, step="template", agent="claude"), "a key can come later"
 
 
 def test_a_key_is_stored_on_the_way(
@@ -166,13 +202,29 @@ def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client
     assert address not in text(signed_in(world.operator).get("/"))
 
 
+def test_lines_the_palette_and_the_card_of_a_repository_lead_there(
+    world: World, admin: Client, signed_in: As, origin: RemoteRepository
+) -> None:
+    address = at(world, "project-setup")
+    made = connected(world, origin)
+    world.line(key="release")
+    assert address in text(admin.get(at(world, "lines"))), "until a change was merged"
+    for asked in ({"q": "setup"}, {"q": "setup", "project": str(world.project)}):
+        assert address in text(admin.get("/palette/", asked))
+        assert address not in text(signed_in(world.operator).get("/palette/", asked))
+    cards = at(world, "project-repositories")
+    assert "nothing is installed before its stations" in text(admin.get(cards))
+    Repository.objects.filter(pk=made.pk).update(prepare={"argv": ["npm", "ci"]})
+    assert ">npm ci<" in text(admin.get(cards)) and "#environment" in text(admin.get(cards))
+
+
 def test_home_names_each_project_without_a_live_line(world: World, admin: Client) -> None:
     world.line(key="release")
     for key in ("second", "third", "fourth", "fifth"):
         made = make_project(key, owner="acme")
         Membership.objects.create(project=made, user=world.admin, roles=["admin"])
     shown = text(admin.get("/"))
-    assert "First steps" in shown and at(world, "project-setup") not in shown
+    assert "First steps" in shown and "Run a line" in shown and at(world, "project-setup") not in shown
     for key in ("second", "third", "fourth", "fifth"):
         assert f"/p/acme/{key}/setup/" in shown
     admin.post("/first-steps/dismiss/")

@@ -157,10 +157,11 @@ def test_a_closed_drawer_asks_for_nothing_and_gives_the_focus_back(
     page.goto(f"{at(world, 'task', task.name)}?station=implement#open=station-drawer")
     drawer = page.get_by_role("dialog", name="Implement")
     expect(drawer).to_be_visible()
+    expect(page.locator("a[href$='station=implement#open=station-drawer']").first).to_be_attached()
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     # It was opened by the address, so no link had the focus before.
-    assert page.evaluate("document.activeElement.getAttribute('href')").endswith("#open=station-drawer")
+    expect(page.locator("a[href$='#open=station-drawer']:focus")).to_have_count(1)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     log(job, STEPS[2:3], writer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -211,13 +212,20 @@ def test_every_end_of_a_task_is_connected_on_its_map(world: World) -> None:
 
 
 def _unconnected(world: World, task: Task) -> set[str]:
-    """Nodes of the map to which no edge leads."""
+    """Ends of the task to which no edge of the map leads."""
     view = TaskView(Task.objects.get(pk=task.pk), timezone.now())
     request: Any = RequestFactory().get("/")
     request.user = world.viewer
-    drawing = live_context(request, view)["drawing"]
-    assert {token.end for token in view.tokens if token.end} <= {node.key for node in drawing.nodes.values()}
-    return set(drawing.nodes) - {edge.target for edge in drawing.edges} - {"start"}
+    context = live_context(request, view)
+    stations = context["drawing"].given["document"]["stations"]
+    reached = {to for each in stations for rule in each["rules"] for to in listed(rule["to"])}
+    onward = set(context["drawing"].given["onward"].values())
+    assert {token.end for token in view.tokens if token.end} <= set(json.loads(context["path"])["places"])
+    return {token.end for token in view.tokens if token.end} - reached - onward
+
+
+def listed(to: Any) -> list[str]:
+    return [to] if isinstance(to, str) else to
 
 
 @pytest.mark.wide
@@ -230,3 +238,24 @@ def test_a_failed_template_says_what_was_missing(page: Page, sign_in: SignIn, wo
     sign_in(page, world.viewer)
     page.goto(at(world, "task", task.name))
     expect(page.locator("#task-live .banner").get_by_text(message)).to_be_visible()
+
+
+@pytest.mark.wide
+def test_what_can_happen_next_is_read_in_words_on_a_phone(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World
+) -> None:
+    gate = {"key": "look", "name": "Release review"}
+    task = world.start(
+        world.line(
+            stations=[station("build", {"id": "on", "to": "ship", "gates": ["look"]}), "ship"], gates=[gate]
+        )
+    )
+    world.report(task)
+    context = new_context(viewport=PHONE)
+    sign_in(context, world.viewer)
+    page = context.new_page()
+    page.goto(at(world, "task", task.name))
+    word = page.locator(".ahead .grow").filter(has_text="Send back")
+    expect(word).to_be_visible()
+    lines = word.evaluate("each => each.offsetHeight / Number.parseFloat(getComputedStyle(each).lineHeight)")
+    assert lines == pytest.approx(1, abs=0.2)

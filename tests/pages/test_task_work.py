@@ -272,3 +272,20 @@ def test_what_blocks_a_task_is_listed_where_it_is_answered(world: World, signed_
     tab = text(client.get(at(world, "task", task.name), {"tab": "outputs"}))
     for said in ("2 files and 1 commit in git", "Change &lt;b&gt;", "aaaaaaaaaaaa"):
         assert said in tab
+
+
+def test_a_reason_says_that_it_is_required(world: World, signed_in: As) -> None:
+    task = begun(world)
+    page = text(signed_in(world.operator).get(at(world, "task", task.name)))
+    assert 'id="cancel-reason"' in page and "Required. It is kept with the task." in page
+
+
+def test_what_was_not_installed_leads_to_the_environment(world: World, signed_in: As) -> None:
+    task = world.start(world.line(stations=["a", "b"]))
+    world.report(task, {"result": "failure", "failure_type": "no_fixer", "summary": "Install eslint."})
+    place = at(world, "project-repositories")
+    shown = []
+    for user in (world.designer, world.operator):
+        tab = text(signed_in(user).get(at(world, "task", task.name), {"tab": "outputs"}))
+        shown.append("what is installed before a station" in tab and f'href="{place}"' in tab)
+    assert shown == [True, False], "who may not open it gets no link"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -12,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines.models import Artifact, Blob, Job, Task
+from pipelines.queries import tasks as tables
 from pipelines.work import logs
 from tests.factories import World, document, station
 from tests.pages.asking import begun
@@ -46,7 +48,9 @@ def test_the_page_of_a_task_says_where_it_is_how_it_came_there_and_why(world: Wo
     assert "Rule 1 of ask, “Well asked”, matched: on to Have a look, after The gate." in page
     assert "The gate, needs 1 approval" in page
     assert "Well asked" in page
-    assert "edge-taken" in page
+    page = html.unescape(page)
+    assert '"@start": "taken"' in page
+    assert re.search(r'"state": "attention", "words": "here for [^"]+"', page)
 
 
 def test_the_whole_trace_is_on_the_page_and_over_the_api(world: World, signed_in: As) -> None:
@@ -212,3 +216,18 @@ def test_tasks_are_found_by_title_number_status_and_label(world: World, signed_i
     part = client.get(at(world, "tasks"), {"fragment": "table", "q": "limit"})
     assert part.headers["HX-Replace-Url"] == at(world, "tasks") + "?q=limit"
     assert "Clear" in text(client.get(at(world, "tasks"), {"q": "nothing like it"}))
+
+
+def test_a_table_counts_no_further_than_somebody_would_page(
+    world: World, signed_in: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "MOST", 2)
+    monkeypatch.setattr(tables, "PER_PAGE", 1)
+    version = world.line(document())
+    client, address = signed_in(world.viewer), at(world, "line-tasks", version.line.key)
+    for n in range(2):
+        world.start(version, title=f"task {n}")
+    assert "2 tasks" in (page := text(client.get(address))) and "more than" not in page
+    world.start(version, title="task 3")
+    page = text(client.get(address, {"page": "9"}))
+    assert "more than 2 tasks: narrow the list to see the rest" in page and "page 2 of 2" in page

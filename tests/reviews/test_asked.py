@@ -55,6 +55,7 @@ def people(world: World) -> list[User]:
     return [*everybody, second, third, inactive]
 
 
+@pytest.mark.smoke(4)
 @pytest.mark.parametrize("kind", WHO)
 def test_sql_names_the_people_of_the_rule(world: World, people: list[User], kind: str) -> None:
     stations = gated(approval=WHO[kind])

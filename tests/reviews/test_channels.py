@@ -81,10 +81,10 @@ def connect(world: World, chat: Chat, kind: str, **more: Any) -> ChannelConnecti
         "mattermost": {"address": chat.server.url, "room": "room1", "secret": "token"},
         "teams": {"address": f"{chat.server.url}/workflows/1", "secret": ""},
         "webhook": {"address": f"{chat.server.url}/hook", "secret": SECRET},
-    }[kind] | more
+    }[kind] | {"name": kind, **more}
     secret = given.pop("secret")
     return ChannelConnection.objects.create(
-        project=world.project, kind=kind, name=kind, created_at=timezone.now(),
+        project=world.project, kind=kind, created_at=timezone.now(),
         secret=keys.encrypt(secret) if secret else "", **given,
     )  # fmt: skip
 

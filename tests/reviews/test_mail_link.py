@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import GateVisit, Membership, Project, Task, User, Vote
+from reviews.decision.mail_link import issue
 from reviews.models import Mail, MailLink
 from reviews.tasks import send
 from tests.factories import World, make_member
@@ -81,6 +83,23 @@ def test_looking_never_decides(world: World, lead: User, mailbox: Mailbox) -> No
             getattr(client, method)(reverse("mail-link"))
     assert not Vote.objects.exists() and MailLink.objects.get().used_at is None
     assert world.status(task) == "awaiting_review"
+
+
+@pytest.mark.soak
+def test_looking_at_five_hundred_links_decides_none(world: World, lead: User) -> None:
+    """GET, HEAD and OPTIONS, three times each, as mail scanners do."""
+    version = world.line(**gated(channels={"mail_link": True}, notify=[lead.email]))
+    for _ in range(500):
+        world.report(world.start(version))
+    visits = GateVisit.objects.select_related("task__project", "job", "asked_by")
+    tokens = [issue(visit, lead.email, timezone.now()) for visit in visits]
+    assert len(set(tokens)) == 500 and "" not in tokens
+    for token in tokens:
+        client, path = Client(), reverse("mail-link-arrive", args=[token])
+        for method in ("get", "head", "options") * 3:
+            assert getattr(client, method)(path).status_code < 500
+            assert getattr(client, method)(reverse("mail-link")).status_code < 500
+    assert not Vote.objects.exists() and not MailLink.objects.filter(used_at__isnull=False).exists()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from pipelines import engine
-from pipelines.models import Agent, Due, Membership, Role, Task, User
+from pipelines.models import Agent, Delivery, Due, Membership, Repository, Role, Task, User
 from pipelines.people import invitations, leaving, members
 from pipelines.work.scheduler import timers
 from reviews.models import Notification
@@ -281,3 +281,29 @@ def test_a_station_that_fails_tells_nobody_before_the_task_ends(world: World) ->
     task = world.start(line)
     world.report(task, {"result": "failure"})
     assert told(world.operator) == []
+
+
+@pytest.mark.broken
+def test_who_approved_is_told_as_what_it_was_merged(world: World) -> None:
+    """Nothing said so: after the decision people looked for the commit on the pages of the task."""
+    task = world.start(world.line(**gated()), title="Add login")
+    world.report(task)
+    repository = Repository.objects.create(
+        project=world.project, name="app", address="/no", connected_at=timezone.now()
+    )
+    visit = world.visit(task)
+    now = timezone.now()
+    Delivery.objects.create(
+        job=visit.job, task=task, repository=repository, repository_name="app", visit=visit, to="merge",
+        branch="main", base="a" * 40, tree="b" * 40, commit="1234567" + "c" * 33, cleared_at=now, landed_at=now,
+    )  # fmt: skip
+    world.vote(task, by=world.reviewer)
+    world.report(task)
+    task.refresh_from_db()
+    assert task.status == "completed"
+    assert told(world.reviewer, "merged") == ["“Add login”, which you approved: Merged as 1234567."]
+    (shown,) = [
+        each for each in reading.shown(world.reviewer, unread=True, most=9) if each.row.kind == "merged"
+    ]
+    assert shown.address.endswith(f"{task.name}/#delivered")
+    assert [told(person, "merged") for person in (world.admin, world.operator)] == [[], []]

@@ -59,7 +59,7 @@ class Killing:
 
     def open_line(self) -> None:
         from tests.factories import make_world, station  # noqa: PLC0415  # see prepare
-        from tests.work.test_repository_lines import GATE  # noqa: PLC0415  # see prepare
+        from tests.work.repository_lines import GATE  # noqa: PLC0415  # see prepare
 
         def does(key: str, *to: str, **more: Any) -> dict[str, Any]:
             work = {"argv": [sys.executable, "-c", WORK, str(self.points), "{{input.repo}}"]}

@@ -24,7 +24,8 @@ from pipelines.people import accounts, invitations
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
 from reviews.tasks import invite
-from tests.access.test_matrix import PAGES, Place
+from tests.access.place import Place
+from tests.access.test_matrix import PAGES
 from tests.factories import World, document, station
 from tests.outgoing.servers import say, serving
 from tests.pages.conftest import PASSWORD as PASSWORD_OF_PAGES

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
+from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from config import state
 from pipelines.models import StoredValue
 from pipelines.ports.vault import keys
+from reviews.models import ChannelConnection
 from tests.factories import World
 from tests.vault.conftest import Put
 
@@ -51,6 +54,35 @@ def test_rotation_encrypts_every_secret_with_a_new_key(world: World, put: Put, k
     call_command("rotate_secrets", stdout=out)
     assert old not in key_file.read_text()
     assert keys.decrypt(StoredValue.objects.get(name="API").content) == CANARY
+
+
+def test_rotation_reaches_the_tokens_and_signing_secrets_of_chats(world: World, key_file: Path) -> None:
+    made = {"project": world.project, "kind": "slack", "address": "", "created_at": timezone.now()}
+    chat = ChannelConnection.objects.create(
+        name="Reviews", secret=keys.encrypt(CANARY), signing=keys.encrypt(CANARY[::-1]), **made
+    )
+    ChannelConnection.objects.create(name="Unsigned", **made)
+    out = io.StringIO()
+    call_command("rotate_secrets", stdout=out)
+    call_command("rotate_secrets", stdout=out)
+    assert "2 secrets" in out.getvalue()
+    chat.refresh_from_db()
+    (new, _kept) = key_file.read_text().split()
+    assert [Fernet(new).decrypt(each).decode() for each in (chat.secret, chat.signing)] == [
+        CANARY,
+        CANARY[::-1],
+    ]
+    key_file.write_text(Fernet.generate_key().decode())
+    with pytest.raises(CommandError, match=r"Reviews of acme/app"):
+        call_command("rotate_secrets", stdout=out)
+
+
+def test_every_column_that_says_it_is_encrypted_is_rotated() -> None:
+    """So that a new one is not forgotten: what is encrypted says so in its help or its description."""
+    for model in apps.get_models():
+        for field in model._meta.get_fields():
+            if "encrypted" in str(getattr(field, "help_text", "")) and model is not StoredValue:
+                assert field.name in getattr(model, "ENCRYPTED", ()), f"{model.__name__}.{field.name}"
 
 
 def test_keys_of_the_environment_rotate_by_their_order(world: World, put: Put, settings: Any) -> None:

@@ -62,13 +62,14 @@ class RemoteRepository:
             else:
                 repo.refs.remove_if_equals(ref, None)
 
-    def add(self, files: Files, message: str = "Change it", *, branch: str = "main") -> str:
-        """A commit with exactly these files on top of the branch."""
+    def add(self, files: Files, message: str = "Change it", *, branch: str = "main", merges: str = "") -> str:
+        """A commit with exactly these files on top of the branch. `merges`: another parent."""
         with closing(Repo(str(self.path))) as repo:
             parent = self.head(branch)
             tree = _tree(repo, files)
             commit = Commit()
-            commit.tree, commit.parents = tree, [ObjectID(parent.encode())] if parent else []
+            parents = [each for each in (parent, merges) if each]
+            commit.tree, commit.parents = tree, [ObjectID(each.encode()) for each in parents]
             commit.author = commit.committer = WHO
             commit.author_time = commit.commit_time = 1_700_000_000
             commit.author_timezone = commit.commit_timezone = 0

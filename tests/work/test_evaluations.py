@@ -123,6 +123,7 @@ HOOKS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize(("argv", "why"), HOOKS.values(), ids=HOOKS)
 def test_A27_whatever_is_not_exit_code_0_blocks(
     spec: Any, sink: Collected, argv: tuple[str, ...], why: str
@@ -263,6 +264,7 @@ TROUBLES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize(("gate", "why"), TROUBLES.values(), ids=TROUBLES)
 def test_a_tool_gate_in_trouble_fails_with_its_reason(
     world: World, bench: Bench, gate: dict[str, Any], why: str

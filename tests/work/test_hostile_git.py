@@ -29,7 +29,9 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.git.trees import Leaf
 from pipelines.work.results.files import opened
+from pipelines.work.results.git_changes import trailers
 from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
+from pipelines.work.worker.repository import slug_of
 from pipelines.work.workspaces import take_picture
 from tests.effort import calls
 from tests.work.remotes import FILE, FOLDER, LINK, Files, RemoteRepository, remote
@@ -368,6 +370,18 @@ def test_a_branch_is_no_option(name: str, is_one: bool) -> None:
 def test_a_title_is_no_trailer() -> None:
     text = commits.message("Fix\n\nGateline-Delivery: 1", "", {"Task": "a\nDecision: b", "Empty": ""})
     assert text == "Fix Gateline-Delivery: 1\n\nTask: a Decision: b\n"
+
+
+def test_a_long_title_is_cut_at_a_word_and_stands_whole_below() -> None:
+    """A whole request became the subject of the commit, and the name of the branch."""
+    title = "Gateline-Delivery: 7 " + "make the table of prices sort by " * 4 + "name"
+    subject, whole, said = commits.message(title, "", {"Gateline-Delivery": "1"}).split("\n\n")
+    assert len(subject) <= 72 and subject.endswith("…") and title.startswith(f"{subject[:-1]} ")
+    assert whole == f"“{title}”" and said == "Gateline-Delivery: 1\n"
+    assert trailers(f"{subject}\n\n{whole}\n\n{said}") == {"Gateline-Delivery": ["1"]}
+    assert commits.shortened("x" * 100) == "x" * 71 + "…" and commits.shortened("x" * 72) == "x" * 72
+    assert title.lower().replace(": ", "-").replace(" ", "-").startswith(f"{slug_of(title)}-")
+    assert len(slug_of(title)) <= 60 and slug_of("y" * 80) == "y" * 60
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,7 @@ async def test_behind_bubblewrap_a_suite_may_still_serve_itself(
     assert (got(inside), outcome["exit_code"]) == ("served", 0)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", [*ISOLATED, "none"])
 async def test_with_the_network_the_same_repository_reaches_it(
@@ -332,6 +333,7 @@ async def test_a_repository_that_burns_the_processor_is_stopped(
     refused_as(outcome, "2 s of processor time")
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", [*ISOLATED, "none"])
 async def test_a_repository_opens_no_more_files_than_it_may(

@@ -16,7 +16,7 @@ from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import work
 from pipelines.web.editor.forms.asked import Outline
 from pipelines.web.editor.forms.form import Setting
-from pipelines.web.editor.kinds import kinds
+from pipelines.web.lines.kinds import kinds
 from pipelines.work.handlers.table import HANDLERS
 
 ROOT = Path(__file__).parents[2]

@@ -47,7 +47,7 @@ def driven(bench: Bench, token: int) -> bool:
     async def go() -> bool:
         async with bench.driver() as driver:
             await driver.drive(token)
-            return driver.no_space
+            return driver.execution.no_space
 
     return asyncio.run(go())
 

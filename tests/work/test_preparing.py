@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines.models import Repository
+from pipelines.models import Repository, Token
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.isolation import Isolation, places, way_to
@@ -95,14 +96,13 @@ class Lines:
             workspace={"git": {"repository": "app", **repository}},
         )
         task = world.start(version)
-        drive(
-            self.bench,
-            task,
-            isolation=self.isolation,
-            repository_roots=(str(self.bench.base.parent),),
-            outgoing=Outgoing(Guard()),
-        )
+        drive(self.bench, task, **self.where)
         return task
+
+    @property
+    def where(self) -> dict[str, Any]:
+        roots = (str(self.bench.base.parent),)
+        return {"isolation": self.isolation, "repository_roots": roots, "outgoing": Outgoing(Guard())}
 
 
 def test_it_is_prepared_once_and_from_the_cache_afterwards(
@@ -123,6 +123,46 @@ def test_it_is_prepared_once_and_from_the_cache_afterwards(
     assert "Prepared from the cache" in text_of(done(other, "first")), "another task of the repository, too"
 
 
+def test_two_stations_at_once_prepare_once(
+    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+) -> None:
+    """Two tasks of one repository, driven side by side as branches of one are."""
+    lines = Lines(world, bench, isolated, **PREPARE)
+    version = world.line(
+        stations=[command("first", "import os; assert os.listdir('packages/inner/modules')")],
+        workspace={"git": {"repository": "app"}},
+    )
+    tasks = [world.start(version), world.start(version)]
+
+    async def both() -> None:
+        async with bench.driver(**lines.where) as driver:
+            tokens = [token async for token in Token.objects.filter(task__in=tasks)]
+            await asyncio.gather(*(driver.drive(token.pk) for token in tokens))
+
+    asyncio.run(both())
+    assert [world.status(task) for task in tasks] == ["completed", "completed"]
+    made = sorted(outcome_of(task, "first")["facts"]["prepare"]["cached"] for task in tasks)
+    assert made == [False, True]
+    assert sum("Another station prepares the same." in text_of(done(task, "first")) for task in tasks) == 1
+
+
+def test_who_was_killed_while_it_prepared_holds_up_nobody(tmp_path: Path) -> None:
+    kept = PreparedFiles(tmp_path)
+    hold = (
+        "import sys, time; from pathlib import Path; from pipelines.work.worker.prepared_files import PreparedFiles\n"
+        "with PreparedFiles(Path(sys.argv[1])).makes('a') as mine: print(mine, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([PYTHON, "-c", hold, tmp_path], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "True\n"
+        with kept.makes("a") as mine, kept.makes("b") as another:
+            assert (mine, another) == (False, True)
+        holder.kill()
+    with kept.makes("a") as mine, kept.makes("a") as again:
+        assert (mine, again) == (True, False)
+    with kept.makes("a") as mine:
+        assert mine, "and after it let go, too"
+
+
 @pytest.mark.wide
 def test_another_lock_file_or_definition_is_prepared_anew(
     world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
@@ -137,6 +177,7 @@ def test_another_lock_file_or_definition_is_prepared_anew(
     assert "Prepared (" in text_of(done(lines.task(look), "first"))
 
 
+@pytest.mark.wide
 def test_a_task_that_changed_files_prepares_for_itself_alone(
     world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
 ) -> None:

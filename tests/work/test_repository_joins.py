@@ -18,7 +18,7 @@ from tests.factories import World, station
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, command, done, drive_token, outcome_of, text_of
 from tests.work.remotes import RemoteRepository, connect, remote
-from tests.work.test_repository_lines import GATE, to
+from tests.work.repository_lines import GATE, to
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

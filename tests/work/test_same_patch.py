@@ -129,7 +129,9 @@ def receipt_of(world: World, task: Task) -> Any:
     return verified(found.content, receipt_key().public_key())
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.wide)])
+@pytest.mark.parametrize(
+    "count", [pytest.param(3, marks=pytest.mark.wide), pytest.param(20, marks=pytest.mark.wide)]
+)
 def test_approved_tasks_whose_hunks_are_apart_land_without_another_question(
     world: World, bench: Bench, origin: RemoteRepository, count: int
 ) -> None:

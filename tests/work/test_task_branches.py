@@ -12,6 +12,8 @@ import pytest
 from allauth.account.models import EmailAddress
 from dulwich.bundle import read_bundle
 
+from pipelines import engine
+from pipelines.engine import Pushed
 from pipelines.errors import Forbidden
 from pipelines.lines import branch_pushes
 from pipelines.models import BranchPush, Repository
@@ -20,7 +22,7 @@ from tests.factories import World
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, outcome_of
 from tests.work.remotes import RemoteRepository
-from tests.work.test_repository_lines import line, origin, run
+from tests.work.repository_lines import line, origin, run
 
 __all__ = ["origin"]
 pytestmark = [
@@ -133,3 +135,17 @@ def test_a_push_closes_an_open_review(world: World, bench: Bench, origin: Remote
         "No task works on this branch.",
         None,
     )
+    # Whom the commits name is not barred, and the pusher not freed, where the host says who pushed.
+    EmailAddress.objects.create(user=world.reviewer, email="somebody@example.com", verified=True)
+    by_host = replace(said, logins=(world.admin.username,), authors=("somebody@example.com",))
+    assert "knows this commit" in branch_pushes.taken(repository, by_host)[0]
+    found = Pushed(said.commit, "somebody@example.com", (world.reviewer.pk,), 1)
+    assert engine.take_over(task.pk, found) == "known"
+    assert list(BranchPush.objects.get().people.all()) == [world.admin]
+    # Nor is whom it named freed when the same commit is pushed again, by an account that nobody knows or by another.
+    stranger = replace(by_host, logins=("stranger",))
+    assert "knows this commit" in branch_pushes.taken(repository, stranger)[0]
+    assert list(BranchPush.objects.get().people.all()) == [world.admin]
+    again = replace(by_host, logins=(world.operator.username,))
+    assert "knows this commit" in branch_pushes.taken(repository, again)[0]
+    assert set(BranchPush.objects.get().people.all()) == {world.admin, world.operator}

@@ -106,6 +106,7 @@ def test_a_request_is_merged_as_approved_also_where_the_base_moved(
     assert origin.files() == {**FILES, "app.py": b"x = 1\ny = 2\n", "other.py": b"z = 3\n"}
 
 
+@pytest.mark.wide
 def test_a_claim_that_is_contradicted_is_a_failed_check_of_the_gate(
     world: World, bench: Bench, origin: RemoteRepository, programs: tuple[str, ...]
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_claim_that_is_contradicted_is_a_failed_check_of_the_gate(
     assert world.status(task) == "awaiting_review" and _failed_checks(task) == []
 
 
+@pytest.mark.wide
 def test_findings_of_a_repository_without_tests_go_to_the_review(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

@@ -13,9 +13,10 @@ from pipelines.engine.core.agent_capacity import wake
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves.agent_suspension import audit, locked, now
+from pipelines.engine.moves.agent_suspension import audit, locked
 from pipelines.models import Agent, Project
 from pipelines.ports import observers
+from pipelines.ports.clock import now
 
 FIELDS = (
     "name",

@@ -29,9 +29,11 @@ from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import origin_after
 from pipelines.routing.document.evaluations import ANSWERS
-from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.kinds import KINDS, wait_for_checks
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
+CHECKS_RERUN = "checks_rerun"
+"""The trigger of a visit that begins by asking the host to run its checks again."""
 
 
 def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]) -> ReportResult:
@@ -123,15 +125,25 @@ def retry(token_id: int, *, user: User | Actor, token_version: int, reason: str 
     return run(partial(_retry, token_id, actor, token_version, payload.text(reason, "reason")))
 
 
-def _retry(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
+def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
+    """Run the station of a token again that waits with checks which failed or timed out: whoever does it asks the host
+    first to run what failed again. Raises NotFound, Conflict (also where there are no such checks)."""
+    actor = user if isinstance(user, Actor) else Actor.person(user)
+    said = payload.text(reason, "reason")
+    return run(partial(_retry, token_id, actor, token_version, said, CHECKS_RERUN))
+
+
+def _retry(token_id: int, actor: Actor, token_version: int, reason: str, why: str = "retry") -> Task:
     batch, task, token = _locked(token_id, token_version, RETRIED)
     if "paused_by" in token.wait:
         raise Conflict(_("Its work is held until somebody resolves what holds it."))
     if batch.open_job(token):
         raise Conflict(_("This task is only on hold. Release it to continue."))
     last = _last(token)
+    if why == CHECKS_RERUN and not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
+        raise Conflict(_("No checks of a host failed or timed out here."))
     said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
-    run_again(batch, task, token, actor, "retry", **said, reason=reason)
+    run_again(batch, task, token, actor, why, **said, reason=reason)
     batch.flush()
     return task
 

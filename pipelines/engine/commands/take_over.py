@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from django.db.models import Q
+
 from pipelines.engine.commands.manual_actions import of_living, run_again
 from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
@@ -24,12 +26,14 @@ PUSH = "push"
 @dataclass(frozen=True)
 class Pushed:
     """`who`: as the host or the commits name them. `people`: members of the project that this is or may be. `job`: of
-    the delivery that found it; 0: the host said so."""
+    the delivery that found it; 0: the host said so. `by_host`: the host itself names these people, and not what their
+    commits say."""
 
     commit: str
     who: str
     people: tuple[int, ...] = ()
     job: int = 0
+    by_host: bool = False
 
 
 def take_over(task_id: int, said: Pushed) -> str:
@@ -65,20 +69,27 @@ def _take_over(task_id: int, said: Pushed) -> str:
     visit = _sent_on(batch, task, token, actor, station, said)
     batch.flush()
     made = BranchPush.objects.create(
-        job=visit, task=task, commit=said.commit, who=said.who[:200], at=batch.now
+        job=visit, task=task, commit=said.commit, who=said.who[:200], by_host=said.by_host, at=batch.now
     )
     made.people.set(people)
     return "taken"
 
 
 def _known(task: Task, said: Pushed) -> bool:
-    """What was pushed already makes no second visit; whoever is named only now is barred, too."""
+    """What was pushed already makes no second visit. What the host says of it stands in place of what its commits
+    name, which whoever wrote them chose: it frees who was only named there, and bars who pushed. Whom the host named is
+    never freed: somebody else may push the same commit again."""
     seen = BranchPush.objects.filter(task=task, commit=said.commit).first()
     if seen is not None:
-        seen.people.add(*said.people)
+        if said.by_host and not seen.by_host:
+            seen.people.set(said.people)
+            BranchPush.objects.filter(pk=seen.pk).update(who=said.who[:200], by_host=True)
+        elif said.by_host or not seen.by_host:
+            seen.people.add(*said.people)
         return True
     ours = VisitCommit.objects.filter(task=task, head=said.commit, job__state=Job.State.DONE)
-    return ours.exists() or Delivery.objects.filter(task=task, commit=said.commit).exists()
+    delivered = Delivery.objects.filter(Q(commit=said.commit) | Q(head=said.commit), task=task)
+    return ours.exists() or delivered.exists()
 
 
 def _cleared(job: Job) -> bool:

@@ -242,6 +242,7 @@ def _cast(
     )
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
     tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved), **instead)
+    batch.tell(observers.VoteCast(visit.pk, task.pk, batch.now))
     return cast
 
 

@@ -16,16 +16,9 @@ from pipelines.engine.core.state import merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.migrate import (
-    LARGEST_BATCH,
-    MigrateResult,
-    MovingTask,
-    carry,
-    close_visits,
-    in_one,
-    moving,
-    pin,
-)
+from pipelines.engine.migration.migrate import LARGEST_BATCH, in_one
+from pipelines.engine.migration.moving import MigrateResult, MovingTask, moving
+from pipelines.engine.migration.positions import carry, close_visits, pin
 from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token

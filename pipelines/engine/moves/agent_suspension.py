@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import partial
 
-from django.db import connection
 from django.utils.translation import gettext as _
 
 from pipelines.engine.core import payload
@@ -14,6 +12,7 @@ from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.models import Agent, AgentEvent
+from pipelines.ports.clock import now
 
 
 def suspend(agent_id: int, *, actor: Actor, reason: str) -> Agent:
@@ -63,11 +62,3 @@ def _keep(agent: Agent, actor: Actor, kind: str, **data: str) -> None:
 def audit(agent: Agent, actor: Actor, kind: str, **data: object) -> None:
     """Record who changed what, in the same transaction."""
     AgentEvent.objects.create(agent=agent, kind=kind, actor=str(actor), data=data, at=now())
-
-
-def now() -> datetime:
-    """The database's clock only (house §4)."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        at: datetime = cursor.fetchone()[0]
-    return at

@@ -15,8 +15,9 @@ from pipelines.models import Job, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
-from pipelines.queries import versions
+from pipelines.queries import environments, versions
 from pipelines.routing.document.evaluations import MACHINES
+from pipelines.routing.document.kinds import IMAGES
 
 
 def open_job(
@@ -112,4 +113,8 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
     station = versions.by_id(job.pinned_id).station(job.station)
     if job.purpose != Purpose.STATION:
         return claim.takes(owner, station.labels)
-    return claim.can(owner, station, Reach.of(task).brings(station))
+    if not claim.can(owner, station, Reach.of(task).brings(station)):
+        return False
+    return claim.has(IMAGES) or not environments.asked(
+        task.project_id, versions.by_id(job.pinned_id), station, task.inputs
+    )

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipelines.formats import native
-from pipelines.formats.dialects import ALP, CONTENOX, FLUX, VIBE_FACTORY, recognised
-from pipelines.formats.foreign import alp, contenox, flux, vibe_factory
+from pipelines.formats.dialects import AEEF, ALP, CONTENOX, FLUX, VIBE_FACTORY, recognised
+from pipelines.formats.foreign import aeef, alp, contenox, flux, vibe_factory
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.formats.foreign.comments import without_comments
 from pipelines.formats.foreign.folder import MOST_FILES, refused
 from pipelines.formats.yamltext import TextError
+from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import DocumentError
 
@@ -23,15 +25,28 @@ NAMES: Final = {
     ALP: "ALP (Agentics)",
     CONTENOX: "contenox",
     FLUX: "Flux",
+    AEEF: "AEEF",
 }
 
 
 @dataclass(frozen=True)
 class DocumentReader:
-    """`parts`: the lists of which one makes a document whole."""
+    """`parts`: the lists of which one makes a document whole; without, `whole` says whether it is."""
 
-    read: Callable[[Mapping[str, Any], Carrier], Json]
-    parts: tuple[str, ...]
+    read: Callable[[Any, Carrier], Json]
+    parts: tuple[str, ...] = ()
+    whole: Callable[[Any], bool] | None = None
+
+    def reads(self, given: Any) -> bool:
+        if self.whole is not None:
+            return self.whole(given)
+        return isinstance(given, Mapping) and any(part in given for part in self.parts)
+
+    @property
+    def hint(self) -> Wording:
+        if self.parts:
+            return _("import the whole document: it has the list “%(part)s”", part=self.parts[0])
+        return _("a line is read from transitions, events, work items and contracts of agents")
 
 
 READERS: Final = {
@@ -39,6 +54,7 @@ READERS: Final = {
     ALP: DocumentReader(alp.read, ("stations", "columns")),
     CONTENOX: DocumentReader(contenox.read, ("tasks",)),
     FLUX: DocumentReader(flux.read, ("stages",)),
+    AEEF: DocumentReader(aeef.read, whole=aeef.whole),
 }
 
 
@@ -57,8 +73,8 @@ class Opened:
         return NAMES.get(self.dialect, "")
 
 
-def opened(text: str | bytes) -> Opened:
-    """Raises DocumentError, each problem with its line and column."""
+def opened(text: str | bytes, dialect: str | None = None) -> Opened:
+    """`dialect`: which it is, where that is known. Raises DocumentError, each problem with its line and column."""
     try:
         source = native.as_text(text)
     except TextError as error:
@@ -66,15 +82,30 @@ def opened(text: str | bytes) -> Opened:
     try:
         given = native.value_of(source)
     except DocumentError:
-        # JSON with comments, as contenox allows it (T9).
         if not source.lstrip().startswith(("{", "/")):
             raise
-        source = without_comments(source)
-        given = native.value_of(source)
-    dialect = recognised(given)
+        if (records := _records(source)) is not None:
+            given = records
+        else:
+            # JSON with comments, as contenox allows it (T9).
+            source = without_comments(source)
+            given = native.value_of(source)
+    dialect = dialect or recognised(given)
     if dialect is None or dialect not in READERS:
         return Opened(native.loads(source), source)
     return _converted(given, dialect, lambda problems: native.locate(source, problems))
+
+
+def _records(source: str) -> list[Any] | None:
+    """Events and work items come as one object a line."""
+    found = []
+    for row in source.splitlines():
+        if row.strip():
+            try:
+                found.append(jsontext.loads(row))
+            except jsontext.JsonTextError:
+                return None
+    return found if len(found) > 1 and all(isinstance(each, Mapping) for each in found) else None
 
 
 def opened_files(files: Mapping[str, str | bytes]) -> Opened:
@@ -118,10 +149,9 @@ def _of_file(problem: Problem, path: str) -> Problem:
 
 def _converted(given: Any, dialect: str, located: Callable[[list[Problem]], tuple[Problem, ...]]) -> Opened:
     reader, carrier = READERS[dialect], Carrier()
-    if not isinstance(given, Mapping) or not any(part in given for part in reader.parts):
+    if not reader.reads(given):
         message = _("this is a part of a document of %(system)s", system=NAMES[dialect])
-        hint = _("import the whole document: it has the list “%(part)s”", part=reader.parts[0])
-        raise DocumentError([Problem("", message, hint, 1, 1)])
+        raise DocumentError([Problem("", message, reader.hint, 1, 1)])
     document = reader.read(given, carrier)
     if carrier.faults:
         raise DocumentError(located(carrier.faults))

@@ -26,12 +26,10 @@ ENDS: Final = {
     "cancelled": "cancelled",
     "blocked": "@blocked",
 }
-READ_OF_STATION: Final = ("name", "prompt", "system")
+READ_OF_STATION: Final = ("name", "prompt")
 READ_OF_TRIGGER: Final = (
-    "type",
     "labels",
     "promptTemplate",
-    "appendSystemPrompt",
     "idleTimeoutMinutes",
     "maxTimeoutMinutes",
 )

@@ -36,9 +36,6 @@ OPERATORS: Final = {
 CHATS: Final = ("chat_completion", "model_execution", "prompt_to_string")
 CHOICES: Final = ("route", "condition_key", "prompt_to_condition")
 READ_OF_TASK: Final = (
-    "id",
-    "handler",
-    "system_instruction",
     "prompt_template",
     "transition",
     "retry_on_failure",
@@ -77,7 +74,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
         "preset": PRESET,
         "inputs": [{"key": "input", "type": "long_text", "label": "Input", "required": True}],
         "stations": stations,
-        **kept(given, ("id", "description", "tasks")),
+        **kept(given, ("description", "tasks")),
     }
 
 
@@ -186,7 +183,7 @@ def _branch(
     if operator == "edge_traversed_at_least":
         condition = _edge(branch, at, keys, carrier)
     elif operator in OPERATORS:
-        condition = _test(str(operator), wanted, at, carrier)
+        condition = test_of(str(operator), wanted, at, carrier)
     elif operator != "default":
         carrier.refuse(
             f"{at}.operator",
@@ -217,7 +214,7 @@ def _edge(branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: 
     return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
 
 
-def _test(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | None:
+def test_of(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | None:
     op, value = OPERATORS[operator], wanted
     if op in ("gt", "lt"):
         try:

@@ -26,10 +26,7 @@ BLOCKED: Final = ("blocked", "__blocked__")
 META_ROUTE: Final = "__meta_route__"
 JOINED: Final = "_parallel_complete"
 MODES: Final = {"auto": "auto", "rules": "auto", "hold": "manual", "manual": "manual", "skip": "skip"}
-READ_OF_STAGE: Final = (
-    *("id", "name", "type", "skill", "onPass", "onFail", "fallback", "rules", "gateMode"),
-    *("parallel", "children", "aggregation", "until", "maxIterations", "onComplete", "onExhausted"),
-)
+READ_OF_STAGE: Final = (*("name", "onPass", "onFail", "fallback", "rules", "gateMode"),)
 READ_OF_CHECK: Final = ("field", "operator", "value", "severity", "onFail", "label")
 USUAL_ITERATIONS: Final = 10
 

@@ -145,7 +145,7 @@ def _rule(transition: Mapping[str, Any], at: str, keys: Mapping[str, str], carri
             words = {"said": kind, "read": result}
             carrier.lose(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
     elif kind == "conditional":
-        when = _condition(transition.get("condition_value"), f"{at}.condition_value", carrier)
+        when = condition_of(transition.get("condition_value"), f"{at}.condition_value", carrier)
         if when is None:
             return None
     elif kind not in ALWAYS:
@@ -168,7 +168,7 @@ def _rule(transition: Mapping[str, Any], at: str, keys: Mapping[str, str], carri
     }
 
 
-def _condition(value: Any, at: str, carrier: Carrier) -> Json | None:
+def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
     """C6 to C10, C28. None where it is refused."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
         try:

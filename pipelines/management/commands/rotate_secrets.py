@@ -22,5 +22,4 @@ class Command(printing.Command):
         done, lost = store.rotate(timezone.now())
         self.stdout.write(f"{done} secrets are encrypted with {'a new key' if made else 'the first key'}.")
         if lost:
-            names = ", ".join(f"{each.name} of {each.owner or each.project or each.line}" for each in lost)
-            raise CommandError(f"No key here decrypts these, enter them again: {names}")
+            raise CommandError(f"No key here decrypts these, enter them again: {', '.join(lost)}")

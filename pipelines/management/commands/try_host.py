@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
 from pipelines.models import Repository
+from pipelines.work.hosts.checkup import CheckupScope, examined
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.host import Host
 from pipelines.work.hosts.table import host_at
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.transport.local.host_access import host_access, secret_of
-
-Step = tuple[str, Callable[[Host], Awaitable[str]]]
-NEVER = "gateline/tried-and-never-pushed"
-SAID = "Tried with Gateline’s try_host"
 
 
 class Command(BaseCommand):
@@ -50,8 +46,10 @@ class Command(BaseCommand):
             raise CommandError(missing or "It has no token for its host: choose a secret in its settings.")
         self.stdout.write(f"{access.host}: {access.page}")
         guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
-        steps = _steps(found.default_branch or "main", options["issue"], options["commit"])
-        failed = asyncio.run(self._tried(steps, host_at(access, guard)))
+        wanted = CheckupScope(
+            found.default_branch, options["issue"] or 0, options["commit"] or "", settings.BASE_URL
+        )
+        failed = asyncio.run(self._tried(wanted, host_at(access, guard)))
         self.stdout.write(
             "signature of its webhook: "
             + (
@@ -61,45 +59,17 @@ class Command(BaseCommand):
             )
         )
         if failed:
-            raise CommandError(f"{failed} of {len(steps)} failed.")
+            raise CommandError(f"{failed} failed.")
 
-    async def _tried(self, steps: list[Step], signing_in: Awaitable[Host]) -> int:
+    async def _tried(self, wanted: CheckupScope, signing_in: Awaitable[Host]) -> int:
+        """How many failed."""
         try:
             host = await signing_in
         except HostError as error:
             raise CommandError(str(error)) from error
         failed = 0
-        for name, step in steps:
-            try:
-                self.stdout.write(f"  ok      {name}: {await step(host)}")
-            except HostError as error:
-                failed += 1
-                self.stdout.write(f"  FAILED  {name}: {error}")
+        async for each in examined(host, wanted):
+            word = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown"}[each.state]
+            self.stdout.write(f"  {word} {each.check}: {each.said}")
+            failed += each.state == "failed"
         return failed
-
-
-def _steps(base: str, issue: int | None, commit: str | None) -> list[Step]:
-    async def look(host: Host) -> str:
-        if not await host.look():
-            raise HostError("the token may read the repository, and not write to it")
-        return "the token may write"
-
-    async def requests(host: Host) -> str:
-        return f"{len(await host.requests(NEVER, base))} from {NEVER} into {base}"
-
-    async def comment(host: Host) -> str:
-        assert issue is not None
-        before = len(await host.comments("issue", issue, timezone.now()))
-        await host.comment("issue", issue, SAID)
-        return f"written, {before} before"
-
-    async def status(host: Host) -> str:
-        await host.set_status(str(commit), "success", SAID, settings.BASE_URL)
-        return "set"
-
-    steps: list[Step] = [("the repository", look), ("its requests", requests)]
-    if issue is not None:
-        steps.append((f"a comment on issue {issue}", comment))
-    if commit:
-        steps.append((f"the status of {commit[:7]}", status))
-    return steps

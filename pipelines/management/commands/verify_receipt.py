@@ -60,6 +60,8 @@ def _compared(change: LandedChange) -> str:
         return "Exactly what was approved."
     if change.same_patch:
         return f"The approved change, hunk by hunk, on a base that moved: tree {change.tree}, checked again."
+    if change.host:
+        return f"Merged by {change.host} together with what else landed there: tree {change.tree}."
     return "NOT the tree that was approved."
 
 

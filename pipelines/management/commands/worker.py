@@ -16,6 +16,7 @@ from django.core.management.base import CommandError
 
 from pipelines.management import printing
 from pipelines.ports.vault import keys
+from pipelines.work import images
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -85,6 +86,7 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
     return WorkerConfig(
         workspaces=Path(settings.WORKSPACES_DIR),
         isolation=in_force.isolation,
+        images=images.found(in_force.isolation, Path(settings.WORKSPACES_DIR), settings.STATION_PATH),
         station_path=tuple(settings.STATION_PATH),
         variables={
             "GATELINE_REPOSITORY_ROOTS": os.pathsep.join(map(str, settings.REPOSITORY_ROOTS)),

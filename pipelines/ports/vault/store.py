@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
@@ -101,27 +102,46 @@ def of_project(project: Project) -> QuerySet[StoredValue]:
     )
 
 
-def rotate(now: datetime) -> tuple[int, list[StoredValue]]:
-    """Encrypt every secret with the first key: how many were, and those that no key here decrypts."""
+def rotate(now: datetime) -> tuple[int, list[str]]:
+    """Encrypt every secret of the installation with the first key: how many were, and the names of those that no key
+    here decrypts."""
     done, lost = 0, []
     with transaction.atomic():
-        for stored in _secrets():
-            try:
-                stored.content = keys.encrypt_anew(stored.content)
-            except keys.SecretUnreadable:
-                lost.append(stored)
-                continue
-            stored.save(update_fields=["content"])
-            done += 1
+        for row, columns in _secrets():
+            changed = []
+            for column in columns:
+                try:
+                    setattr(row, column, keys.encrypt_anew(getattr(row, column)))
+                except keys.SecretUnreadable:
+                    lost.append(_name(row))
+                else:
+                    changed.append(column)
+            if changed:
+                row.save(update_fields=changed)
+            done += len(changed)
         audit.record("secrets.rotated", by=None, at=now, secrets=done)
     return done, lost
 
 
-def _secrets() -> Iterator[StoredValue]:
-    rows = StoredValue.objects.filter(kind=SECRET).select_for_update(of=("self",))
-    yield from (
-        rows.select_related("owner", "project__owner", "line__project__owner").order_by("pk").iterator()
-    )
+def _secrets() -> Iterator[tuple[Model, list[str]]]:
+    """Each row that holds secrets, with those of its columns that are not empty. A model of any app names the columns
+    that it encrypts with our keys in `ENCRYPTED`; of the stored values only the secrets are."""
+    stored = StoredValue.objects.filter(kind=SECRET).select_for_update(of=("self",))
+    for value in (
+        stored.select_related("owner", "project__owner", "line__project__owner").order_by("pk").iterator()
+    ):
+        yield value, ["content"]
+    for model in apps.get_models():
+        columns = getattr(model, "ENCRYPTED", ())
+        if columns:
+            for row in model._default_manager.select_for_update(of=("self",)).order_by("pk").iterator():
+                yield row, [each for each in columns if getattr(row, each)]
+
+
+def _name(row: Model) -> str:
+    """“NAME of acme/app”, as people know it."""
+    places = (getattr(row, each, None) for each in ("owner", "project", "line"))
+    return f"{getattr(row, 'name', row)} of {next(filter(None, places), row._meta.verbose_name)}"
 
 
 @sensitive_variables("value")

@@ -220,13 +220,21 @@ SAMPLE: Final = Record.of(SamplePolicy)
 
 @dataclass(frozen=True)
 class Channels:
-    """Where an approval needs no session: a confirm page that a mail links to (law §15)."""
+    """Where an approval needs no session: a confirm page that a mail links to, a button in a chat (law §15)."""
 
     mail_link: bool = declared(
         Flag(
             label=_("Approve by a link in mail"),
             help=_(
                 "The link opens a page that asks to confirm, without signing in. It works once, for one person."
+            ),
+        )
+    )
+    chat: bool = declared(
+        Flag(
+            label=_("Approve in a chat"),
+            help=_(
+                "Messages in a chat of the project get a button, for people who linked their account there."
             ),
         )
     )

@@ -27,9 +27,9 @@ from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.values import brief
-from pipelines.web.editor.badges import signs_of
 from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of
+from pipelines.web.lines.badges import signs_of
 from pipelines.web.lines.findings import message_of
 from pipelines.web.lines.overview import otherwise
 

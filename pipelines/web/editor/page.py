@@ -14,8 +14,8 @@ from pipelines.lines import drafts
 from pipelines.models import Line, Project
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.findings import findings_of
-from pipelines.web.editor.kinds import kinds
 from pipelines.web.lines import lines
+from pipelines.web.lines.kinds import kinds
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
 
 URLS = {

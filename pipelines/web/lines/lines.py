@@ -18,9 +18,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import foreign, native
+from pipelines.formats.dialects import ALP
+from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
 from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
-from pipelines.models import Line, LineVersion, Project
+from pipelines.lines.starters.commands import StationCommands, with_commands
+from pipelines.models import Delivery, Line, LineVersion, Project, Repository, Status
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
@@ -28,10 +31,11 @@ from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.networks import as_published, to_publish
-from pipelines.web.graph import drawing_of
+from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
 from pipelines.web.lines.overview import gates_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
 from pipelines.web.shell.page import SignedIn, costly, in_project, show, show_line, tab_trail
+from pipelines.work.spec.ecosystems import Proposal
 
 EXAMPLE = """\
 gateline: 1
@@ -64,7 +68,14 @@ def lines(request: SignedIn, project: Project) -> HttpResponse:
             for name in ("open", "review", "stuck")
         },
         live_project=f"{project.owner.key}/{project.key}",
+        to_set_up=not project.archived_at and not _has_landed(project),
     )
+
+
+def _has_landed(project: Project) -> bool:
+    """Whether a change was merged by a task that completed."""
+    landed = Delivery.objects.filter(task__project=project, task__status=Status.COMPLETED)
+    return landed.exclude(landed_at=None).exists()
 
 
 @in_project("design")
@@ -74,7 +85,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     """A new line: an empty one, one like a template, or one from a document, pasted or as a file."""
     made: Line | None
     if starter := BY_KEY.get(request.POST.get("starter", "")):
-        made = _begun(request, project, starter.key, starter.line.name, starter.under)
+        made = _begun(request, project, starter.key, starter.line.name, _like(project, starter))
         return redirect("line-draw", project.owner.key, project.key, made.key)
     empty = Empty(request.POST if "empty" in request.POST else None)
     if empty.is_valid():
@@ -107,7 +118,12 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
 def _converted(opened: foreign.Opened) -> dict[str, Any]:
     """What it became, in numbers, and what is said otherwise."""
     stations = opened.document["stations"]
+    try:
+        drawing = drawing_of(read_line(opened.document, keep_faulty_rules=True))
+    except DocumentError:
+        drawing = None
     return {
+        "drawing": drawing,
         "system": opened.system,
         "name": opened.document["name"],
         "stations": len(stations),
@@ -124,6 +140,19 @@ def _begun(
     taken = set(project.lines.filter(key__startswith=wanted).values_list("key", flat=True))
     key = free_key(wanted, taken)
     return publishing.create_line(project, key, name, under(key), request.user)
+
+
+def commands_of(repository: Repository) -> StationCommands | None:
+    """As its files propose; None where nothing is known of it."""
+    found = Proposal.of_dict(repository.proposed or {})
+    return StationCommands.typed(found.lint, found.tests, found.audit) if found.ecosystem else None
+
+
+def _like(project: Project, starter: Starter) -> Callable[[str], str | dict[str, Any]]:
+    """With the commands of the repository that was connected last, where its files propose some."""
+    latest = project.repositories.exclude(proposed=None).order_by("-connected_at").first()
+    commands = commands_of(latest) if latest and starter.line.workspace else None
+    return starter.under if commands is None else lambda key: with_commands(starter.under(key), commands)
 
 
 def _empty(request: SignedIn, project: Project, name: str) -> Line:
@@ -185,11 +214,17 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         found,
         parsed=parsed,
         problems=problems,
-        drawing=drawing_of(parsed) if parsed else None,
+        drawing=_drawing(found, parsed),
         stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
         draft_differs=draft_differs(found),
     )
+
+
+def _drawing(line: Line, parsed: Parsed | None) -> LineDrawing | None:
+    if line.live:
+        return drawing_of_version(line.live)
+    return drawing_of(parsed) if parsed else None
 
 
 def draft_differs(line: Line) -> bool:
@@ -211,14 +246,21 @@ def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @in_project("view")
+@costly
 @require_safe
 def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed."""
+    """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed; `?dialect=` shows
+    what the document of another system would lose."""
     found = get(request, project, line)
     kind = request.GET.get("as", "yaml")
     if kind not in MEDIA:
         raise Http404
     document, text, mark = _wanted(found, request.GET.get("version", ""))
+    dialect = request.GET.get("dialect", "")
+    if dialect == "own":
+        dialect = dialect_of(document) or ALP
+    if dialect in WRITERS:
+        return _in_dialect(request, found, document, dialect, mark)
     if kind == "json":
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     elif not text:
@@ -226,6 +268,29 @@ def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
     response = HttpResponse(text, content_type=f"{MEDIA[kind]}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{found.key}-{mark}.{kind}"'
     return response
+
+
+def _in_dialect(
+    request: SignedIn, line: Line, document: Mapping[str, Any], dialect: str, mark: str
+) -> HttpResponse:
+    """What the document of another system loses, and with `?download` the document."""
+    try:
+        made = written(document, dialect)
+    except DocumentError as fault:
+        raise Http404 from fault
+    if "download" in request.GET:
+        response = HttpResponse(made.text, content_type=f"{MEDIA[made.suffix]}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{line.key}-{mark}.{dialect}.{made.suffix}"'
+        return response
+    return show_line(
+        request,
+        "lines/dialect.html",
+        line,
+        made=made,
+        system=foreign.NAMES[dialect],
+        systems=foreign.NAMES,
+        version=request.GET.get("version", ""),
+    )
 
 
 def _wanted(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:

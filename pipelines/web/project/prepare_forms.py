@@ -16,6 +16,7 @@ PREFIX = "services"
 
 
 class PrepareForm(forms.Form):
+    image = forms.CharField(max_length=255, required=False)
     command = forms.CharField(max_length=4000, required=False)
     cache = forms.CharField(max_length=255, required=False)
     hosts = forms.CharField(max_length=10_000, required=False)
@@ -23,6 +24,7 @@ class PrepareForm(forms.Form):
 
 class ServiceForm(forms.Form):
     name = forms.CharField(max_length=40, required=False)
+    image = forms.CharField(max_length=255, required=False)
     command = forms.CharField(max_length=4000, required=False)
     port = forms.IntegerField(min_value=1, max_value=65535, required=False)
     health = forms.CharField(max_length=4000, required=False)
@@ -55,10 +57,16 @@ ServiceForms = forms.formset_factory(
 def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
     """Both, with what is kept, or with what was typed."""
     kept = Preparation.of_dict(repository.prepare)
-    held = {"command": shlex.join(kept.argv), "cache": kept.cache, "hosts": "\n".join(kept.hosts)}
+    held = {
+        "image": kept.image,
+        "command": shlex.join(kept.argv),
+        "cache": kept.cache,
+        "hosts": "\n".join(kept.hosts),
+    }
     rows = [
         {
             "name": each.name,
+            "image": each.image,
             "command": shlex.join(each.argv),
             "port": each.port,
             "health": shlex.join(each.health),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,6 +28,7 @@ from pipelines.ports.vault.store import SECRET
 from pipelines.web.project.prepare_forms import forms_of
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 from pipelines.work.hosts.table import NAMES, NONE
+from pipelines.work.spec.preparation import Preparation
 
 
 class TriggerForm(forms.Form):
@@ -75,6 +77,12 @@ class RepositoryRow:
     @property
     def failure(self) -> str:
         return next((each.fact for each in self.checks if each.tone == "danger"), "")
+
+    @property
+    def environment(self) -> str:
+        """The command that prepares it, or else its image or services; "" where nothing is set."""
+        kept = Preparation.of_dict(self.repository.prepare)
+        return shlex.join(kept.argv) or kept.image or ", ".join(each.name for each in kept.services)
 
     @property
     def tested_at(self) -> datetime | None:

@@ -91,6 +91,12 @@ class AgentChoice:
         return len(self.checks) - self.looked_at
 
     @property
+    def may_go_on(self) -> bool:
+        """A key can come later, or a subscription that is signed in on the runner takes its place."""
+        lacks = [check for check in self.checks if check.tone == "danger"]
+        return not self.lacks_program and bool(self.runners) and len(lacks) == int(self.lacks_key)
+
+    @property
     def lacks_program(self) -> bool:
         return not self.fixed and not self.installs
 

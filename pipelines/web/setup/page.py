@@ -5,7 +5,7 @@ continued at any time."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines.publishing import PublishRefused
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
@@ -30,11 +31,14 @@ from pipelines.queries import workers
 from pipelines.routing.document.agents import PRESETS
 from pipelines.web.project import repositories
 from pipelines.web.project.repositories import RepositoryForm, RepositoryRow
-from pipelines.web.setup import agents, templates
+from pipelines.web.setup import agents, proposals, templates
 from pipelines.web.setup.agents import AgentChoice
+from pipelines.web.setup.proposals import SetupForm
 from pipelines.web.shell.page import SignedIn, costly_to_post, in_project, require, show, tab_trail
 from pipelines.web.tasks import start
+from pipelines.web.tasks.start import StartField
 from pipelines.work.agents.model_probe import ModelAnswer
+from pipelines.work.spec.ecosystems import Proposal
 
 REPOSITORY, AGENT, TEMPLATE, TASK = "repository", "agent", "template", "task"
 STEPS: Mapping[str, str | Promise] = {
@@ -78,6 +82,33 @@ class Setup:
         return [row for row in self.rows if row.checks and not row.failure]
 
     @cached_property
+    def row(self) -> RepositoryRow | None:
+        """The repository that was chosen, else the one that was connected last."""
+        said = self.request.POST.get("connected") or self.request.GET.get("connected", "")
+        by_key = {str(row.repository.pk): row for row in self.connected}
+        latest = max(self.connected, key=lambda row: row.repository.connected_at, default=None)
+        return by_key.get(said) or latest
+
+    @cached_property
+    def repository(self) -> Repository | None:
+        if self.row is None:
+            return None
+        self.row.repository.project = self.project
+        return self.row.repository
+
+    @cached_property
+    def commands(self) -> SetupForm:
+        return proposals.form_of(self.repository)
+
+    @property
+    def proposal(self) -> Proposal:
+        return proposals.proposal_of(self.repository)
+
+    @cached_property
+    def may_prepare(self) -> bool:
+        return all(access.can(self.request.user, each, self.project) for each in ("repositories", "execute"))
+
+    @cached_property
     def agents(self) -> list[AgentChoice]:
         held = self.request.session.get(MODELS, {}).get(str(self.project.pk), {})
         answers = {key: ModelAnswer(**said) for key, said in held.items()}
@@ -94,7 +125,8 @@ class Setup:
     @property
     def is_chosen(self) -> bool:
         return (
-            self.request.GET.get("agent", self.request.POST.get("agent", "")) in PRESETS and self.agent.ready
+            self.request.GET.get("agent", self.request.POST.get("agent", "")) in PRESETS
+            and self.agent.may_go_on
         )
 
     @cached_property
@@ -140,6 +172,8 @@ class Setup:
 
     def at(self, step: str, **more: str) -> str:
         kept = {"agent": self.agent.key} if self.is_chosen and step != AGENT else {}
+        if len(self.connected) > 1 and self.row is not None:
+            kept["connected"] = str(self.row.repository.pk)
         query = urlencode({"step": step, **kept, **more})
         return f"{reverse('project-setup', args=[self.project.owner.key, self.project.key])}?{query}"
 
@@ -161,7 +195,14 @@ class Setup:
             found["fixing"] = BY_KEY["fix-lint-findings"]
         if self.step == TASK and self.line is not None:
             found |= start.form_of(self.request, self.line)
+            found["fields"] = [self._chosen(each) for each in found["fields"]]
         return found
+
+    def _chosen(self, field: StartField) -> StartField:
+        """The repository of these steps, where the form has one to choose."""
+        address = self.repository.address if self.repository else ""
+        offered = [each.address for each in field.repositories or ()]
+        return field if field.value or address not in offered else replace(field, value=address)
 
 
 @sensitive_post_parameters("value")
@@ -256,8 +297,18 @@ def _begin(found: Setup) -> str:
     if starter is None or starter not in templates.offered(found.agent.key):
         found.problem = _("Choose one of the templates.")
         return ""
+    form = found.commands = proposals.form_of(found.repository, found.request.POST)
+    if not form.is_valid():
+        return ""
     try:
-        found.drafted = templates.begin(found.project, starter, found.agent.key, found.request.user)
+        commands = form.commands()
+        if found.repository is not None and found.may_prepare:
+            proposals.save_environment(found.repository, form, by=found.request.user)
+    except Invalid as fault:
+        proposals.placed(form, fault)
+        return ""
+    try:
+        found.drafted = templates.begin(found.project, starter, found.agent.key, found.request.user, commands)
         templates.publish(found.drafted, found.request.user)
     except PublishRefused as refused:
         found.problem = " ".join(f"{each.message}." for each in refused.findings)

@@ -9,10 +9,11 @@ from django.utils import timezone
 
 from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import STARTERS, Starter
+from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Line, Project, User
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.agents import PRESETS
-from pipelines.web.graph import drawing_of
+from pipelines.web.lines.drawing import drawing_of
 
 
 def agents_of(starter: Starter) -> set[str]:
@@ -41,14 +42,17 @@ def drawn(key: str, language: str | None) -> Any:
     return drawing_of(next(each for each in STARTERS if each.key == key).line)
 
 
-def begin(project: Project, starter: Starter, agent: str, user: User) -> Line:
-    """A line like the template, with this agent, as a draft. Raises Forbidden, Conflict."""
+def begin(
+    project: Project, starter: Starter, agent: str, user: User, commands: StationCommands | None = None
+) -> Line:
+    """A line like the template, with this agent and these commands, as a draft. Raises Forbidden, Conflict."""
     taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = free_key(starter.key, taken)
     text = starter.under(key)
     for named in agents_of(starter):
         text = text.replace(f"agent: {named}\n", f"agent: {agent}\n")
-    return publishing.create_line(project, key, starter.line.name, text, user)
+    document = with_commands(text, commands) if commands else text
+    return publishing.create_line(project, key, starter.line.name, document, user)
 
 
 def publish(line: Line, user: User) -> None:

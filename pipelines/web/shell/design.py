@@ -84,7 +84,6 @@ def design(request: HttpRequest) -> HttpResponse:
         "options": [("ruff", "Ruff"), ("pytest", "pytest"), ("bandit", "Bandit")],
         "diff_lines": DIFF,
         "log_lines": LOG,
-        "edges": EDGES,
         "document": "gateline: 1\nkey: repository-check\n",
     }
     return render(request, "design/page.html", context)
@@ -138,16 +137,3 @@ LOG = [
     {"number": 121, "time": "14:14:17.310", "text": "<b>not markup</b> from a program", "tone": "danger"},
     {"number": 122, "time": "14:14:20.015", "text": "exit 0, result success", "tone": "ok"},
 ]
-# Points of the edges in the graph specimen; the layout of real lines is pipelines/web/graph.
-EDGES = {
-    "start": [[40, 136], [64, 136]],
-    "next": [[176, 136], [216, 136]],
-    "fork_up": [[328, 136], [360, 136], [360, 40], [392, 40]],
-    "fork_on": [[328, 136], [392, 136]],
-    "to_gate": [[504, 136], [536, 136]],
-    "from_gate": [[576, 136], [608, 136]],
-    "up_to_join": [[504, 40], [592, 40], [592, 136], [600, 136]],
-    "finish": [[720, 136], [752, 136]],
-    "dead": [[504, 160], [524, 160], [524, 240], [608, 240]],
-    "loop": [[328, 160], [344, 160], [344, 272], [120, 272], [120, 168]],
-}

@@ -14,12 +14,14 @@ from django.utils.translation import gettext_lazy as _
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.formats import foreign
-from pipelines.formats.foreign.folder import files_of
+from pipelines.formats.foreign.folder import files_of, refused
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify, slug
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.document.escalations import WORDS_TO_RESOLVE
+from pipelines.web.shell.json_text import JsonText
 
 METADATA = "metadata."
 """What the fields of a form for metadata begin with."""
@@ -243,7 +245,7 @@ class Unlocked(Reason):
         choices=[(word, word) for word in DEADLOCK_WORDS],
         error_messages={"required": _("Choose one.")},
     )
-    output = forms.JSONField(
+    output = JsonText(
         label=_("Output"), required=False, error_messages={"invalid": _("This is not valid JSON.")}
     )
 
@@ -346,6 +348,25 @@ class Empty(forms.Form):
 class Import(forms.Form):
     text = forms.CharField(label=_("Document"), max_length=2_000_000, strip=False, required=False)
     file = forms.FileField(label=_("File"), required=False, allow_empty_file=True)
+    paths = JsonText(required=False)
+    """Of the files of `folder`, in their order: the name of an uploaded file has no folder."""
+
+    def clean_paths(self) -> list[str]:
+        given = self.cleaned_data["paths"] or []
+        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+            raise ValidationError(_("Choose the folder again."))
+        return given
+
+    def folder(self) -> dict[str, bytes]:
+        """Its files by path. Raises DocumentError."""
+        given = self.files.getlist("folder") if hasattr(self.files, "getlist") else []
+        uploaded = [each for each in given if each.name]
+        if sum(each.size or 0 for each in uploaded) > 2_000_000:
+            raise refused(Wording("the files are larger than 2 MB together"))
+        paths = self.cleaned_data["paths"]
+        if len(paths) != len(uploaded):
+            raise refused(Wording("the names of the files are missing"))
+        return {path: each.read() for path, each in zip(paths, uploaded, strict=True)}
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -357,7 +378,8 @@ class Import(forms.Form):
         """A line, or a document of another system as one; a .zip is that of a folder. Raises DocumentError."""
         file = self.cleaned_data.get("file")
         if not file:
-            return foreign.opened(self.cleaned_data["text"])
+            folder = self.folder()
+            return foreign.opened_files(folder) if folder else foreign.opened(self.cleaned_data["text"])
         given = file.read()
         return foreign.opened_files(files_of(given)) if given.startswith(b"PK") else foreign.opened(given)
 

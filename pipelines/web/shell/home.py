@@ -73,7 +73,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
     changed = Line.objects.filter(project__in=able).annotate(n=Count("versions")).filter(n__gt=1).exists()
     return [
-        FirstStep(_("Run the demo"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
+        FirstStep(_("Run a line"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
         FirstStep(_("Approve the task"), _("The task stops at a gate and waits for your approval."),
              _("Open the inbox"), reverse("needs-me"), decided),

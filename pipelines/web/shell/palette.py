@@ -127,6 +127,8 @@ def _commands(user: User, projects: Sequence[Project], here: Project | None) -> 
         yield from _of_project(user, here)
     elif projects and access.projects_where(user, "submit").exists():
         yield PaletteOption(_("New task"), reverse("task-new-everywhere"), "plus", also=_("start create"))
+    if not here:
+        yield from _setups(user)
     yield PaletteOption(_("Home"), reverse("home"), "home")
     yield PaletteOption(_("Inbox"), reverse("needs-me"), "needs", also=_("review approve"))
     yield PaletteOption(_("Notifications"), reverse("notifications"), "bell", also=_("news unread"))
@@ -154,6 +156,19 @@ def _commands(user: User, projects: Sequence[Project], here: Project | None) -> 
     )
 
 
+def _setups(user: User) -> Iterator[PaletteOption]:
+    """Where the page is of no project."""
+    designed = access.projects_where(user, "design").filter(archived_at=None).select_related("owner")
+    for each in designed.order_by("name", "key")[:FOUND]:
+        yield PaletteOption(
+            _("Set up with a repository"),
+            reverse("project-setup", args=[each.owner.key, each.key]),
+            "settings",
+            each.name or each.key,
+            also=_("setup connect agent template first steps wizard"),
+        )
+
+
 def _of_project(user: User, here: Project) -> Iterator[PaletteOption]:
     keys, note = [here.owner.key, here.key], here.name or here.key
     members, open_project = reverse("project-settings", args=keys), not here.archived_at
@@ -164,6 +179,13 @@ def _of_project(user: User, here: Project) -> Iterator[PaletteOption]:
     if open_project and access.can(user, "design", here):
         yield PaletteOption(
             _("New line"), reverse("lines-new", args=keys), "plus", note, also=_("create import")
+        )
+        yield PaletteOption(
+            _("Set up with a repository"),
+            reverse("project-setup", args=keys),
+            "settings",
+            note,
+            also=_("setup connect agent template first steps wizard"),
         )
     if access.can(user, "admin", here):
         yield PaletteOption(

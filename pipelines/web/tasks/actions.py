@@ -114,6 +114,18 @@ def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpRespo
 
 @in_project("operate")
 @require_POST
+def rerun_checks(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """Ask the host to run its checks again, and read them anew."""
+    task = tasks.get(request, project, wi)
+    found, form = token_of(task, token), SeenForm(request.POST)
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), {})
+    do = partial(engine.rerun_checks, found.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("The host is asked to run its checks again"), {})
+
+
+@in_project("operate")
+@require_POST
 def retry_ended(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     """Retry a task that has ended as a new one, which is shown then."""
     task, form = tasks.get(request, project, wi), EndedRetry(request.POST)

@@ -11,6 +11,7 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Decision, Job, Purpose
 from pipelines.queries import usage
 from pipelines.queries.observed import FactRow, facts_so_far
+from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import PositionView, TaskView
 from pipelines.queries.usage import Spending
 from pipelines.queries.why import Why, why
@@ -45,6 +46,7 @@ class StationDrawer:
     facts: Sequence[FactRow]
     why: Why | None
     retryable: PositionView | None
+    made: Preparing | None = None
 
     @property
     def shown(self) -> str:
@@ -82,4 +84,5 @@ def drawer_of(view: TaskView, key: str, shown: str = "") -> StationDrawer:
         facts_so_far(view.line, [last] if last else []),
         why(decision) if decision else None,
         places[0] if places else None,
+        view.preparing.get(last.pk) if last else None,
     )

@@ -18,7 +18,7 @@ from pipelines import access
 from pipelines.engine.commands import linked
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.models import ENDED, GateVisit, HostLink, Job, Project, Purpose, Status, Task, Token
+from pipelines.models import ENDED, HostLink, Job, Project, Purpose, Status, Task, Token
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import usage
 from pipelines.queries.actors import actor_of
@@ -31,11 +31,11 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, question_of
 from pipelines.web.changes.task_changes import of_task
-from pipelines.web.graph import DrawnEnding, way_of
-from pipelines.web.graph.overlay import lay_over
+from pipelines.web.lines.drawing import drawing_of, drawing_of_version
 from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
+from pipelines.web.tasks.path import endings_of, told
 from pipelines.web.tasks.start import StartField, fields_of
 from pipelines.web.tasks.station_drawer import drawer_of
 from pipelines.web.tasks.steps import conversation, preset_at
@@ -61,6 +61,8 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         return show(request, "tasks/task.html#live", project=project, again=True, **_live(request, view))
     if fragment(request, "steps"):
         return _more_steps(request, project, view)
+    if fragment(request, "preparing"):
+        return _preparing(request, project, view)
     if fragment(request, "station"):
         return _station_renewed(request, project, view)
     tab = request.GET.get("tab", "")
@@ -122,6 +124,24 @@ def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResp
     )
 
 
+def _preparing(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+    """What a run prepares, as far as it is; once that is over nothing, and the page is brought anew."""
+    job = _job(view.task, request.GET.get("job", ""))
+    made = view.preparing.get(job.pk)
+    where = "drawer" if request.GET.get("within") == "drawer" else ""
+    context: dict[str, Any] = {
+        "task": view.task,
+        "made": made,
+        "station": station_name(view.line, job.station),
+        "within": where,
+    }
+    response = show(request, "tasks/task/preparing.html", project=project, **context)
+    began = made is not None and made.since is not None
+    if began != (request.GET.get("began") == "yes"):
+        response["HX-Trigger"] = f"gl:task-{view.task.name}"
+    return response
+
+
 def _station_renewed(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
     """The open drawer of a station; steps or log of the run that it shows go on by themselves."""
     shown = request.GET.get("shown", "")
@@ -147,16 +167,12 @@ def _log_goes_on(request: SignedIn, project: Project, context: dict[str, Any]) -
 def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
     """What a hint brings anew."""
     task, line = view.task, view.line
-    visits = list(GateVisit.objects.filter(task=task).defer("evidence").order_by("opened_at"))
-    waiting = [token.wait.get("rule") for token in view.tokens if token.status == Status.AWAITING_REVIEW]
-    ends = [token.end for token in view.tokens if token.end]
-    endings = _endings(view)
-    drawing = way_of(line, task.visits, {*task.rules, *filter(None, waiting)}, ends, endings)
-    lay_over(drawing, line, task, view.tokens, view.jobs, visits, view.now, endings)
+    endings = endings_of(view)
     return {
         "task": task,
         "view": view,
-        "drawing": drawing,
+        "drawing": drawing_of(line, endings) if endings else drawing_of_version(task.pinned),
+        "path": told(view, endings),
         "line_url": _line_url(task),
         "why": view.why(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
@@ -201,7 +217,9 @@ def _ahead(view: TaskView) -> list[Ahead]:
     for place in view.positions:
         station = line.stations_by_key.get(place.token.station)
         if station is not None and place.token.status in WORKING:
-            left = limits_of(line, place.token, place.job, view.spending, month, view.now)
+            # The time of a run begins once its environment is there.
+            job = None if place.preparing else place.job
+            left = limits_of(line, place.token, job, view.spending, month, view.now)
             said = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, 1)]
             found.append(Ahead(station.name, said, otherwise(line, station), left))
     return found
@@ -211,19 +229,6 @@ def _receipts(task: Task, line: Line) -> list[DeliveryReceipt]:
     """With the names of their gates."""
     names = {gate.key: gate.name for gate in line.gates}
     return [replace(each, gate=names.get(each.gate, each.gate)) for each in receipts_of(task)]
-
-
-def _endings(view: TaskView) -> list[DrawnEnding]:
-    """Where positions ended that no rule led to their end."""
-    told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
-    found = []
-    for token in view.tokens:
-        data = told.get(token.pk, {})
-        by_gate = data.get("by") == "gate"
-        rule = str(data.get("rule") or "")
-        if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
-            found.append(DrawnEnding(token.station, rule, token.end))
-    return found
 
 
 def failure_of(task: Task) -> LastWords | None:
@@ -275,6 +280,11 @@ class Output:
     def blockers(self) -> list[str]:
         """Each with its title, where it has one, and what it says."""
         return [blocker_words(each) for each in self.outcome.get("blockers") or ()]
+
+    @property
+    def lacks_environment(self) -> bool:
+        """What the environment of its repository might cure."""
+        return self.outcome.get("failure_type") in ("command_not_started", "no_fixer", "prepare_failed")
 
     @property
     def git_words(self) -> str:
@@ -359,6 +369,7 @@ def steps_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "attempt": attempt,
         "attempts": range(1, job.attempt + 1),
         "told": conversation(job, attempt, end=before or None),
+        "made": view.preparing.get(job.pk) if attempt == job.attempt else None,
         "before": before,
         "station": station_name(view.line, job.station),
         "actor": name,

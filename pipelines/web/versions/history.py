@@ -23,9 +23,9 @@ from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import as_published
-from pipelines.web.graph import drawing_of
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import groups, legend, totals
+from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.overview import gates_of, overview_of
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Restore, VersionName
@@ -69,7 +69,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
         found,
         version=shown,
         text=native.dumps(as_published(shown.document)),
-        drawing=drawing_of(parsed),
+        drawing=drawing_of_version(shown),
         stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)),
         gates=gates_of(parsed),
         parsed=parsed,

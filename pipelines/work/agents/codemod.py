@@ -1,7 +1,10 @@
 """The agent that is a program: a script that runs the fixers which a folder is set up for, behind the isolation of its
 station, and says so. It asks no model and needs nothing but Python.
 
-    codemod.py [--run COMMAND]...       in the folder that is to be fixed; with commands, these in place of the fixers
+    codemod.py [--run COMMAND]... [--leave NAME]...
+
+in the folder that is to be fixed; with commands, these in place of the fixers. Fixers leave alone files of the names
+that are given (lock files), and what .gitignore and .prettierignore name.
 
 Writes one JSON object per line: {type: start | run | ran | edit | say | end, …}, as `streams/codemod.py` reads them.
 Exit code 0, or 1 where a fixer failed or none was found; of the latter the end says `why`.
@@ -9,6 +12,7 @@ Exit code 0, or 1 where a fixer failed or none was found; of the latter the end 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import json
@@ -17,6 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,6 +143,55 @@ def picture(folder: Path) -> dict[str, Kept]:
     return found
 
 
+# What no fixer may touch
+
+
+def ignored(folder: Path, paths: list[str]) -> set[str]:
+    """What .gitignore and .prettierignore name, as git reads patterns; nothing where there is no git."""
+    git = shutil.which("git")
+    if git is None or not paths:
+        return set()
+    with tempfile.TemporaryDirectory() as empty:
+        store = os.path.join(empty, "git")
+        env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": empty, "GIT_CONFIG_NOSYSTEM": "1"}
+
+        def called(*argv: str, said: bytes = b"") -> bytes:
+            return subprocess.run(
+                [git, *argv], cwd=folder, env=env, input=said, capture_output=True, check=False
+            ).stdout
+
+        called("init", "--quiet", "--bare", store)
+        place = (f"--git-dir={store}", f"--work-tree={folder}", "-c", "core.bare=false")
+        more = ("-c", f"core.excludesFile={folder / '.prettierignore'}")
+        asked = b"\0".join(map(os.fsencode, paths))
+        found = called(*place, *more, "check-ignore", "--no-index", "-z", "--stdin", said=asked)
+    return {os.fsdecode(each) for each in found.split(b"\0") if each}
+
+
+def left_alone(folder: Path, names: set[str]) -> dict[str, bytes]:
+    """What the files hold that fixers leave alone, lock files first, as far as there is room to keep it."""
+    paths = list(files(folder))
+    locks = [path for path in paths if os.path.basename(path) in names]
+    found: dict[str, bytes] = {}
+    room = MOST_BYTES
+    for path in dict.fromkeys([*locks, *sorted(ignored(folder, paths))]):
+        try:
+            if (folder / path).stat().st_size <= room:
+                found[path] = (folder / path).read_bytes()
+                room -= len(found[path])
+        except OSError:
+            continue
+    return found
+
+
+def put_back(folder: Path, kept: dict[str, bytes]) -> None:
+    """Programs say in ways of their own what they leave out, some not at all: so it is undone."""
+    for path, data in kept.items():
+        with contextlib.suppress(OSError):
+            if (folder / path).read_bytes() != data:
+                (folder / path).write_bytes(data)
+
+
 # What it says
 
 
@@ -208,7 +262,8 @@ def plural(number: int, one: str, many: str) -> str:
 def main(arguments: list[str]) -> int:
     folder = Path.cwd()
     say("start", program="codemod", version=VERSION)
-    given = [value for flag, value in zip(arguments[::2], arguments[1::2], strict=False) if flag == "--run"]
+    pairs = list(zip(arguments[::2], arguments[1::2], strict=False))
+    given = [value for flag, value in pairs if flag == "--run"]
     try:
         wanted = [each for each in commands(folder, given) if each[0]]
     except ValueError as error:
@@ -219,7 +274,10 @@ def main(arguments: list[str]) -> int:
         say("end", failed=True, why=NO_FIXER, text=missing)
         return 1
     before = picture(folder)
+    # Commands that the station names may update packages; fixers of the repository may not.
+    kept = {} if given else left_alone(folder, {value for flag, value in pairs if flag == "--leave"})
     good = [run(folder, number, argv, fine) for number, (argv, fine) in enumerate(wanted, 1)]
+    put_back(folder, kept)
     changed = tell_edits(before, picture(folder))
     ran = plural(len(wanted), "command", "commands")
     absent = sorted({argv[0] for argv, _fine in wanted if located(folder, argv[0]) is None})

@@ -10,7 +10,8 @@ from dulwich.refs import Ref, check_ref_format
 
 COMMITTER = b"Gateline <gateline@gateline.invalid>"
 DELIVERY = "Gateline-Delivery"
-SUBJECT = 200
+SUBJECT = 72
+LONGEST = 10_000
 
 
 def commit(
@@ -41,10 +42,21 @@ def person(name: str, key: str) -> bytes:
 
 
 def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
-    """`body` is a paragraph of ours. No value has a line of its own: none can pass for a trailer."""
+    """`body` is a paragraph of ours. A subject that is cut stands whole below, in quotes: no value begins a line, so
+    none can pass for a trailer."""
+    said = one_line(subject)
+    first = shortened(said)
+    whole = f"“{said[:LONGEST]}”" if first != said else ""
     lines = [f"{name}: {one_line(value)}" for name, value in trailers.items() if value]
-    parts = [one_line(subject)[:SUBJECT], body, "\n".join(lines)]
+    parts = [first, whole, body, "\n".join(lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def shortened(text: str, most: int = SUBJECT) -> str:
+    """Cut after a word, with “…” where something was left out; within the word where it is the only one."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 1].rsplit(' ', 1)[0] if text[most - 1] != ' ' else text[: most - 1]}…"
 
 
 def one_line(text: str) -> str:

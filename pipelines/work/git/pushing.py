@@ -89,18 +89,10 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
     Waits; Stopped"""
     access = order.access
     state = access.state
-    if state.joined:
-        raise GitRefused(
-            "The branches that met have not been merged. Join them at a station before it.", NOT_APPROVED
-        )
-    if not state.head:
-        raise GitRefused("No station has worked in the repository yet.", NOTHING_DONE)
     branch = state.base_branch if order.to == MERGE else state.branch
     with mirror_of(access, told) as (mirror, remote):
         store = mirror.repository.object_store
-        tree = checkout.tree_of(store, state.head)
-        if tree == checkout.tree_of(store, state.base):
-            raise GitRefused("Nothing was changed, so there is nothing to deliver.", NOTHING_DONE)
+        tree = to_deliver(order, mirror)
         may.check()
         refs = remote.references()
         taking_over.look(access, mirror, remote, refs, told)
@@ -116,7 +108,7 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
             return Landed(now, tree.decode(), branch, True, cleared.onto)
         if now != cleared.onto:
-            raise _elsewhere(order, mirror, (branch, cleared.onto, now), told)
+            raise elsewhere(order, mirror, (branch, cleared.onto, now), told)
         store.add_object(commit)
         told(f"{number[:7]} is pushed to {branch}")
         try:
@@ -129,9 +121,24 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
             if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
                 return Landed(found, tree.decode(), branch, True, _below(mirror, found, cleared.onto))
             if now != cleared.onto:
-                raise _elsewhere(order, mirror, (branch, cleared.onto, now), told) from error
+                raise elsewhere(order, mirror, (branch, cleared.onto, now), told) from error
             raise
     return Landed(number, tree.decode(), branch, False, cleared.onto)
+
+
+def to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
+    """The files that the task made. :raises GitRefused: not_approved, nothing_done"""
+    state, store = order.access.state, mirror.repository.object_store
+    if state.joined:
+        raise GitRefused(
+            "The branches that met have not been merged. Join them at a station before it.", NOT_APPROVED
+        )
+    if not state.head:
+        raise GitRefused("No station has worked in the repository yet.", NOTHING_DONE)
+    tree = checkout.tree_of(store, state.head)
+    if tree == checkout.tree_of(store, state.base):
+        raise GitRefused("Nothing was changed, so there is nothing to deliver.", NOTHING_DONE)
+    return tree
 
 
 def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit:
@@ -167,7 +174,7 @@ def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
     return cleared if order.to == MERGE or now else replace(cleared, onto="")
 
 
-def _elsewhere(order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str], told: Told) -> GitRefused:
+def elsewhere(order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str], told: Told) -> GitRefused:
     """`where`: branch, where it should stand, where it does. A base that moved is taken in by a new round; what others
     pushed to the branch of a task is for people."""
     branch, onto, now = where

@@ -132,15 +132,25 @@ class Remote:
         peeled = {name.removesuffix("^{}"): value for name, value in sorted(refs.items())}
         return References(peeled, head.removeprefix(HEADS) if head.startswith(HEADS) else "")
 
-    def fetch(self, into: Repo, commits: list[str], most: int, told: Told) -> None:
-        """Bring these commits, with all of their history. :raises FetchTooLarge: nothing is kept"""
+    def fetch(
+        self,
+        into: Repo,
+        commits: list[str],
+        most: int,
+        told: Told,
+        *,
+        depth: int | None = None,
+        seconds: float = WHOLE_SECONDS,
+    ) -> None:
+        """Bring these commits, with all of their history unless there is a `depth`. :raises FetchTooLarge: nothing is
+        kept"""
         store = into.object_store
         wanted = [_id(commit) for commit in commits if _id(commit) not in store]
         if not wanted:
             return
         assert isinstance(store, PackBasedObjectStore)
         file, commit, abort = store.add_pack()
-        size, bounds = 0, Bounds(WHOLE_SECONDS)
+        size, bounds = 0, Bounds(seconds)
 
         def write(data: bytes) -> int:
             nonlocal size
@@ -158,7 +168,12 @@ class Remote:
                 self._bounded_folder()
             with self._client(bounds) as (client, path):
                 client.fetch_pack(
-                    path.encode(), wants, into.get_graph_walker(), write, progress=FetchProgress(told)
+                    path.encode(),
+                    wants,
+                    into.get_graph_walker(),
+                    write,
+                    progress=FetchProgress(told),
+                    depth=depth,
                 )
             check_pack(file)
         except ERRORS as error:

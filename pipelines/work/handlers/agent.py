@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.work.agents.call import arguments, can_resume, settings
 from pipelines.work.agents.facts import REPORTED, cost_of, facts_of
@@ -111,7 +112,8 @@ def _called(spec: Spec, call: AgentCall, told: str | None, resumed: bool) -> Spe
     places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": told or ""}
     argv = arguments(call, resumed=resumed, isolated=spec.isolation.name in ISOLATED, places=places)
     if preset.fixed:
-        argv = (sys.executable, "-I", str(CODEMOD), *argv[1:])
+        locks = (part for name in LOCK_FILES for part in ("--leave", name))
+        argv = (sys.executable, "-I", str(CODEMOD), *argv[1:], *locks)
     idle = IDLE_SECONDS if spec.limits.idle is None else spec.limits.idle
     return replace(
         spec,

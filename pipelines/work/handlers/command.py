@@ -6,17 +6,20 @@ import asyncio
 import os
 import shutil
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pipelines.work.handlers.starting import NotPrepared, beside, starting
+from pipelines.work.processes.image_root import has_program, inside
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.signals import MOST, Signal, SignalReader, carried, is_valid
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.preparation import ServiceProgram
 
 NOT_FOUND = 127  # as a shell has it
 READ_BYTES = 64 * 1024
@@ -69,11 +72,15 @@ def over_limit(spec: Spec, limit: str) -> Outcome:
 def prepared(spec: Spec) -> Launch:
     """:raises CannotStart: no such program or folder; the isolation cannot be set up"""
     cwd = confined(spec)
-    argv = (program(spec, cwd), *spec.argv[1:])
-    if spec.services:
-        argv = beside(argv, spec.services, spec.attempt)
+    argv, access = (program(spec, cwd), *spec.argv[1:]), spec.access
     try:
-        wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, spec.access)
+        if spec.image:
+            argv = in_image(spec, spec.image, argv, cwd)
+        if spec.services:
+            argv = beside(argv, [_served(spec, each, cwd) for each in spec.services], spec.attempt)
+        if spec.images:
+            access = replace(access, roots=tuple(each.root for each in spec.images.values()))
+        wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, access)
     except CannotIsolate as error:
         raise CannotStart(str(error)) from error
     if any("\x00" in part for part in (*argv, *spec.env, *spec.env.values())):
@@ -87,6 +94,21 @@ def prepared(spec: Spec) -> Launch:
         stdin=spec.prompt is not None,
         limits=spec.resources.limits(spec.attempt.root),
     )
+
+
+def in_image(spec: Spec, name: str, argv: Sequence[str], cwd: Path) -> tuple[str, ...]:
+    """:raises CannotIsolate"""
+    return inside(argv, spec.images[name], spec.attempt.root, cwd, spec.isolation)
+
+
+def _served(spec: Spec, service: ServiceProgram, cwd: Path) -> ServiceProgram:
+    """A service with what puts it, and its health command, into its image."""
+    if not service.image:
+        return service
+    argv, health = (
+        in_image(spec, service.image, each, cwd) if each else () for each in (service.argv, service.health)
+    )
+    return replace(service, argv=argv, health=health)
 
 
 def confined(spec: Spec) -> Path:
@@ -103,6 +125,12 @@ def confined(spec: Spec) -> Path:
 def program(spec: Spec, cwd: Path) -> str:
     """The program's path: looked up on the station's PATH, or relative to its working folder."""
     name = spec.argv[0]
+    if spec.image:
+        here = str(cwd / name) if "/" in name else name
+        image = spec.images[spec.image]
+        if not has_program(image.root, here, image.path, spec.attempt.root):
+            raise CannotStart(f"there is no program {escaped(name)} in the image {escaped(spec.image)}")
+        return here
     if "/" in name:
         found = shutil.which(str(cwd / name))
     else:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.work.git.pushing import BaseMoved, Permission, Waits, deliver
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.taking_over import PeoplePushed
+from pipelines.work.handlers.merging import SOONEST, HostDelivery, way_of
 from pipelines.work.handlers.requesting import open_request
-from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.spec.base import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
-from pipelines.work.spec.repository import Clearance, DeliveryPort
+from pipelines.work.spec.repository import Clearance, DeliveryOrder, DeliveryPort
+
+AWAY = 900.0
+"""Seconds for which a delivery waits for a host that does not answer."""
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
@@ -32,19 +37,17 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         raise LookAgain(wait)
     notes = Notes(sink)
     try:
+        host, way = await way_of(order)
+        if host is not None and way != "push":
+            return await _by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
         landed = await asyncio.to_thread(deliver, order, Permission(clear, stop.is_set), notes)
     except asyncio.CancelledError:
         stop.set()
         raise
     except Waits as later:
         raise LookAgain(later.seconds) from later
-    except GitRefused as error:
-        await sink.note(f"[gateline] {error}")
-        if isinstance(error, PeoplePushed):
-            await order.port.pushed(error.commit, error.who)
-        if isinstance(error, BaseMoved):
-            await order.port.moved(error.onto, error.tree)
-        return refused(error.failure_type, str(error))
+    except (HostError, GitRefused) as error:
+        return await _stopped_by(error, order, sink)
     finally:
         await notes.settle()
     await order.port.landed(landed.commit, base=landed.base)
@@ -72,6 +75,43 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
             **({"request": request} if request else {}),
         },
         "facts": {"git": {"base": state.base, "head": landed.commit, "tree": landed.tree}},
+    }
+
+
+async def _stopped_by(error: HostError | GitRefused, order: DeliveryOrder, sink: Sink) -> Outcome:
+    """:raises LookAgain: its host is away, and that may pass"""
+    await sink.note(f"[gateline] {error}")
+    if isinstance(error, HostAway) and time.time() - order.begun < AWAY:
+        raise LookAgain(max(SOONEST, error.wait)) from error
+    if isinstance(error, PeoplePushed):
+        await order.port.pushed(error.commit, error.who)
+    if isinstance(error, BaseMoved):
+        await order.port.moved(error.onto, error.tree)
+    return refused(error.failure_type, str(error))
+
+
+async def _by_host(through: HostDelivery) -> Outcome:
+    """What the host merged: exactly what was approved, or with what landed there meanwhile."""
+    merged, order, host = await through.run(), through.order, through.host
+    state = order.access.state
+    said = f"{merged.commit[:7]} is on {state.base_branch}: {host.name} merged {host.sign}{merged.request['number']}."
+    if merged.tree != merged.approved:
+        said += f" It holds what else landed there, so its files are {merged.tree[:7]}."
+    await through.sink.note(f"[gateline] {said}")
+    return {
+        "result": "success",
+        "eval": "delivered",
+        "summary": said,
+        "output": {
+            "commit": merged.commit,
+            "branch": state.base_branch,
+            "tree": merged.tree,
+            "base": state.base,
+            "approved": merged.approved,
+            "merged_by": host.key,
+            "request": {**merged.request, "state": "merged"},
+        },
+        "facts": {"git": {"base": state.base, "head": merged.commit, "tree": merged.tree}},
     }
 
 

@@ -45,15 +45,30 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
                 f"{host.name} requires no checks for {state.base_branch}. Name those to wait for.",
             )
         found = await host.checks(state.shown)
+        if order.rerun and (
+            failed := [each.name for each in found if each.name in wanted and each.state == "failed"]
+        ):
+            return await _rerun(order, host, failed, sink)
     except HostAway as error:
         await sink.note(f"[gateline] {error}")
-        if left <= 0:
+        if left <= 0 or order.rerun:
             return refused(error.failure_type, str(error))
         raise LookAgain(max(error.wait, _pause(order, left))) from error
     except HostError as error:
         await sink.note(f"[gateline] {error}")
         return refused(error.failure_type, str(error))
     return await _judged(order, host, wanted, found, left, sink)
+
+
+async def _rerun(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Sink) -> Outcome:
+    """:raises LookAgain: the host runs them again; HostError: it does not"""
+    if not await host.rerun(order.access.state.shown):
+        return refused(
+            "host_refused",
+            f"{host.name} cannot run {_some(failed)} again: another service reports it. Run it again there.",
+        )
+    await sink.note(f"[gateline] {host.name} runs again what failed: {_some(failed)}")
+    raise LookAgain(SOONEST)
 
 
 async def _judged(

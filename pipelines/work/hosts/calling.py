@@ -45,6 +45,11 @@ class HostCaller:
         """The answer as JSON; None where it has none. :raises HostError"""
         return self._read(await self._answer(method, path, body, query))
 
+    async def asked(self, path: str) -> tuple[Any, Mapping[str, str]]:
+        """What a GET answers, and its headers, their names in small letters. :raises HostError"""
+        answer = await self._answer("GET", path, None, {})
+        return self._read(answer), answer.headers
+
     async def listed(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
         """All pages of a list: each host says by a link whether there is another one, whatever it holds on one. `key`:
         under which the rows stand, where the answer is an object.
@@ -62,6 +67,11 @@ class HostCaller:
     async def _answer(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str | int]
     ) -> HttpAnswer:
+        if not all(" " <= sign <= "~" for value in self.headers.values() for sign in value):
+            # What no header takes would be told with the error.
+            raise HostError(
+                f"The token for {self.name} has line breaks or letters that no token has. Store it again."
+            )
         url = f"{self.base}{path}" + (f"?{urlencode(query)}" if query else "")
         sent = b"" if body is None else json.dumps(body).encode()
         typed = {} if body is None else {"content-type": "application/json"}

@@ -16,9 +16,12 @@ from pipelines.work.hosts.host import (
     CheckState,
     CommitState,
     HostCheck,
+    HostToken,
+    MergeStanding,
     OpenedRequest,
     RequestState,
     Thing,
+    Way,
     checked,
     inner,
     link,
@@ -31,6 +34,7 @@ from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 
 LIMIT = 50
+NO_MERGE = "Gateline does not use the merge call of Gitea and Forgejo yet."
 
 
 class Gitea:
@@ -96,6 +100,38 @@ class Gitea:
         if not isinstance(named, list) or said.get("enable_status_check") is not True:
             return []
         return [each for each in named if isinstance(each, str) and each and each != CONTEXT]
+
+    async def demanded(self, branch: str) -> list[str]:
+        return await self.required(branch)
+
+    async def rerun(self, commit: str) -> int:
+        """What it knows of a commit are statuses, which others set."""
+        return 0
+
+    async def token(self) -> HostToken:
+        """It says nothing of scopes to a token that has no scope to read them."""
+        said = await self._host.call("GET", self._repo)
+        writes = inner(said, "permissions").get("push") is True
+        return HostToken(
+            writes, None, None if writes else False, None if writes else False, text(said, "default_branch")
+        )
+
+    async def tip(self, branch: str) -> str:
+        said = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
+        return text(inner(said, "commit"), "id")
+
+    async def way(self, branch: str) -> Way:
+        """Its merge call is not built yet: what a rule refuses of a push is said."""
+        return "push"
+
+    async def standing(self, number: int, way: Way, base: str) -> MergeStanding:
+        raise HostError(NO_MERGE)
+
+    async def merge(self, number: int, head: str, way: Way, squash: bool, said: str) -> None:
+        raise HostError(NO_MERGE)
+
+    async def withdraw(self, number: int, way: Way) -> None:
+        raise HostError(NO_MERGE)
 
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:

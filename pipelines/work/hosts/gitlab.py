@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
@@ -17,9 +18,12 @@ from pipelines.work.hosts.host import (
     CheckState,
     CommitState,
     HostCheck,
+    HostToken,
+    MergeStanding,
     OpenedRequest,
     RequestState,
     Thing,
+    Way,
     checked,
     differs,
     inner,
@@ -27,6 +31,7 @@ from pipelines.work.hosts.host import (
     number,
     rows,
     text,
+    waiting,
 )
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
@@ -36,6 +41,18 @@ DEVELOPER = 30
 SIGNING = "whsec_"
 PIPELINE = "pipeline"
 """The name of a whole pipeline among the checks."""
+UNKNOWN = frozenset(("unchecked", "checking", "preparing", "approvals_syncing"))
+CHECKS = frozenset(("ci_still_running", "ci_must_pass", "status_checks_must_pass"))
+RULES: Mapping[str, str] = {
+    "not_approved": "its rules ask for an approval there",
+    "discussions_not_resolved": "threads of the merge request are not resolved",
+    "draft_status": "it is a draft",
+    "conflict": "it conflicts with the branch",
+    "need_rebase": "it has to be rebased",
+    "requested_changes": "a reviewer requested changes",
+    "merge_request_blocked": "another merge request comes first",
+}
+"""What `detailed_merge_status` says, by rule."""
 LONGEST_TIME = 12
 """Digits of a time in seconds."""
 LONGEST_URL = 255
@@ -106,14 +123,109 @@ class GitLab:
         path = f"{self._project}/repository/commits/{commit}/statuses"
         found = await self._host.listed(path, per_page=100)
         jobs = [HostCheck(text(each, "name"), _state(each), text(each, "target_url")) for each in found]
-        path = f"{self._project}/pipelines"
-        pipelines = rows(await self._host.call("GET", path, sha=commit, order_by="id", sort="desc"))
+        pipelines = await self._pipelines(commit)
         latest = [HostCheck(PIPELINE, _state(each), text(each, "web_url")) for each in pipelines[:1]]
+        others = [each for each in jobs if each.name != CONTEXT]
+        if len(others) < len(jobs) and others and all(each.state == "passed" for each in others):
+            # Our own status is a job of the pipeline: that would wait for us, and we for it.
+            latest = [replace(each, state="passed") for each in latest if each.state == "pending"] or latest
         return checked([*jobs, *latest])
 
     async def required(self, branch: str) -> list[str]:
         """GitLab names no checks: what has to pass is the pipeline."""
         return [PIPELINE]
+
+    async def demanded(self, branch: str) -> list[str]:
+        said = await self._host.call("GET", self._project)
+        return [PIPELINE] if said.get("only_allow_merge_if_pipeline_succeeds") is True else []
+
+    async def rerun(self, commit: str) -> int:
+        """The failed and cancelled jobs of its latest pipeline."""
+        latest = (await self._pipelines(commit))[:1]
+        again = [number(each, "id") for each in latest if text(each, "status") in ("failed", "canceled")]
+        for each in again:
+            await self._host.call("POST", f"{self._project}/pipelines/{each}/retry")
+        return len(again)
+
+    async def _pipelines(self, commit: str) -> list[Mapping[str, Any]]:
+        """The latest first."""
+        path = f"{self._project}/pipelines"
+        return rows(await self._host.call("GET", path, sha=commit, order_by="id", sort="desc"))
+
+    async def token(self) -> HostToken:
+        """A token that may not read about itself, such as one of a job, has no scopes to tell."""
+        said = await self._host.call("GET", self._project)
+        permissions = inner(said, "permissions")
+        levels = (
+            number(inner(permissions, each), "access_level") for each in ("project_access", "group_access")
+        )
+        level = max(levels)
+        try:
+            own = await self._host.call("GET", "/personal_access_tokens/self")
+            scopes: tuple[str, ...] | None = tuple(
+                each for each in own.get("scopes", ()) if isinstance(each, str)
+            )
+        except HostError as error:
+            if error.status not in (401, 403, 404):
+                raise
+            scopes = None
+        may = level >= DEVELOPER and (None if scopes is None else "api" in scopes)
+        return HostToken(level >= DEVELOPER, scopes, may, may, text(said, "default_branch"))
+
+    async def tip(self, branch: str) -> str:
+        path = f"{self._project}/repository/branches/{quote(branch, safe='')}"
+        return text(inner(await self._host.call("GET", path), "commit"), "id")
+
+    async def way(self, branch: str) -> Way:
+        path = f"{self._project}/repository/branches/{quote(branch, safe='')}"
+        if (await self._host.call("GET", path)).get("protected") is not True:
+            return "push"
+        project = await self._host.call("GET", self._project)
+        return "queue" if project.get("merge_trains_enabled") is True else "merge"
+
+    async def standing(self, number: int, way: Way, base: str) -> MergeStanding:
+        said = await self._host.call("GET", f"{self._project}/merge_requests/{number}")
+        head, state = text(said, "sha"), text(said, "state")
+        if state == "merged":  # by fast-forward there is no commit of its own
+            landed = (text(said, each) for each in ("merge_commit_sha", "squash_commit_sha", "sha"))
+            return MergeStanding("merged", head, next(filter(None, landed), ""))
+        if state == "closed":
+            return MergeStanding("closed", head)
+        if way == "queue" and await self._in_train(number):
+            return MergeStanding("queued", head)
+        why = text(said, "detailed_merge_status")
+        if state == "locked" or why in UNKNOWN:
+            return MergeStanding("waits", head, why="GitLab does not know yet whether it can be merged")
+        if why in CHECKS:
+            found = waiting([PIPELINE], await self.checks(head), head)
+            return MergeStanding("waits", head, why=found.why or why) if found.state == "ready" else found
+        if why not in ("mergeable", ""):
+            return MergeStanding("refused", head, why=RULES.get(why, why.replace("_", " ")))
+        return MergeStanding("ready", head)
+
+    async def merge(self, number: int, head: str, way: Way, squash: bool, said: str) -> None:
+        if way == "queue":
+            path = f"{self._project}/merge_trains/merge_requests/{number}"
+            await self._host.call("POST", path, {"sha": head, "squash": squash})
+            return
+        named = "squash_commit_message" if squash else "merge_commit_message"
+        body = {"sha": head, "squash": squash, named: said}
+        await self._host.call("PUT", f"{self._project}/merge_requests/{number}/merge", body)
+
+    async def withdraw(self, number: int, way: Way) -> None:
+        """Off the train: it has no call of its own for that, and cancels what would merge by itself."""
+        if way == "queue" and await self._in_train(number):
+            path = f"{self._project}/merge_requests/{number}/cancel_merge_when_pipeline_succeeds"
+            await self._host.call("POST", path)
+
+    async def _in_train(self, number: int) -> bool:
+        try:
+            said = await self._host.call("GET", f"{self._project}/merge_trains/merge_requests/{number}")
+        except HostError as error:
+            if error.status == 404:
+                return False
+            raise
+        return text(said, "status") in ("idle", "fresh", "stale", "merging")
 
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:

@@ -40,14 +40,15 @@ class IssueHeard:
 
 @dataclass(frozen=True)
 class PushHeard:
-    """A branch was pushed. `logins`: of who pushed, as the host knows them; `addresses`: theirs, and those of the
-    commits."""
+    """A branch was pushed. `logins`, `addresses`: of who pushed, as the host knows them. `authors`: addresses that the
+    commits name, which is what their authors wrote."""
 
     path: str
     branch: str
     commit: str
     logins: tuple[str, ...]
     addresses: tuple[str, ...]
+    authors: tuple[str, ...] = ()
 
 
 def push_heard(said: Any, path: str, logins: Iterable[str], addresses: Iterable[str]) -> PushHeard | None:
@@ -58,10 +59,8 @@ def push_heard(said: Any, path: str, logins: Iterable[str], addresses: Iterable[
     of_commits = (
         text(inner(each, role), "email") for each in rows(said.get("commits"))[:MOST] for role in ROLES
     )
-    found = (*addresses, *of_commits)
-    return PushHeard(
-        path, ref.removeprefix(HEADS), commit, tuple(filter(None, logins)), tuple(filter(None, found))
-    )
+    known = [tuple(filter(None, each)) for each in (logins, addresses, of_commits)]
+    return PushHeard(path, ref.removeprefix(HEADS), commit, *known)
 
 
 def hexed(body: bytes, secret: str, said: str) -> bool:

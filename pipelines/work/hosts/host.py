@@ -38,6 +38,33 @@ class OpenedRequest:
     body: str
 
 
+@dataclass(frozen=True)
+class HostToken:
+    """What a host says of a token. `scopes`: None where it says nothing of them. `status`, `merge`: whether it may set
+    a status and merge; None where only trying shows it."""
+
+    writes: bool
+    scopes: tuple[str, ...] | None
+    status: bool | None
+    merge: bool | None
+    default_branch: str
+
+
+Way = Literal["push", "merge", "queue"]
+MergeState = Literal["ready", "waits", "queued", "merged", "closed", "refused"]
+
+
+@dataclass(frozen=True)
+class MergeStanding:
+    """How a request stands to be merged. `waits`: for its checks, or until the host knows; `why`: in its words, or the
+    rule by name. `head`: what it merges; `commit`: what it landed as."""
+
+    state: MergeState
+    head: str
+    commit: str = ""
+    why: str = ""
+
+
 class Host(Protocol):
     """One repository on its host. Every call may raise HostError."""
 
@@ -73,6 +100,31 @@ class Host(Protocol):
     async def required(self, branch: str) -> list[str]:
         """Names of the checks that it requires before anything is merged into a branch."""
 
+    async def demanded(self, branch: str) -> list[str]:
+        """The same, without what is only waited for where it requires nothing."""
+
+    async def rerun(self, commit: str) -> int:
+        """Ask it to run again what failed of a commit; of how many suites, runs or pipelines that was. What others
+        report as a status it cannot run. :raises HostError: it does not, in its words"""
+
+    async def token(self) -> HostToken:
+        """Found out by reading alone."""
+
+    async def tip(self, branch: str) -> str:
+        """The commit of a branch."""
+
+    async def way(self, branch: str) -> Way:
+        """How something lands on a branch: by a push, or, where it is protected, by the host's merge call or queue."""
+
+    async def standing(self, number: int, way: Way, base: str) -> MergeStanding: ...
+
+    async def merge(self, number: int, head: str, way: Way, squash: bool, said: str) -> None:
+        """Merge a request, or put it into the queue, if it still ends with `head`. `said`: the message of the commit,
+        where one is made. :raises HostError: the rule that forbids it, as the host says it"""
+
+    async def withdraw(self, number: int, way: Way) -> None:
+        """Out of the queue, if it is there."""
+
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
         """Whether this came from who knows the secret."""
@@ -101,6 +153,20 @@ def checked(found: Iterable[HostCheck]) -> list[HostCheck]:
 
 
 BAD: Mapping[CheckState, int] = {"passed": 0, "pending": 1, "failed": 2}
+
+
+def waiting(required: Iterable[str], found: Iterable[HostCheck], head: str) -> MergeStanding:
+    """What the checks that a host requires say of merging."""
+    known = {each.name: each.state for each in found}
+    failed = [name for name in required if known.get(name) == "failed"]
+    if failed:
+        return MergeStanding("refused", head, why=f"{', '.join(failed)} failed")
+    left = [name for name in required if known.get(name, "pending") == "pending"]
+    return (
+        MergeStanding("waits", head, why=f"waits for {', '.join(left)}")
+        if left
+        else MergeStanding("ready", head)
+    )
 
 
 def text(said: Any, key: str) -> str:

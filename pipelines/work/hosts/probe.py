@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.table import host_at
@@ -10,18 +11,33 @@ from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 
 
-def probe_host(access: HostAccess, guard: Guard, missing: str = "") -> tuple[bool, str]:
-    """In a thread, without changing anything: whether it works, and the fact or why not. `missing`: why its secret is
-    not there."""
-    return (False, missing) if missing else asyncio.run(_looked(access, guard))
+@dataclass(frozen=True)
+class HostFound:
+    """Whether the connection works, and the fact or why not. `required`: the checks that it requires of `branch`; none
+    where that cannot be read."""
+
+    ok: bool
+    said: str
+    branch: str = ""
+    required: tuple[str, ...] = ()
 
 
-async def _looked(access: HostAccess, guard: Guard) -> tuple[bool, str]:
+def probe_host(access: HostAccess, guard: Guard, missing: str = "", branch: str = "") -> HostFound:
+    """In a thread, without changing anything. `missing`: why its secret is not there. `branch`: "" is the default
+    one."""
+    return HostFound(False, missing) if missing else asyncio.run(_looked(access, guard, branch))
+
+
+async def _looked(access: HostAccess, guard: Guard, branch: str) -> HostFound:
     try:
         host = await host_at(access, guard)
         pushes = await host.look()
     except HostError as error:
-        return False, str(error)
+        return HostFound(False, str(error))
     if not pushes:
-        return False, f"The token may read {access.page}, and not write to it."
-    return True, host.name
+        return HostFound(False, f"The token may read {access.page}, and not write to it.")
+    try:
+        branch = branch or (await host.token()).default_branch
+        return HostFound(True, host.name, branch, tuple(await host.demanded(branch)) if branch else ())
+    except HostError:
+        return HostFound(True, host.name)

@@ -108,6 +108,8 @@ class Orders:
     git: GitOrder | None = None
     # When the task came to the station, in seconds since 1970.
     begun: float = 0.0
+    # Somebody asked for the checks of the host to run again, and the host was not told yet.
+    rerun: bool = False
     # Of the agent that worked here before, where it is to go on with it.
     session: str = ""
     # Of this worker, at the moment at which it gets the job.

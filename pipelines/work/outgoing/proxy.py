@@ -16,7 +16,7 @@ from typing import Final
 
 import httpx
 
-from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
 MOST_CONNECTIONS: Final = 64
 """That a station has open at once."""
@@ -128,6 +128,9 @@ class HostProxy:
         try:
             async with asyncio.timeout(self.limits.connect):
                 addresses = await self.guard.addresses(host, port)
+        except RefusedAddress as error:
+            # Package managers ask again for a minute after a 502, and end at once after a 403.
+            raise NotPassed(FORBIDDEN, str(error)) from None
         except (httpx.ConnectError, TimeoutError) as error:
             raise NotPassed(GATEWAY, str(error) or f"the host {host} could not be found in time") from None
         why = ""
@@ -141,7 +144,7 @@ class HostProxy:
 
     async def _refuse(self, writer: asyncio.StreamWriter, refused: NotPassed) -> None:
         """Answer the program, and say once in the log why."""
-        said = str(refused)
+        said = str(refused).rstrip(".")
         if said not in self._noted and len(self._noted) <= MOST_NOTES:
             self._noted.add(said)
             more = len(self._noted) > MOST_NOTES

@@ -10,6 +10,7 @@ proxy, which bubblewrap alone can give it.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -72,6 +73,8 @@ class Access:
     hosts: tuple[tuple[str, int], ...] = ()
     whose: str = "this station's list"
     door: Path | None = None
+    # Files of images into which programs are put inside of the isolation (`image_root`).
+    roots: tuple[Path, ...] = ()
 
 
 OPEN = Access(network=True, repositories=True)
@@ -106,7 +109,10 @@ class Isolation:
         network = access.network or not self.cuts_network
         if self.name == "bubblewrap":
             led = bridged(argv) if access.door is not None else argv
-            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *led), levels=2)
+            levels = 3 if access.roots else 2
+            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *led), levels=levels)
+        if access.roots:
+            raise CannotIsolate("programs of an image take bubblewrap")
         if self.name == "landlock":
             rules = {
                 "read": [*map(str, without(self.places, access)), *ETC, "/proc"],
@@ -133,7 +139,14 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
         raise CannotIsolate("bwrap is not installed")
     argv = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     argv += ["--unshare-cgroup-try", *([] if network else ["--unshare-net"])]
-    argv += [*isolation.prefix, "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev"]
+    if access.roots:
+        # One isolation inside of another: the inner one forbids namespaces. Of root's, Linux asks for this capability
+        # before it maps root again; the inner one drops it.
+        argv += [*(part for part in isolation.prefix if part != DISABLE_USERNS), "--cap-drop", "ALL"]
+        argv += [] if os.getuid() else ["--cap-add", "CAP_SETFCAP"]
+    else:
+        argv += [*isolation.prefix, "--cap-drop", "ALL"]
+    argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--perms", "1777", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     for folder in SYSTEM:
         argv += system(Path(folder))
@@ -144,7 +157,10 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
         argv += ["--ro-bind", str(BRIDGE), str(EGRESS / BRIDGE.name)]
         argv += ["--ro-bind", str(access.door), str(EGRESS / "door")]
     views, covers = mounts(isolation.places, access)
-    argv += [*views, "--bind", str(attempt), str(attempt)]
+    argv += views
+    for root in access.roots:
+        argv += ["--ro-bind", str(root), str(root)]
+    argv += ["--bind", str(attempt), str(attempt)]
     # Last, for mounts are made in them. Else what is written there would fill the memory of the machine.
     for place in ("/dev", *covers, "/"):
         argv += ["--remount-ro", place]

@@ -16,13 +16,12 @@ from pipelines.ports.leases import Claim
 from pipelines.routing.basics.facts import SOURCE, witnessed
 from pipelines.work import storage
 from pipelines.work.orders.order import StationOrder
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped, masked
 from pipelines.work.runners import credentials
 from pipelines.work.transport.local import handover, reports
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.local.station_values import masker_of
 from pipelines.work.transport.protocol import HandedOver, ReportAnswer, ReportFailed
-from pipelines.work.worker.drive import masked
 from pipelines.work.worker.handover import AGENT, NOTHING_THERE, with_claims
 from pipelines.work.workspaces import Picture
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import OPEN, Access, Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
 from pipelines.work.spec.agent_call import AgentCall
@@ -125,5 +126,8 @@ class Spec:
     agent: AgentCall | None = None
     # Programs that run beside it, of its repository.
     services: tuple[ServiceProgram, ...] = ()
+    # The image whose files it sees, "" for those of the runner; and all that it and its services are in, by name.
+    image: str = ""
+    images: Mapping[str, ImageRoot] = field(default_factory=dict)
     # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
     heeds_signals: bool = True

@@ -19,8 +19,9 @@ class HostAccess:
 @dataclass(frozen=True)
 class RequestText:
     """What a request is opened with. `body` is Markdown; `mark` is a line of it that names the delivery, so that
-    whoever comes after a crash knows its request again."""
+    whoever comes after a crash knows its request again. `page`: of the task."""
 
     title: str
     body: str
     mark: str
+    page: str = ""

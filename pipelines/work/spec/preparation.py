@@ -13,34 +13,44 @@ WAITING: Final = 60.0
 @dataclass(frozen=True)
 class ServiceProgram:
     """A program that runs beside a station. It is there once `port` of the loopback takes a connection, or `health`
-    ends with 0."""
+    ends with 0. `image`: whose files it sees in place of the runner's, "" for those."""
 
     name: str
     argv: tuple[str, ...]
     port: int | None = None
     health: tuple[str, ...] = ()
     seconds: float = WAITING
+    image: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         port = {} if self.port is None else {"port": self.port}
         health = {"health": list(self.health)} if self.health else {}
         seconds = {} if self.seconds == WAITING else {"seconds": self.seconds}
-        return {"name": self.name, "argv": list(self.argv), **port, **health, **seconds}
+        image = {"image": self.image} if self.image else {}
+        return {"name": self.name, **image, "argv": list(self.argv), **port, **health, **seconds}
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """`argv` is empty where nothing is prepared. `cache`: path of the lock file, "" where nothing is kept. `hosts`:
-    what the command may reach, as `host` or `host:port`."""
+    """`argv` is empty where nothing is prepared. `image`: whose files stations see in place of the runner's. `cache`:
+    path of the lock file, "" where nothing is kept. `hosts`: what the command may reach, as `host` or `host:port`."""
 
     argv: tuple[str, ...] = ()
     cache: str = ""
     hosts: tuple[str, ...] = ()
     services: tuple[ServiceProgram, ...] = field(default=())
+    image: str = ""
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """All that a runner has to have."""
+        named = (self.image, *(each.image for each in self.services))
+        return tuple(dict.fromkeys(filter(None, named)))
 
     def to_dict(self) -> dict[str, Any]:
         """As the repository keeps it; {} where it says nothing."""
         found = {
+            "image": self.image,
             "argv": list(self.argv),
             "cache": self.cache,
             "network": {"egress": list(self.hosts)} if self.hosts else None,
@@ -57,8 +67,15 @@ class Preparation:
                 each.get("port"),
                 tuple(each.get("health", ())),
                 each.get("seconds", WAITING),
+                each.get("image", ""),
             )
             for each in plain.get("services", ())
         )
         hosts = (plain.get("network") or {}).get("egress", ())
-        return cls(tuple(plain.get("argv", ())), plain.get("cache", ""), tuple(hosts), tuple(services))
+        return cls(
+            tuple(plain.get("argv", ())),
+            plain.get("cache", ""),
+            tuple(hosts),
+            tuple(services),
+            plain.get("image", ""),
+        )

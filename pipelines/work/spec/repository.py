@@ -105,7 +105,7 @@ class Clearance:
     to look again after, while another delivery to the branch comes first. `at`: seconds since
     1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for a new one.
     `tree`: what was cleared, and nothing else may be pushed. `approval`: which visit of the gate approved it.
-    `request`: what a request says, where one is to be opened."""
+    `request`: what a request says, where one is to be opened. `at_host`: what an attempt before left there."""
 
     refused: str = ""
     failure_type: str = ""
@@ -117,6 +117,21 @@ class Clearance:
     gate: str = ""
     approval: str = ""
     request: RequestText | None = None
+    at_host: AtHost | None = None
+
+
+@dataclass(frozen=True)
+class AtHost:
+    """How far a delivery came that its host merges. `head`: the commit of the task's branch that it merges; `way`:
+    merge or queue; `waits`: whether the host has it in its queue; `request`: {host, number, sign, url}, None before one
+    is open. `commit`, `tree`: what landed, "" before it has."""
+
+    head: str = ""
+    way: str = ""
+    waits: bool = False
+    request: Mapping[str, Any] | None = None
+    commit: str = ""
+    tree: str = ""
 
 
 class DeliveryPort(Protocol):
@@ -128,6 +143,9 @@ class DeliveryPort(Protocol):
         self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None
     ) -> None:
         """`base`: where the branch stood before; None where that was told."""
+
+    async def at_host(self, said: AtHost) -> None:
+        """It goes on through the merge call or the queue of its host."""
 
     async def queued(self) -> float:
         """Seconds after which to look again; 0.0: nothing comes first."""
@@ -161,12 +179,14 @@ class RepositoryAccess:
 @dataclass(frozen=True)
 class ChecksOrder:
     """Which checks of the host are waited for: `contexts`, none for those that it requires of the base branch. `begun`:
-    when the task came to the station, in seconds since 1970; `timeout`: from then on."""
+    when the task came to the station, in seconds since 1970; `timeout`: from then on. `rerun`: the host is asked first
+    to run again what failed."""
 
     access: RepositoryAccess
     contexts: tuple[str, ...]
     begun: float
     timeout: float
+    rerun: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,3 +201,5 @@ class DeliveryOrder:
     station: str
     to: str = "merge"
     rebase: str = "never"
+    # When the task came to the station, in seconds since 1970.
+    begun: float = 0.0

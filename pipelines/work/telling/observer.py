@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.models import HostLink
-from pipelines.ports.host_notices import ENDED, STATUS, note
-from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits
+from pipelines.models import Delivery, HostLink
+from pipelines.ports.host_notices import ENDED, STATUS, WITHDRAW, note
+from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 
-HEARD = (GateDecided, GateOpened, TaskEnded, TaskWaits)
+HEARD = (GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
 Kind = HostLink.Kind
 
 
@@ -22,14 +22,26 @@ class HostObserver:
         links: dict[int, list[HostLink]] = {}
         for link in HostLink.objects.filter(task__in={each.task_id for each in heard}):
             links.setdefault(link.task_id, []).append(link)
+        waiting = _waiting(heard) if links else set()
         for each in heard:
             for link in links.get(each.task_id, ()):
                 at = each.opened_at if isinstance(each, GateOpened) else each.at
-                note([(link, about) for about in _about(each, link)], at)
+                out = isinstance(each, TaskEnded) and link.kind == Kind.REQUEST and each.task_id in waiting
+                told = [*_about(each, link), *([WITHDRAW] if out else [])]
+                note([(link, about) for about in told], at)
+
+
+def _waiting(heard: Sequence[Consequence]) -> set[int]:
+    """Tasks that ended while a queue of their host has a request of theirs."""
+    ended = [each.task_id for each in heard if isinstance(each, TaskEnded)]
+    rows = Delivery.objects.filter(task__in=ended, at_host=True, landed_at=None) if ended else ()
+    return {each.task_id for each in rows}
 
 
 def _about(each: Consequence, link: HostLink) -> list[str]:
     if link.kind == Kind.ISSUE:
         return [ENDED] if isinstance(each, TaskEnded) else []
+    if link.kind == Kind.BRANCH:
+        return [STATUS]
     said = [f"gate:{each.visit_id}"] if isinstance(each, GateDecided) else []
     return [*said, STATUS]

@@ -14,7 +14,7 @@ from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from pipelines.models import HostNotice, Task
-from pipelines.ports.host_notices import QUEUE, STATUS, TASK
+from pipelines.ports.host_notices import QUEUE, STATUS, TASK, WITHDRAW
 from pipelines.ports.vault import finding
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.host import CommitState, Thing
@@ -60,6 +60,8 @@ def _send(notice: HostNotice) -> None:
         )
         if notice.about == STATUS:
             _status(notice, access, guard)
+        elif notice.about == WITHDRAW:
+            asyncio.run(_withdraw(access, guard, notice.link.number))
         else:
             text = texts.comment_of(notice)
             asyncio.run(_comment(notice, text, access, guard))
@@ -83,6 +85,11 @@ def _access(notice: HostNotice) -> HostAccess:
     return access
 
 
+async def _withdraw(access: HostAccess, guard: Guard, number: int) -> None:
+    """The task ended: nothing of it lands any more by itself."""
+    await (await host_at(access, guard)).withdraw(number, "queue")
+
+
 async def _comment(notice: HostNotice, text: str, access: HostAccess, guard: Guard) -> None:
     host, link = await host_at(access, guard), notice.link
     kind: Thing = "issue" if link.kind == "issue" else "request"
@@ -96,7 +103,8 @@ def _status(notice: HostNotice, access: HostAccess, guard: Guard) -> None:
     said = None
     for _time in range(AGAIN):
         task = Task.objects.get(pk=notice.link.task_id)
-        commit, (state, words) = texts.commit_of(notice.link), texts.status_of(task)
+        commit = texts.commit_of(notice.link)
+        state, words = texts.status_of(task, commit)
         if (commit, words) == said or not commit:
             return
         said = (commit, words)

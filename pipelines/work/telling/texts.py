@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from django.db.models import Count, Q
+
 from pipelines.models import ENDED as TASK_ENDED
-from pipelines.models import Delivery, GateVisit, HostLink, HostNotice, Status, Task
+from pipelines.models import GateVisit, HostLink, HostNotice, Job, Status, Task, VisitCommit, Word
 from pipelines.ports.host_notices import STARTED
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
+from pipelines.queries.task_branch import pushed_to
+from pipelines.routing.document.gates import Gate
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import code
 from pipelines.work.transport.local.request_text import said_at_gate
 from pipelines.work.transport.local.station_values import masker_of
+
+APPROVED = "Approved in Gateline"
 
 
 def mark_of(notice: HostNotice) -> str:
@@ -40,26 +46,45 @@ def _end(task: Task) -> str:
     return f"{word}, {code(label)}" if label else word
 
 
-def status_of(task: Task) -> tuple[CommitState, str]:
-    """Of its commit: what is missing, by name."""
+def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
+    """Of its commit: what is missing, by name. What the host merges just now was approved."""
+    if (
+        task.status not in TASK_ENDED
+        and task.deliveries.filter(
+            head=commit, landed_at=None, job__state__in=(Job.State.QUEUED, Job.State.RUNNING)
+        ).exists()
+    ):
+        return "success", APPROVED
     if task.status == Status.COMPLETED:
         return "success", "Completed in Gateline"
     if task.status in TASK_ENDED:
         return "failure", "Failed in Gateline" if task.status == Status.FAILED else "Cancelled in Gateline"
     if task.status == Status.AWAITING_REVIEW:
         line = versions.by_id(task.pinned_id)
-        keys = task.gate_visits.filter(state=GateVisit.State.OPEN).values_list("gate", flat=True)
-        names = [gate.name for key in dict.fromkeys(keys) if (gate := line.gates_by_key.get(key))]
-        return "pending", f"Waits for {', '.join(names)}"
+        yes = Count("votes", filter=Q(votes__word=Word.APPROVE))
+        visits = task.gate_visits.filter(state=GateVisit.State.OPEN).annotate(yes=yes).order_by("opened_at")
+        named = [
+            _asked(gate, each.yes)
+            for each in visits
+            if (gate := line.gates_by_key.get(each.gate)) is not None
+        ]
+        return "pending", f"Waits for {', '.join(dict.fromkeys(named))}"
     if task.status in (Status.STUCK, Status.BLOCKED, Status.HELD):
         return "pending", "Waits for a person in Gateline"
     return "pending", "In progress in Gateline"
 
 
+def _asked(gate: Gate, yes: int) -> str:
+    """*Security review: 1 of 2*."""
+    needed = sum(who.count for who in gate.approval.who)
+    return gate.name if needed <= 1 else f"{gate.name}: {min(yes, needed)} of {needed}"
+
+
 def commit_of(link: HostLink) -> str:
-    """The head of the branch of a request, as it was pushed last."""
-    pushed = Delivery.objects.filter(task=link.task_id, request__number=link.number).exclude(commit="")
-    return pushed.order_by("-job").values_list("commit", flat=True).first() or ""
+    """The head of the task's branch, as Gateline or people pushed it last."""
+    last = VisitCommit.objects.filter(task=link.task_id, job__state=Job.State.DONE).order_by("-job")
+    branch = last.values_list("branch", flat=True).first()
+    return pushed_to(link.task_id, branch) if branch else ""
 
 
 def page_of(task: Task) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipelines.work.orders.order import Orders
-from pipelines.work.spec.repository import Clearance, GitLeft, GitState
+from pipelines.work.spec.repository import AtHost, Clearance, GitLeft, GitState
 
 Entry = dict[str, Any]
 # {digest: (path below the attempt's root, size)}
@@ -218,6 +218,9 @@ class Transport(Protocol):
         base: str | None = None,
     ) -> None:
         """It landed. `request`: the one that is open for it; `base`: where it stood before. :raises LeaseLost"""
+
+    async def at_host(self, started: Started, said: AtHost) -> None:
+        """It goes on through its host. :raises LeaseLost"""
 
     async def queued(self, started: Started) -> float:
         """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""

@@ -5,44 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.routing.document.kinds import KINDS, executes, instant
-from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
-from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
+from pipelines.routing.document.kinds import executes, instant
 from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
-from pipelines.work.git.attempt_repository import GIT as GIT_FOLDER
-from pipelines.work.git.refusals import GitRefused
-from pipelines.work.handlers.log import JobLog
-from pipelines.work.handlers.table import HANDLERS
-from pipelines.work.measuring import is_full
-from pipelines.work.orders.order import Orders, Unrenderable
-from pipelines.work.orders.specs import pushed_spec, spec_of
-from pipelines.work.results import repositories
-from pipelines.work.results.files import remove_path
-from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.results.text import Masker, masked
-from pipelines.work.spec.base import Attempt, LookAgain, Outcome, Spec
-from pipelines.work.spec.repository import GitState, RepositoryAccess
-from pipelines.work.transport.protocol import (
-    NO_VALUES,
-    Before,
-    LeaseLost,
-    Material,
-    NotStored,
-    Started,
-    Transport,
-)
-from pipelines.work.worker import handover, preparing, repository, secret_files
-from pipelines.work.worker.evaluations import Asking
-from pipelines.work.worker.handover import Packed, failed, pack, with_changes, with_claims
-from pipelines.work.worker.prepared_files import PreparedFiles
+from pipelines.work.spec.base import LookAgain, Outcome
+from pipelines.work.transport.protocol import LeaseLost, Started, Transport
+from pipelines.work.worker.execution import JobExecution
 from pipelines.work.worker.running import Running, RunningWork
-from pipelines.work.workspaces import Folders, KeptFolder, restore
+from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
 
@@ -52,13 +26,9 @@ class Driver:
 
     def __init__(self, config: WorkerConfig, transport: Transport, folders: Folders) -> None:
         self.config, self.transport, self.folders = config, transport, folders
-        self.asking = Asking(transport, folders, self._prepare)
+        self.execution = JobExecution(config, transport, folders)
         self.running = Running()
         self.stopping = False
-        # Something could not be written: shown in /healthz until it can be again.
-        self.no_space = False
-        self._own_masker = Masker(config.secrets)
-        self._prepared = PreparedFiles(config.workspaces)
         seats = {DRIVE: config.concurrency, QUICK: QUICK_AT_ONCE, EVALUATE: config.concurrency}
         self._slots = {queue: asyncio.Semaphore(count) for queue, count in seats.items()}
         self._drives: set[asyncio.Task[None]] = set()
@@ -165,7 +135,7 @@ class Driver:
 
     async def _station(self, work: RunningWork, may_go_on: bool) -> Started | None:
         started = work.started
-        outcome = await self._work(started)
+        outcome = await self.execution.outcome(started)
         go_on = may_go_on and not self.stopping
         work.reporting = True
         answer = await self.transport.report(started, outcome, go_on)
@@ -179,254 +149,6 @@ class Driver:
         if left_files and answer.decision == "finish":
             await asyncio.to_thread(self.folders.forget, started.orders.task_id)
         return answer.following
-
-    async def _work(self, started: Started) -> Outcome:
-        """The outcome of one job; whatever it left behind is stored. A full disk is an outcome, too: another attempt
-        here would only meet it again, and what was half written is removed."""
-        try:
-            return await self._done(started)
-        except NotStored as error:
-            return failed("not_stored", f"What this run left was not stored: {error}")
-        except OSError as error:
-            if not is_full(error):
-                raise
-            self.no_space = True
-            log.error("no_space", job=started.orders.job_id, why=str(error))
-            return failed("no_space", "The disk of this worker is full. Make room on it, then try again.")
-
-    async def _done(self, started: Started) -> Outcome:
-        kind = started.orders.kind
-        if started.orders.question is not None:
-            return masked(await self.asking.answer(started, self._config(started)), self._masker(started))
-        if started.orders.git is not None and started.orders.git.pushed_by:
-            return await self._execute(started)
-        if executes(kind):
-            return await self._execute(started)
-        if kind not in HANDLERS:
-            return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
-        if not KINDS[kind].calls and await self._meets(started):
-            return await self._execute(started)
-        try:
-            spec = spec_of(started.orders, Attempt(self.folders.home), self._config(started))
-        except Unrenderable as error:
-            return failed("template_error", str(error))
-        if KINDS[kind].calls:
-            return await self._call(started, spec)
-        return masked(await HANDLERS[kind](spec, Silence()), self._masker(started))
-
-    async def _meets(self, started: Started) -> bool:
-        """Whether branches are merged here first: then the work has a folder, whatever it is."""
-        git = started.orders.git
-        if git is None or not git.joins or git.problem:
-            return False
-        state = (await self.transport.material(started)).git
-        return state is not None and state.joined
-
-    async def _call(self, started: Started, spec: Spec) -> Outcome:
-        """Run work that calls a server: it has a log but no folder."""
-        sink = self._sink(started)
-        try:
-            if spec.kind == DELIVER_KIND.key:
-                order = await repository.delivery_of(started, self._config(started), self.transport)
-                spec = replace(spec, delivery=order)
-            elif spec.kind == CHECKS_KIND.key:
-                checks = await repository.checks_of(started, self._config(started), self.transport)
-                spec = replace(spec, checks=checks)
-            outcome = await HANDLERS[spec.kind](spec, sink)
-            await sink.end()
-        except LookAgain:
-            await sink.end()
-            raise
-        except (Unrenderable, GitRefused) as error:
-            await sink.end()
-            kind = error.failure_type if isinstance(error, GitRefused) else "template_error"
-            return failed(kind, str(error))
-        except BaseException:
-            await asyncio.shield(sink.abandon())
-            raise
-        return masked(outcome, self._masker(started))
-
-    async def _execute(self, started: Started) -> Outcome:
-        orders = started.orders
-        try:
-            # Before anything starts, and before a folder is made: an undefined variable is an error (law §8a).
-            attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
-            spec = self._spec(started, attempt)
-        except Unrenderable as error:
-            return failed("template_error", str(error))
-        try:
-            return await self._in_folder(started, spec)
-        except Unrenderable as error:  # of the line: where its tasks work
-            await asyncio.to_thread(self.folders.remove, attempt)
-            return failed("template_error", str(error))
-        except GitRefused as error:
-            await asyncio.to_thread(self.folders.remove, attempt)
-            return failed(error.failure_type, str(error))
-        except BaseException:
-            await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
-            raise
-
-    def _spec(self, started: Started, attempt: Attempt) -> Spec:
-        """Of the visit of somebody who pushed there is no work but theirs. :raises Unrenderable"""
-        orders = started.orders
-        if orders.git is not None and orders.git.pushed_by:
-            return pushed_spec(orders, attempt, self._config(started))
-        return spec_of(orders, attempt, self._config(started))
-
-    async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
-        orders, attempt = started.orders, spec.attempt
-        material = await self.transport.material(started)
-        access = self._reached(started, material) if orders.git else None
-        # Counts are of what is committed (law §13): nothing that git left out comes along.
-        anew = access is not None and (repository.moves_on(access) or handover.counted(spec))
-        before = None if anew else material.before
-        kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
-        if spec.agent is not None:
-            await asyncio.to_thread(self.folders.take_home, orders.task_id, _agent_of(orders), attempt)
-        context, fetch = orders.scope["context"], self.transport.fetch
-        await asyncio.to_thread(handover.give, attempt, context, material, fetch, orders.handoff)
-        folder = Folder(spec, kept, access, before is not None)
-        outcome, packed = await self._logged(started, folder)
-        await self.transport.store(started, packed.left(attempt.root, before))
-        if spec.agent is not None:
-            await asyncio.to_thread(self.folders.keep_home, orders.task_id, _agent_of(orders), attempt)
-        await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
-        if spec.agent is not None:
-            outcome = with_claims(outcome, before, packed.picture)
-        return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
-
-    async def _logged(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
-        """Run the work with its log. The log is complete before anything else is stored."""
-        sink = self._sink(started)
-        try:
-            outcome, packed = await self._in_repository(started, folder, sink)
-            for one in packed.artifacts:
-                if one.error:
-                    await sink.note(f"[gateline] The artifact {one.name} was not kept: {one.error}")
-            await sink.end()
-        except BaseException:
-            await asyncio.shield(sink.abandon())
-            raise
-        return outcome, packed
-
-    async def _in_repository(self, started: Started, folder: Folder, sink: JobLog) -> tuple[Outcome, Packed]:
-        """Of a line without one the work alone; else what it works on comes before it, and a commit after."""
-        if folder.access is None:
-            return await self._worked(started, folder, sink)
-        try:
-            ready = await repository.prepared(folder.access, folder.spec, folder.filled, sink)
-        except GitRefused as error:
-            await sink.note(f"[gateline] {error}")
-            return repository.refused(error), Packed((), {}, None)
-        if folder.access.state.head and handover.counted(folder.spec):
-            await sink.note("[gateline] Its reports count, so only files that are committed are here.")
-        made = await preparing.environment(
-            ready, started.orders, folder.spec, folder.filled, self._prepared, sink
-        )
-        if made.problem:
-            return failed(preparing.FAILURE_TYPE, made.problem), Packed((), {}, None)
-        folder = replace(folder, spec=replace(folder.spec, services=made.services))
-        outcome, packed = await self._worked(started, folder, sink, (GIT_FOLDER, *made.roots))
-        packed = preparing.beside_the_change(packed, made)
-        packed = handover.without_reports(folder.spec, packed, ready.files)
-        return await repository.committed(ready, started.orders, folder.spec, outcome, packed)
-
-    async def _worked(
-        self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
-    ) -> tuple[Outcome, Packed]:
-        if not executes(folder.spec.kind):
-            outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
-            return await asyncio.to_thread(pack, folder.spec, outcome, folder.kept, but)
-        spec, finder = folder.spec, self._finder(started)
-        present = await asyncio.to_thread(secret_files.present, spec.attempt.workspace) if finder else {}
-        stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)
-        reports = await asyncio.to_thread(handover.standing, spec)
-        outcome = await HANDLERS[spec.kind](spec, sink)
-        outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
-        outcome, packed = await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
-        if not finder:
-            return outcome, packed
-        checked = secret_files.withheld
-        outcome, packed = await asyncio.to_thread(checked, spec.attempt, outcome, packed, finder, present)
-        if outcome.get("failure_type") == secret_files.FAILURE_TYPE:
-            await sink.note(f"[gateline] {outcome['summary']}")
-        return outcome, packed
-
-    def _reached(self, started: Started, material: Material) -> RepositoryAccess:
-        return repository.reached(
-            started, material.git or GitState(), self._config(started), self.transport.fetch
-        )
-
-    def _sink(self, started: Started) -> JobLog:
-        return JobLog(self.transport.log_of(started), self._config(started).secrets)
-
-    # What came with the job
-
-    def _config(self, started: Started) -> WorkerConfig:
-        values = started.values
-        if values is NO_VALUES:
-            return self.config
-        return self.config.with_values(values.secrets, values.variables, values.masked)
-
-    def _masker(self, started: Started) -> Masker:
-        return Masker(self._config(started).secrets) if started.values.masked else self._own_masker
-
-    def _finder(self, started: Started) -> SecretFinder:
-        """Of the secrets that are registered for the line of the job, or with this worker."""
-        return SecretFinder((*started.values.masked, *self._config(started).named_secrets.values()))
-
-    # In threads, with files
-
-    def _prepare(self, task_id: int, attempt: Attempt, before: Before | None) -> KeptFolder | None:
-        """Fill the attempt's folder with what the station before left."""
-        self.folders.make(attempt)
-        if before is None:
-            self.folders.forget(task_id)
-            return None
-        kept = self.folders.take_kept(task_id, before.digest, attempt)
-        if kept is None:
-            stored = before.stored
-            restore(
-                before.manifest,
-                attempt.workspace,
-                lambda digest, path: self.transport.fetch(stored[digest], path),
-            )
-        return kept
-
-    def _put_aside(self, task_id: int, attempt: Attempt, packed: Packed) -> None:
-        picture = packed.picture
-        if picture is None:
-            self.folders.remove(attempt)
-            return
-        for path in packed.apart:
-            remove_path(attempt.workspace, path)
-        self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
-
-
-@dataclass(frozen=True)
-class Folder:
-    """Where one attempt works. `access`: its repository, of a line that has one; `filled`: whether the files of the
-    station before are there."""
-
-    spec: Spec
-    kept: KeptFolder | None
-    access: RepositoryAccess | None = None
-    filled: bool = False
-
-
-def _agent_of(orders: Orders) -> str:
-    """Branches that run side by side share no HOME: of an agent at a station."""
-    return f"{orders.station.key}.{orders.station.work.get('agent')}"
-
-
-class Silence:
-    """A sink for work that writes nothing."""
-
-    async def write(self, stream: str, data: bytes) -> None:
-        raise AssertionError("this kind of work has no output")
-
-    async def note(self, text: str) -> None:
-        raise AssertionError("this kind of work has no output")
 
 
 def unstorable(outcome: Outcome, why: str) -> Outcome:

@@ -21,6 +21,7 @@ FOLDER: Final = "prepared"
 UNUSED_SECONDS: Final = 14 * 86_400.0
 TOGETHER: Final = 10 * 1024**3
 FILES, LOCK, ROOTS = "files", "lock", "roots.json"
+MAKING: Final = ".making"
 Seen = Mapping[str, tuple[int, int, int]]
 """{path: (size, time, inode)}; of what is no file the mode in place of the size."""
 
@@ -65,6 +66,26 @@ class PreparedFiles:
             for root in roots:
                 _copied(entry / FILES / root, workspace / root)
             return roots
+
+    @contextmanager
+    def makes(self, key: str) -> Iterator[bool]:
+        """Whether nobody else on this machine makes what is kept by this key; nobody does until the end of the block.
+        The system lets go for a process that was killed."""
+        path = self.base / MAKING / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            # Who held it before may have removed the name since it was opened.
+            mine = _is_named(path, file.fileno())
+            try:
+                yield mine
+            finally:
+                if mine:
+                    path.unlink(missing_ok=True)
 
     def keep(self, key: str, workspace: Path, roots: tuple[str, ...]) -> None:
         """:raises OSError: nothing is kept"""
@@ -116,6 +137,13 @@ class PreparedFiles:
             fcntl.flock(lock, fcntl.LOCK_SH)
             there = (self.base / key / ROOTS).is_file()
             yield self.base / key if there else None
+
+
+def _is_named(path: Path, opened: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(opened).st_ino
+    except FileNotFoundError:
+        return False
 
 
 def _inside(workspace: Path, root: str) -> bool:

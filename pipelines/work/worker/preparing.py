@@ -10,6 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,8 +21,10 @@ from pipelines.work.git.attempt import Prepared
 from pipelines.work.git.trees import Leaf
 from pipelines.work.handlers import command
 from pipelines.work.handlers.starting import NotPrepared
+from pipelines.work.images import ImageAbsent, Images
 from pipelines.work.measuring import measure
 from pipelines.work.orders.order import Orders
+from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.files import FileRefused, opened
 from pipelines.work.results.text import escaped
@@ -32,20 +35,28 @@ from pipelines.work.worker.prepared_files import PreparedFiles, Seen, added, see
 
 SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0
+LOOKS_SECONDS: Final = 0.5
 NAMED: Final = 5
 HOST_REFUSED: Final = "[gateline] Network: "
+REFUSED: Final = (" is not in ", " has the private address ")
 FAILURE_TYPE: Final = "prepare_failed"
 STARTS_SERVICES: Final = ("agent", "command", "hook")
 
 
 @dataclass(frozen=True)
 class PreparedFolder:
-    """`roots`: what was added to the folder, and is no part of the change. `facts`: how it came about. `problem`: why
-    there is none."""
+    """`roots`: what was added to the folder, and is no part of the change. `facts`: how it came about. `image`,
+    `images`: as of a spec. `problem`: why there is none."""
+
+    def around(self, spec: Spec) -> Spec:
+        """The spec of the station that works in it."""
+        return replace(spec, services=self.services, image=self.image, images=self.images)
 
     roots: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     services: tuple[ServiceProgram, ...] = ()
+    image: str = ""
+    images: Mapping[str, ImageRoot] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -60,8 +71,8 @@ class RefusalSink:
         await self._sink.write(stream, data)
 
     async def note(self, text: str) -> None:
-        if text.startswith(HOST_REFUSED) and " is not in " in text:
-            self.refused.append(text.removeprefix(HOST_REFUSED))
+        if text.startswith(HOST_REFUSED) and any(words in text for words in REFUSED):
+            self.refused.append(text.removeprefix(HOST_REFUSED).removeprefix("The "))
         await self._sink.note(text)
 
 
@@ -71,20 +82,48 @@ def beside_the_change(packed: Packed, made: PreparedFolder) -> Packed:
 
 
 async def environment(
-    ready: Prepared, orders: Orders, spec: Spec, filled: bool, kept: PreparedFiles, sink: Sink
+    ready: Prepared,
+    orders: Orders,
+    spec: Spec,
+    filled: bool,
+    kept: PreparedFiles,
+    images: Images | None,
+    sink: Sink,
 ) -> PreparedFolder:
     """Prepare the folder of an attempt. `filled`: with what the station before left."""
     if not executes(spec.kind) or orders.git is None:
         return PreparedFolder()
     wanted = Preparation.of_dict(orders.git.prepare)
     try:
+        roots = await _roots(wanted, images, sink)
+        spec = replace(spec, image=wanted.image, images=roots)
         made = (
             await _files(wanted, ready, orders, spec, filled, kept, sink) if wanted.argv else PreparedFolder()
         )
     except NotPrepared as error:
         await sink.note(f"[gateline] {error}")
         return PreparedFolder(problem=str(error))
-    return replace(made, services=wanted.services if spec.kind in STARTS_SERVICES else ())
+    services = wanted.services if spec.kind in STARTS_SERVICES else ()
+    return replace(made, services=services, image=wanted.image, images=roots)
+
+
+async def _roots(wanted: Preparation, images: Images | None, sink: Sink) -> dict[str, ImageRoot]:
+    """:raises NotPrepared: an image is not there"""
+
+    async def tell(text: str) -> None:
+        await sink.note(f"[gateline] {text}")
+
+    found = dict[str, ImageRoot]()
+    for name in wanted.images:
+        if images is None:
+            raise NotPrepared("This runner has no podman or docker behind bubblewrap, which images take.")
+        try:
+            found[name] = await images.root(name, tell)
+        except ImageAbsent as error:
+            if error.said.strip():
+                await sink.write("err", error.said.encode())
+            raise NotPrepared(f"{error}.") from error
+    return found
 
 
 async def _files(
@@ -102,29 +141,56 @@ async def _files(
     first = ready.state.head == ready.state.base and not filled
     lock = await asyncio.to_thread(_lock, wanted, workspace)
     branch = ready.state.base_branch
-    shared, own = (key_of(wanted, orders, lock, branch, task) for task in ("", orders.task))
-    roots = None
-    for key in (shared, own) if wanted.cache else ():
-        roots = roots if roots is not None else await asyncio.to_thread(kept.take, key, workspace)
-    cached = roots is not None
-    if roots is None:
-        before = await asyncio.to_thread(seen, workspace)
-        await _run(wanted, spec, sink)
-        roots = await asyncio.to_thread(_added, before, ready.files, workspace)
-        if wanted.cache:
-            await _keep(kept, shared if first else own, workspace, roots, sink)
+    shared, own = (key_of(wanted, orders, lock, branch, task, _content(spec)) for task in ("", orders.task))
+    keys = (shared, own) if wanted.cache else ()
+    roots = await _taken(kept, keys, workspace)
+    async with AsyncExitStack() as alone:
+        if roots is None and keys:
+            await _alone(alone, kept, shared if first else own, sink)
+            roots = await _taken(kept, keys, workspace)
+        cached = roots is not None
+        if roots is None:
+            before = await asyncio.to_thread(seen, workspace)
+            await _run(wanted, spec, sink)
+            roots = await asyncio.to_thread(_added, before, ready.files, workspace)
+            if keys:
+                await _keep(kept, shared if first else own, workspace, roots, sink)
     seconds = round(time.monotonic() - began, 1)
     how = "Prepared from the cache" if cached else "Prepared"
     await sink.note(f"[gateline] {how} ({seconds:g} s).")
     return PreparedFolder(roots, {"cached": cached, "seconds": seconds})
 
 
-def key_of(wanted: Preparation, orders: Orders, lock: str, branch: str, task: str = "") -> str:
+async def _taken(kept: PreparedFiles, keys: tuple[str, ...], workspace: Path) -> tuple[str, ...] | None:
+    for key in keys:
+        if (roots := await asyncio.to_thread(kept.take, key, workspace)) is not None:
+            return roots
+    return None
+
+
+async def _alone(until: AsyncExitStack, kept: PreparedFiles, key: str, sink: Sink) -> None:
+    """Wait while another station of this machine prepares the same: what it leaves is taken."""
+    told = False
+    while True:
+        with ExitStack() as mine:
+            if mine.enter_context(kept.makes(key)):
+                until.push(mine.pop_all())
+                return
+        if not told:
+            told = True
+            await sink.note("[gateline] Another station prepares the same. Waiting for what it leaves.")
+        await asyncio.sleep(LOOKS_SECONDS)
+
+
+def key_of(
+    wanted: Preparation, orders: Orders, lock: str, branch: str, task: str = "", image: str = ""
+) -> str:
     """Of what is kept: another lock file, definition, repository, base branch or machine is another one. What the
     command runs lies in the repository: who may push some branch could leave packages for tasks of the others."""
     assert orders.git is not None
     told = {
         "argv": wanted.argv,
+        "image": image,
         "hosts": wanted.hosts,
         "lock": lock,
         "path": wanted.cache,
@@ -136,6 +202,11 @@ def key_of(wanted: Preparation, orders: Orders, lock: str, branch: str, task: st
         "task": task,
     }
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _content(spec: Spec) -> str:
+    """Of its image: what was installed with one release of it may not run with the next."""
+    return spec.images[spec.image].root.parent.name if spec.image else ""
 
 
 def _lock(wanted: Preparation, workspace: Path) -> str:
@@ -169,6 +240,8 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
         ),
         outgoing=spec.outgoing,
         resources=spec.resources,
+        image=spec.image,
+        images={spec.image: spec.images[spec.image]} if spec.image else {},
         heeds_signals=False,
     )
     heard = RefusalSink(sink)

@@ -25,6 +25,7 @@ from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import (
+    AtHost,
     ChecksOrder,
     Clearance,
     DeliveryOrder,
@@ -76,7 +77,10 @@ def usual_branch(orders: Orders) -> str:
 
 def slug_of(title: str) -> str:
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:LONGEST].strip("-")
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    # After a word, as the subject of a commit.
+    cut = slug[: LONGEST + 1].rpartition("-")[0] if len(slug) > LONGEST else slug
+    return cut or slug[:LONGEST]
 
 
 async def prepared(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sink) -> Prepared:
@@ -136,6 +140,9 @@ class ServerOfDelivery:
     ) -> None:
         await self._transport.delivered(self._started, commit, request, base)
 
+    async def at_host(self, said: AtHost) -> None:
+        await self._transport.at_host(self._started, said)
+
     async def queued(self) -> float:
         return await self._transport.queued(self._started)
 
@@ -165,6 +172,7 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
         station=orders.station.key,
         to=to,
         rebase=str(orders.station.work.get("rebase") or "never"),
+        begun=orders.begun,
     )
 
 
@@ -177,6 +185,7 @@ async def checks_of(started: Started, config: WorkerConfig, transport: Transport
         contexts=tuple(named) if isinstance(named, list | tuple) else (),
         begun=started.orders.begun,
         timeout=USUAL_SECONDS if timeout is None else seconds(timeout),
+        rerun=started.orders.rerun,
     )
 
 

@@ -161,6 +161,8 @@ class Service:
         try:
             removed = await asyncio.to_thread(Mirrors(self.config.workspaces).expire)
             await asyncio.to_thread(PreparedFiles(self.config.workspaces).expire)
+            if self.config.images is not None:
+                await asyncio.to_thread(self.config.images.expire)
         except OSError as error:
             log.warning("mirrors_not_expired", error=str(error))
             return
@@ -189,11 +191,13 @@ class Service:
 
     async def _look_at_space(self, driver: Driver) -> None:
         """Tell in the worker's row that a disk is full, and that there is room again."""
-        if driver.no_space and self._told_no_space:
-            driver.no_space = not await asyncio.to_thread(self.transport.has_room, self.config.workspaces)
-        if driver.no_space != self._told_no_space:
-            await self.transport.tell(no_space=driver.no_space)
-            self._told_no_space = driver.no_space
+        if driver.execution.no_space and self._told_no_space:
+            driver.execution.no_space = not await asyncio.to_thread(
+                self.transport.has_room, self.config.workspaces
+            )
+        if driver.execution.no_space != self._told_no_space:
+            await self.transport.tell(no_space=driver.execution.no_space)
+            self._told_no_space = driver.execution.no_space
 
     def _renewal(self, driver: Driver) -> Renewal:
         loop = asyncio.get_running_loop()

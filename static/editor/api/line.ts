@@ -111,13 +111,26 @@ export interface Read {
   problems: Problem[];
 }
 
+export type Mark = "added" | "removed" | "changed" | "edited" | "moved";
+type MarksOfKind = Record<string, Mark>;
+
+/** A line as the server gives it to be looked at (pipelines/web/lines/drawing.py, changed.py): its document, what is
+ * said of its rules, and of a difference the mark of every part that is not the same. */
+export interface Picture {
+  document: LineDocument;
+  marks?: { stations: MarksOfKind; rules: MarksOfKind; ends: MarksOfKind };
+  conditions: Record<string, string>;
+  onward?: Record<string, string>;
+  limits?: Findings["signs"]["rules"];
+}
+
 export interface Starter {
   key: string;
   name: string;
   purpose: string;
   needs: string;
-  /** The line drawn, as SVG of the server. */
-  picture: string;
+  /** What the canvas draws of it. */
+  picture: Picture;
 }
 
 export interface Person {

@@ -1,5 +1,5 @@
 import { ViewportPortal } from "@xyflow/react";
-import { memo, useDeferredValue } from "react";
+import { memo, useContext, useDeferredValue } from "react";
 import type { Point, Rect } from "../drawing/routes";
 import { cut } from "../drawing/text";
 import { Icon } from "../shell/Icon";
@@ -8,6 +8,7 @@ import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
 import { edgeId } from "./flow";
 import { type Level, useView } from "./level";
 import { edgeMark } from "./marks";
+import { GatePath, Over } from "./path";
 
 interface Shown {
   drawn: readonly Drawn[];
@@ -85,7 +86,8 @@ const Far = memo(function Far({
     if (same) same.path += pathOf(each);
     else looks.set(look, { first: each, path: pathOf(each) });
   }
-  return [...looks].map(([look, { first, path }]) => (
+  const gates = drawn.map(({ gateAt }) => (gateAt ? hexagon(gateAt) : "")).join("");
+  const ways = [...looks].map(([look, { first, path }]) => (
     <g
       key={look}
       className="ed-way"
@@ -98,7 +100,16 @@ const Far = memo(function Far({
       <path className="ed-edge" d={path} />
     </g>
   ));
+  return (
+    <>
+      {ways}
+      {gates ? <path className="ed-far-gates" d={gates} /> : null}
+    </>
+  );
 });
+
+/** As large as it is nearer by. */
+const hexagon = ([x, y]: Point): string => `M${x - 20} ${y}l10 -16h20l10 16l-10 16h-20z`;
 
 const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: boolean; mark: string | undefined }) {
   const path = pathOf(drawn);
@@ -239,6 +250,7 @@ interface GateShown {
 
 /** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
 function Gates({ at: [x, y], gates, rule, edge, named, chosen }: GateShown) {
+  const mark = useContext(GatePath)?.[rule];
   const shown = gates.find((gate) => gate.key === chosen) ?? gates[0];
   if (!shown) return null;
   const names = gates.map((gate) => gate.name).join(", ");
@@ -252,8 +264,9 @@ function Gates({ at: [x, y], gates, rule, edge, named, chosen }: GateShown) {
       data-chosen={gates.some((gate) => gate.key === chosen) || undefined}
       data-unknown={gates.some((gate) => !gate.known) || undefined}
       data-many={gates.length > 1 || undefined}
+      data-state={mark?.state}
       title={names}
-      aria-label={say("ruleGate", names)}
+      aria-label={[say("ruleGate", names), mark?.words].filter(Boolean).join(", ")}
       style={at(x, y)}
     >
       <span className="ed-hexagon">
@@ -261,6 +274,7 @@ function Gates({ at: [x, y], gates, rule, edge, named, chosen }: GateShown) {
       </span>
       {gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
       {named ? <span className="ed-gate-name">{gateWords(gates)}</span> : null}
+      {mark ? <Over mark={mark} /> : null}
     </button>
   );
 }

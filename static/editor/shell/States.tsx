@@ -3,6 +3,7 @@ import { Component, type ReactNode, useEffect, useState } from "react";
 import { announce } from "../../ts/dom";
 import type { Starter } from "../api/line";
 import { importOf } from "../saving/importing";
+import { LineCanvas } from "../shown/LineCanvas";
 import * as commands from "../store/commands";
 import { startOf } from "../store/document";
 import { action } from "./actions";
@@ -92,13 +93,9 @@ function Starters({ desk }: { desk: Desk }) {
                 title={say("emptyNeeds", each.needs)}
                 onClick={() => void begin(each)}
               >
-                <span
-                  className="ed-starter-picture"
-                  aria-hidden="true"
-                  inert
-                  // biome-ignore lint/security/noDangerouslySetInnerHtml: drawn by the server from the template itself.
-                  dangerouslySetInnerHTML={{ __html: each.picture }}
-                />
+                <span className="ed-starter-picture line-shown line-small" aria-hidden="true" inert>
+                  <LineCanvas picture={each.picture} label={each.name} small />
+                </span>
                 <strong className="strong">{each.name}</strong>
                 <span className="small muted">{each.purpose}</span>
               </button>

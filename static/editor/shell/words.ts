@@ -82,6 +82,7 @@ const WORDS = {
   noLimitWhy: gettext("This loop has no limit except that of runs per station."),
   grip: gettext("Drag to another target. Drop elsewhere to disconnect."),
   joinWaits: gettext("Waits for %s"),
+  station: gettext("Station %s"),
   stationGate: gettext("Gate of this station: %s"),
   ruleGate: gettext("Gate on the edge: %s"),
   rulesCount: (n: number) => ngettext("%s rule", "%s rules", n),

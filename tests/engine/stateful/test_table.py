@@ -68,6 +68,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "release": ("release", "release_stale"),
     "report": tuple(key for key in COMMANDS if key.startswith("report")),
     "requeue": ("requeue", "requeue_late"),
+    "rerun_checks": (),  # Of checks of a host: see tests/work/hosts/test_rerun
     "resolve": tuple(key for key in COMMANDS if key.startswith("resolve")),
     "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),
     "restore": ("suspend", "agent_returns"),

@@ -66,7 +66,16 @@ BOOK = record(
         "onComplete onExhausted"
     ),
 )
-DOCUMENTS = VIBE | ALP | CHAIN | BOOK
+WAYS = several("from to requires produces failure_type max from_state to_state", transition=VALUES)
+ITEM = record("id current_state current_agent", stage_history=several("stage agent result"))
+MACHINE = record(
+    "id name transition agent_id contract_version agent gate_results",
+    transitions=WAYS,
+    work_items=st.lists(ITEM, max_size=2) | VALUES,
+    events=several("work_item_id transition agent gate_results"),
+    agents=several("agent_id allowed_outputs"),
+)
+DOCUMENTS = VIBE | ALP | CHAIN | BOOK | MACHINE | ITEM | st.lists(MACHINE, max_size=2)
 
 
 def opens(document: Any) -> None:
@@ -102,6 +111,7 @@ def test_any_document_is_read_or_refused(document: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        '{"tasks": [' + '{"id": "x"},' * 900_000 + "0]}",
         '{"tasks": ' + "[" * 5_000 + "]" * 5_000 + "}",
         "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nstages: [*c, *c]\n",
         '{"tasks": [{"handler": "noop", "id": "' + "/" * 100_000 + '"}]}',
@@ -110,7 +120,7 @@ def test_any_document_is_read_or_refused(document: Any) -> None:
         json.dumps({"tasks": [{"handler": "noop", "id": f"t{n}"} for n in range(600)]}),
         json.dumps({"stages": [{"id": "a", "onPass": "a", "rules": {"logic": "OR", "rules": [{}] * 5_000}}]}),
     ],
-    ids=["deep", "aliases", "slashes", "comments", "quote", "many", "faults"],
+    ids=["ten megabytes", "deep", "aliases", "slashes", "comments", "quote", "many", "faults"],
 )
 def test_hostile_documents_are_read_or_refused_soon(text: str) -> None:
     try:

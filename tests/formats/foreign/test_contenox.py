@@ -140,7 +140,7 @@ def test_T9_comments_and_keys_that_look_like_them() -> None:
         ' all */ "tasks": [{"id": "x", "handler": "noop"}]}'
     )
     opened = foreign.opened(text)
-    assert opened.document["extra"] == {"//compute": "kept // too"}
+    assert opened.document["extra"] == {"id": "c", "//compute": "kept // too"}
     with pytest.raises(DocumentError) as error:
         foreign.opened(text.replace('"noop"}', '"noop", "transition": {"branches": [{"operator": "odd"}]}}'))
     assert error.value.problems[0].line == 3, "comments keep their lines"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -313,6 +314,39 @@ async def test_codemod_fixes_what_the_folder_is_set_up_for(
     assert outcome["summary"] == "Codemod is a program and no model. It ran 2 commands and changed 1 file."
     assert outcome["facts"]["commands"] == {"run": 2, "failed": 0, "denied": 0, "last_exit_code": 0}
     assert outcome["facts"]["usage"] == {"tokens_in": 0, "tokens_out": 0, "price": "none"}
+
+
+async def test_fixers_leave_lock_files_and_ignored_files_as_they_are(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    """`prettier --write .` formatted pnpm-lock.yaml, and what is prepared by its content was prepared anew."""
+    folder = attempt.workspace
+    program(
+        "prettier", "[open(os.path.join(at, n), 'a').write('x') for at, _, ns in os.walk('.') for n in ns]"
+    )
+    (folder / "inner").mkdir()
+    (folder / ".prettierrc").write_text("{}")
+    (folder / ".gitignore").write_text("made/\n.*\n")
+    (folder / ".prettierignore").write_text("*.md\n!kept.md\n")
+    (folder / "made").mkdir()
+    ignored = ("inner/a.md", "made/a.ts")
+    # Git reads the patterns: without it only lock files are known.
+    left = ("pnpm-lock.yaml", "inner/Cargo.lock", *(ignored if shutil.which("git") else ()))
+    for path in ("pnpm-lock.yaml", "inner/Cargo.lock", *ignored, "a.ts", "kept.md"):
+        (folder / path).write_text("a")
+    outcome = await ran(program.spec("codemod"), sink)
+    assert {path: (folder / path).read_text() for path in left} == dict.fromkeys(left, "a")
+    assert [(folder / path).read_text() for path in ("a.ts", "kept.md")] == ["ax", "ax"]
+    assert outcome["summary"].endswith("changed 2 files.")
+
+
+async def test_commands_of_the_station_may_change_lock_files(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    (attempt.workspace / "uv.lock").write_text("a")
+    program("update", "open('uv.lock', 'a').write('x')")
+    await ran(program.spec("codemod", allow=("update",)), sink)
+    assert (attempt.workspace / "uv.lock").read_text() == "ax"
 
 
 async def test_codemod_says_that_there_is_nothing_to_fix(

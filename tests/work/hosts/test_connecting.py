@@ -14,12 +14,14 @@ from pipelines.lines import publishing
 from pipelines.models import Repository
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
+from pipelines.web.editor.findings import findings_of
 from pipelines.work.hosts.calling import told
 from pipelines.work.hosts.markdown import block, code
 from pipelines.work.hosts.table import found, host_at
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 from tests.factories import World
+from tests.pages.applying import applied
 from tests.work.hosts.conftest import line
 from tests.work.hosts.servers import TOKEN
 
@@ -85,6 +87,42 @@ def test_the_test_of_a_connection_asks_the_host_too(world: World, hosted: Any, s
     assert "private address" in tested()[1]
 
 
+@pytest.mark.parametrize("hosted", ["github", "gitlab"], indirect=True)
+def test_what_the_host_requires_is_kept_and_lint_says_that_nobody_waits_for_it(
+    world: World, hosted: Any, settings: Any
+) -> None:
+    settings.REPOSITORY_ROOTS, settings.PRIVATE_HOSTS = [hosted.origin.path.parent], ["127.0.0.1"]
+    draft = line(world, to="merge").document
+
+    def told() -> list[dict[str, Any]]:
+        found = findings_of(draft, world.project)["findings"]
+        return [each for each in found if each["check"] == "unawaited-checks"]
+
+    def tested() -> None:
+        repositories.test(Repository.objects.get(), by=world.admin, now=timezone.now())
+
+    hosted.requires = ["unit"]
+    assert told() == [], "nobody knows yet"
+    tested()
+    [finding] = told()
+    named = {"github": "unit", "gitlab": "pipeline"}[hosted.key]
+    assert f"requires checks ({named})" in finding["message"] and finding["station"] == "open"
+    [remedy] = finding["remedies"]
+    assert remedy["label"] == "Push and wait for the checks before it"
+    draft = applied(draft, remedy["edits"])
+    assert [each["key"] for each in draft["stations"]] == [
+        "fix",
+        "push-branch",
+        "host-checks",
+        "open",
+        "look",
+    ]
+    assert told() == []
+    draft, hosted.requires = line(world, to="merge").document, []
+    tested()
+    assert told() == []
+
+
 def test_a_line_that_proposes_needs_a_host(world: World, hosted: Any) -> None:
     proposes = line(world)
     parsed = proposes.line
@@ -138,11 +176,11 @@ def test_an_owner_tries_the_host_on_the_real_account(
     named, head = (f"acme/{world.project.key}", "app"), hosted.origin.head()
     call_command("try_host", *named, "--issue=3", f"--commit={head}")
     said = capsys.readouterr().out
-    assert said.count("  ok ") == 4 and "FAILED" not in said and "no secret chosen" in said
+    assert said.count("  ok ") >= 7 and "FAILED" not in said and "no secret chosen" in said
     assert hosted.comments["issue", 3] and hosted.statuses[head][0]["state"] == "success"
     hosted.may_push = False
-    with pytest.raises(CommandError, match="1 of 2 failed"):
+    with pytest.raises(CommandError, match="3 failed"):
         call_command("try_host", *named)
-    assert "FAILED  the repository: the token may read" in capsys.readouterr().out
+    assert "FAILED  repository: the token may read" in capsys.readouterr().out
     with pytest.raises(CommandError, match="has no repository other"):
         call_command("try_host", named[0], "other")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
+
 PICTURES: Final = frozenset(("png", "jpeg", "gif", "webp"))
 """Of `signatures.content_of`, what holds no markup."""
 _GENERATED: Final = [
@@ -17,12 +19,8 @@ _GENERATED: Final = [
     "*.pb.go",
     "*_pb2.py",
     "*.snap",
-    "go.sum",
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "pnpm-lock.yaml",
-    "composer.lock",
     "*.designer.cs",
+    *LOCK_FILES,
 ]
 _GENERATED_FOLDERS: Final = frozenset(["dist", "vendor", "node_modules", "__snapshots__", "__pycache__"])
 _WRITTEN: Final = re.compile(rb"@generated\b|[Cc]ode generated .{0,80}DO NOT EDIT|AUTO-?GENERATED FILE")
@@ -68,7 +66,6 @@ _BUILD: Final = frozenset(
         "ruff.toml",
         "mypy.ini",
         "package.json",
-        "package-lock.json",
         "tsconfig.json",
         "vite.config.ts",
         "vitest.config.ts",
@@ -77,20 +74,13 @@ _BUILD: Final = frozenset(
         "biome.jsonc",
         "eslint.config.js",
         "go.mod",
-        "go.sum",
         "Cargo.toml",
-        "Cargo.lock",
         "pom.xml",
         "CMakeLists.txt",
-        "uv.lock",
-        "poetry.lock",
-        "yarn.lock",
-        "pnpm-lock.yaml",
         "requirements.txt",
         "Gemfile",
-        "Gemfile.lock",
         "composer.json",
-        "composer.lock",
+        *LOCK_FILES,
     ]
 )
 _BUILD_NAMES: Final = ["requirements*.txt", "*.lock", "*.mk", "build.gradle*"]

@@ -12,7 +12,7 @@ from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.standings import StationStandings, standings
-from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.model import Line
@@ -79,9 +79,9 @@ class Examination:
         }
 
 
-def examine(line: Line, people: People | None = None) -> Examination:
+def examine(line: Line, people: People | None = None, required: RequiredChecks | None = None) -> Examination:
     """`people`: who there is to decide; without them nothing is said of whether they suffice."""
-    subject = LintSubject(line, people)
+    subject = LintSubject(line, people, required)
     return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
 
 

@@ -17,6 +17,7 @@ from pipelines.routing.analysis.lint.checks import (
     shadowed_gate,
     shadowed_rule,
     unanswered_escalation,
+    unawaited_checks,
     unbounded_cycle,
     undecided,
     unfillable_join,
@@ -30,7 +31,7 @@ from pipelines.routing.analysis.lint.checks import (
 )
 from pipelines.routing.analysis.lint.finding import SEVERITIES, Finding
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.document.model import Line
 
@@ -58,16 +59,20 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (unused_gate_key.ID, unused_gate_key.check),
     (unanswered_escalation.ID, unanswered_escalation.check),
     (unheld_role.ID, unheld_role.check),
+    (unawaited_checks.ID, unawaited_checks.check),
     (undecided.ID, undecided.check),
 )
 
 
-def lint(line: Line, people: People | None = None) -> tuple[Finding, ...]:
+def lint(
+    line: Line, people: People | None = None, required: RequiredChecks | None = None
+) -> tuple[Finding, ...]:
     """All findings, errors first, then in the order of the checks and of the document.
 
     `people`: who there is to decide at gates; without them nothing is said of whether they suffice.
+    `required`: what hosts require, as far as that is known.
     """
-    return findings_of(LintSubject(line, people))
+    return findings_of(LintSubject(line, people, required))
 
 
 def findings_of(subject: LintSubject) -> tuple[Finding, ...]:

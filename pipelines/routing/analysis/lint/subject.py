@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from pipelines.routing.analysis.lint.people import People
@@ -19,10 +19,17 @@ MAX_LINE = 20_000_000
 """Units of work for all stations of a line together: some seconds. The first ones come first."""
 
 
+RequiredChecks = Mapping[tuple[str, str], tuple[str, ...]]
+"""{(repository, base as a line says it): names of the checks that its host requires before it merges there}."""
+
+
 class LintSubject:
-    def __init__(self, line: Line, people: People | None = None) -> None:
+    def __init__(
+        self, line: Line, people: People | None = None, required: RequiredChecks | None = None
+    ) -> None:
         self.line = line
         self.people = people
+        self.required = required or {}
 
     def analysis(self, station: Station) -> StationAnalysis:
         return self._studies[station.key]

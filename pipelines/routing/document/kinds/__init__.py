@@ -45,6 +45,8 @@ KINDS: Final[Mapping[str, Kind]] = {kind.key: kind for kind in TABLE}
 DEFAULT: Final = manual.KIND
 """Of a station that says nothing of its work."""
 MODEL_SERVER, DEFAULT_MODEL = "model-server", "default-model"
+IMAGES = "images"
+"""What a worker offers that can run programs of images; a repository asks for it."""
 
 
 def kind_of(work: Work) -> Kind | None:

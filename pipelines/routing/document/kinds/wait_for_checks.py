@@ -32,6 +32,14 @@ class ContextsKey(plain.Texts, WorkKey):
         return {"anyOf": [{"const": REQUIRED}, super().schema()]}
 
 
+AGAIN = frozenset(("checks_failed", "checks_timed_out", "host_refused", "host_away"))
+
+
+def may_rerun(kind: str, outcome: Any) -> bool:
+    """Whether the host can be asked to run again what an outcome speaks of; also where it refused that before."""
+    return kind == KIND.key and isinstance(outcome, dict) and outcome.get("failure_type") in AGAIN
+
+
 def _said(station: Station) -> str:
     named = station.work.get("contexts")
     return ", ".join(named) if isinstance(named, list | tuple) else ""

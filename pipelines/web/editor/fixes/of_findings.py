@@ -21,6 +21,7 @@ from pipelines.routing.analysis.lint.checks import (
     no_way_to_an_end,
     rework_below,
     shadowed_gate,
+    unawaited_checks,
     unbounded_cycle,
     unfillable_join,
     unjoined_fork,
@@ -33,7 +34,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.analysis.lint.visits import breaking
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import Line, Rule, Station
-from pipelines.web.editor.fixes import edits, of_joins
+from pipelines.web.editor.fixes import edits, of_checks, of_joins
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.trials import Trials
 
@@ -297,4 +298,5 @@ BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {
     unjoined_fork.ID: of_joins.unjoined,
     unfillable_join.ID: of_joins.unfillable,
     rework_below.ID: of_joins.rework_below,
+    unawaited_checks.ID: of_checks.waiting,
 }

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from pipelines.work.measuring import PIECE
 from pipelines.work.results.files import opened
-from pipelines.work.spec.repository import Clearance
+from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
 from pipelines.work.transport.protocol import (
@@ -147,6 +147,9 @@ class HttpTransport:
         request: Mapping[str, Any] | None = None,
         base: str | None = None,
     ) -> None:
+        raise LeaseLost
+
+    async def at_host(self, started: Started, said: AtHost) -> None:
         raise LeaseLost
 
     async def queued(self, started: Started) -> float:

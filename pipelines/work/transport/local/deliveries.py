@@ -12,13 +12,14 @@ from django.db import transaction
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.host_notices import STATUS, note
 from pipelines.queries import delivery_queue, versions
+from pipelines.queries.environments import repository_of
 from pipelines.queries.standing_approvals import standing_approval
 from pipelines.queries.task_branch import pushed_to
-from pipelines.routing.document.kinds.deliver import MERGE, REQUEST
+from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
-from pipelines.work.spec.repository import Clearance, GitState
+from pipelines.work.spec.repository import AtHost, Clearance, GitState
 from pipelines.work.transport.local.handover import still_held
-from pipelines.work.transport.local.repositories import repository_of
+from pipelines.work.transport.local.host_access import host_key
 from pipelines.work.transport.local.request_text import request_text
 from pipelines.work.transport.local.standings import chain, standing_after, standing_before
 
@@ -75,7 +76,8 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         tree=made.tree,
         gate=gate.name if gate else "",
         approval=str(made.visit_id or ""),
-        request=request_text(job, line) if to == REQUEST else None,
+        request=request_text(job, line) if to == REQUEST or (to == MERGE and host_key(repository)) else None,
+        at_host=AtHost(made.head, made.way, made.at_host, made.request) if made.way else None,
     )
 
 
@@ -141,9 +143,28 @@ def delivered(
     known = {} if base is None else {"base": base}
     landing = Delivery.objects.filter(job=job_id, landed_at=None)
     landing.update(commit=commit, landed_at=now, moved=False, **known)
-    if request is not None:
+    if request is None:
+        _followed(Delivery.objects.select_related("repository").get(job=job_id), now)
+    else:
         Delivery.objects.filter(job=job_id).update(request=dict(request))
         _linked(Delivery.objects.select_related("repository").get(job=job_id), request, now)
+
+
+@transaction.atomic
+def at_host(job_id: int, lease: uuid.UUID, said: AtHost) -> None:
+    """How far it came through its host. :raises LeaseLost"""
+    task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
+    Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
+    now = still_held(job_id, lease)
+    rows = Delivery.objects.filter(job=job_id)
+    known = {} if said.request is None else {"request": dict(said.request)}
+    rows.update(way=said.way, head=said.head, at_host=said.waits, **known)
+    if said.commit:
+        rows.filter(landed_at=None).update(
+            commit=said.commit, landed_tree=said.tree, landed_at=now, moved=False, at_host=False
+        )
+    if said.request is not None:
+        _linked(rows.select_related("repository").get(), said.request, now)
 
 
 @transaction.atomic
@@ -164,6 +185,22 @@ def queued(job_id: int) -> float:
     if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
         return 0.0
     return delivery_queue.wait(job, repository.pk, standing_before(job).base_branch)
+
+
+def _followed(delivery: Delivery, now: datetime) -> None:
+    """What was only pushed has no request: its last commit still says what is missing."""
+    repository = delivery.repository
+    if delivery.to != PUSH or repository is None or not repository.of_host or not host_key(repository):
+        return
+    if HostLink.objects.filter(task=delivery.task_id, kind=HostLink.Kind.REQUEST).exists():
+        return
+    link, _new = HostLink.objects.get_or_create(
+        task_id=delivery.task_id,
+        kind=HostLink.Kind.BRANCH,
+        number=0,
+        defaults={"repository": repository, "sign": "", "url": repository.page},
+    )
+    note([(link, STATUS)], now)
 
 
 def _linked(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> None:

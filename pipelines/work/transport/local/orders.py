@@ -9,14 +9,15 @@ from typing import Any
 
 from django.db import connection
 
+from pipelines import engine
 from pipelines.engine.core.decision_context import about
-from pipelines.models import Decision, Job, Purpose, Token
+from pipelines.models import Decision, Event, Job, Purpose, Token
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
 from pipelines.queries.usage import of_month as of_month_until_now
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.routing.decide.judging import exactly
-from pipelines.routing.document.kinds import agent, expects, may_cost, tools
+from pipelines.routing.document.kinds import agent, expects, may_cost, tools, wait_for_checks
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
@@ -92,6 +93,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
         handoff=handoff,
         begun=job.created_at.timestamp(),
+        rerun=job.kind == wait_for_checks.KIND.key and job.not_before is None and rerun_asked(job),
         session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
         git=git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None,
@@ -126,6 +128,12 @@ def session_of(job: Job, station: LineStation) -> str:
     found = before.order_by("-pk").values_list("outcome", flat=True).first() or {}
     told = found.get("facts", {}).get("agent", {})
     return str(told.get("session") or "") if told.get("name") == preset.name else ""
+
+
+def rerun_asked(job: Job) -> bool:
+    """Whether somebody began this visit by asking for the checks to run again; once it was put off, they do."""
+    moves = Event.objects.filter(task=job.task_id, kind="token.moved", trigger=engine.CHECKS_RERUN)
+    return moves.filter(data__job__id=job.pk).exists()
 
 
 def question_of(job: Job) -> QuestionOrder:

@@ -6,23 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from pipelines.models import BranchPush, Job, Purpose, Repository, Task, VisitCommit
+from pipelines.queries.environments import repository_of
 from pipelines.queries.task_branch import pushed_to, shown_on_host
 from pipelines.routing.document.line import Line, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
 from pipelines.work.transport.local.standings import standing_before
-
-
-def repository_of(task: Task, line: Line) -> Repository | None:
-    """The one that the line names, or that an input names by its address or name."""
-    workspace = line.workspace
-    if workspace is None:
-        return None
-    connected = Repository.objects.filter(project=task.project_id).order_by("pk")
-    if not workspace.input:
-        return connected.filter(name=workspace.repository).first()
-    said = str(task.inputs.get(workspace.input) or "")
-    return connected.filter(address=said).first() or connected.filter(name=said).first()
 
 
 def git_order(task: Task, line: Line, station: Station, job: int) -> GitOrder | None:

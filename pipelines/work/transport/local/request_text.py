@@ -33,7 +33,7 @@ def request_text(job: Job, line: Line) -> RequestText:
         mark,
     ]
     title = " ".join(task.title.split())[:LONGEST_TITLE] or task.name
-    return RequestText(masked(title), masked("\n\n".join(parts)), mark)
+    return RequestText(masked(title), masked("\n\n".join(parts)), mark, at)
 
 
 def _path(job: Job, line: Line, tokens: list[int], visits: list[GateVisit]) -> str:

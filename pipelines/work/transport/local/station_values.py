@@ -11,10 +11,10 @@ from pipelines.models import Job, Purpose, Task
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
+from pipelines.queries.environments import repository_of
 from pipelines.routing.document.kinds import secrets, variables
 from pipelines.routing.document.line import Line
 from pipelines.work.results.text import Masker
-from pipelines.work.transport.local.repositories import repository_of
 from pipelines.work.transport.protocol import NO_VALUES, StationValues
 
 

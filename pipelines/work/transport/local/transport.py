@@ -16,7 +16,7 @@ from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
-from pipelines.work.spec.repository import Clearance
+from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import deliveries, handover, jobs, pushes
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
@@ -139,6 +139,9 @@ class LocalTransport:
         await self.engine.insist(
             deliveries.delivered, started.orders.job_id, started.lease, commit, request, base
         )
+
+    async def at_host(self, started: Started, said: AtHost) -> None:
+        await self.engine.insist(deliveries.at_host, started.orders.job_id, started.lease, said)
 
     async def queued(self, started: Started) -> float:
         return await self.engine.insist(deliveries.queued, started.orders.job_id)

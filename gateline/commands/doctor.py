@@ -1,0 +1,23 @@
+"""`doctor`: what this machine, or an account at GitHub or GitLab, offers to Gateline."""
+
+from __future__ import annotations
+
+import typer
+
+from gateline.commands import runner
+
+DOCTOR = "pipelines.runner.doctor"
+
+
+def install(app: typer.Typer) -> None:
+    app.command(
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+        add_help_option=False,
+    )(doctor)
+
+
+def doctor(ctx: typer.Context) -> None:
+    """Say what this machine offers to stations, or what a token may do at GitHub or GitLab.
+
+    It asks as the server's own workers do, and only reads: gateline doctor github --repository owner/name"""
+    runner.start(DOCTOR, ctx.args)

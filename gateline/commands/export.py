@@ -1,0 +1,45 @@
+"""`export`: a line as a document of another system, and what that cannot say."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateline import output, places
+from gateline.failures import Usage
+from gateline.output import Json, plain
+from gateline.session import client
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(export)
+
+
+def export(
+    ctx: typer.Context,
+    line: Annotated[str, typer.Argument(help="line, project/line or owner/project/line.")],
+    to: Annotated[
+        str, typer.Option("--to", help="alp, contenox, vibe-factory, flux or aeef; else the line's own.")
+    ] = "",
+    version: Annotated[str, typer.Option("--version", help="A number, or draft; else what is live.")] = "",
+    file: Annotated[Path | None, typer.Option("--output", "-o", help="Write it there.")] = None,
+    json: Json = False,
+) -> None:
+    """Write a line as a document of another system. What is lost is listed on standard error."""
+    server = client(ctx)
+    made = server.get(places.line(server, line).path("export"), dialect=to, version=version)
+    if json:
+        output.as_json(made)
+        return
+    for loss in made["losses"]:
+        output.note(f"[yellow]loss[/yellow] {plain(loss['path'])}: {plain(loss['message'])}")
+    if file is None:
+        sys.stdout.write(made["text"])
+        return
+    try:
+        file.write_text(made["text"], "utf-8")
+    except OSError as fault:
+        raise Usage(f"{file} cannot be written: {fault}") from fault

@@ -1,0 +1,166 @@
+"""`import`: documents of other systems as lines: a table of what each becomes, then kept as drafts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gateline import output, places
+from gateline.client import Client, path
+from gateline.failures import Conflict, Exit, Invalid, Usage
+from gateline.output import Json, plain, say
+from gateline.session import client
+
+DOCUMENTS = (".json", ".yaml", ".yml", ".ndjson")
+OF_A_FOLDER = (*DOCUMENTS, ".md")
+HEAD, STATION = "assembly-line.json", "station.json"
+MOST = 500
+COLUMNS = ("File", "Dialect", "Line", "Stations", "Rules", "Gates", "Losses", "Findings")
+
+
+def install(app: typer.Typer) -> None:
+    app.command("import")(import_)
+
+
+def import_(
+    ctx: typer.Context,
+    what: Annotated[Path, typer.Argument(help="A document, or a folder of them.", metavar="FILE|FOLDER")],
+    project: Annotated[str, typer.Option("--project", help="Import into it: owner/project.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what they become; keep nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Read documents of Vibe Factory, ALP, contenox, Flux or AEEF as lines: show what each becomes and loses, ask, and
+    keep them as drafts. Ends with 1 if one cannot be read.
+
+    A folder with assembly-line.json is one line of ALP. The documents are sent to the server; nothing that they name is
+    run, opened or fetched."""
+    server = client(ctx)
+    where = path("owners", *_around(places.project_of(server, project)), "import")
+    rows = [_read(server, where, name, files) for name, files in found(what)]
+    if not json:
+        show(rows)
+    kept = [row for row in rows if "error" not in row]
+    if not dry_run and kept:
+        if not yes and not json:
+            _ask(len(kept))
+        if yes:
+            for row in kept:
+                _keep(server, where, row, json)
+    if json:
+        output.as_json([{key: said for key, said in row.items() if key != "files"} for row in rows])
+    if any("error" in row for row in rows):
+        raise typer.Exit(Exit.NO)
+
+
+def _around(named: tuple[str, str]) -> tuple[str, str, str]:
+    return named[0], "projects", named[1]
+
+
+def found(what: Path) -> list[tuple[str, dict[str, str]]]:
+    """Each document with its files: name, and texts by path. A folder of an assembly line is one. Raises Usage."""
+    if what.is_file():
+        return [(str(what), {what.name: _text(what)})]
+    if not what.is_dir():
+        raise Usage(f"There is no file or folder {what}.")
+    files = sorted(_files(what))
+    if len(files) > MOST:
+        raise Usage(f"{what} holds more than {MOST} documents.", "Name a folder further down.")
+    roots = [each.parent for each in files if each.name == HEAD]
+    roots += [
+        root for each in files if each.name == STATION and (root := each.parent.parent.parent) not in roots
+    ]
+    documents: dict[Path, dict[str, str]] = {}
+    for file in files:
+        around = next((each for each in roots if file.is_relative_to(each)), None)
+        if around is not None:
+            documents.setdefault(around, {})[file.relative_to(around).as_posix()] = _text(file)
+        elif file.suffix in DOCUMENTS:
+            documents[file] = {file.name: _text(file)}
+    if not documents:
+        raise Usage(f"{what} holds no document: {', '.join(DOCUMENTS)}.")
+    return [
+        (str(name.relative_to(what)) if name != what else str(what), texts)
+        for name, texts in documents.items()
+    ]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Never through a link: it may lead anywhere; nor what is no file: a pipe would never end."""
+    for root, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if each not in (".git", "node_modules")]
+        for name in names:
+            file = Path(root, name)
+            if file.suffix in OF_A_FOLDER and not file.is_symlink() and file.is_file():
+                yield file
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise Usage(f"{file} cannot be read: {fault}") from fault
+
+
+def _read(server: Client, where: str, name: str, files: dict[str, str]) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = server.post(where, {"files": files})
+    except Invalid as fault:
+        faults = [
+            {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line, "column": p.column}
+            for p in fault.places
+        ]
+        return {"file": name, "files": files, "error": fault.message, "problems": faults}
+    told.pop("picture")
+    return {"file": name, "files": files, **told}
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    output.table(COLUMNS, (_row(each) for each in rows))
+    for row in rows:
+        for loss in row.get("losses", ()):
+            say(f"  {plain(row['file'])}{_at(loss)}: [yellow]loss[/yellow] {plain(loss['message'])}")
+        for fault in row.get("problems", ()):
+            say(f"  {plain(row['file'])}{_at(fault)}: [red]error[/red] {plain(fault['message'])}")
+            if fault["hint"]:
+                say(f"    {plain(fault['hint'])}")
+
+
+def _row(row: dict[str, Any]) -> tuple[object, ...]:
+    if "error" in row:
+        return plain(row["file"]), "[red]not read[/red]", "", "", "", "", "", len(row["problems"])
+    numbers = (row["stations"], row["rules"], row["gates"], len(row["losses"]), sum(row["findings"].values()))
+    return plain(row["file"]), plain(row["system"] or "Gateline"), plain(row["key"]), *numbers
+
+
+def _at(place: dict[str, Any]) -> str:
+    line = f":{place['line']}:{place['column'] or 1}" if place["line"] else ""
+    return f"{line} {plain(place['path'])}" if place["path"] else line
+
+
+def _ask(count: int) -> None:
+    """Raises Usage without a terminal, Exit where the answer is no."""
+    if not output.asks():
+        raise Usage("There is no terminal to ask whether to keep these lines.", "Add --yes, or --dry-run.")
+    if not typer.confirm(f"Keep {count} as new lines?", err=True):
+        output.note("Nothing was kept.")
+        raise typer.Exit(Exit.NO)
+
+
+def _keep(server: Client, where: str, row: dict[str, Any], json: bool) -> None:
+    """Under the first key that is free."""
+    body = {"files": row["files"], "save": True, "losses": len(row["losses"])}
+    for number in range(1, 21):
+        key = row["key"] if number == 1 else f"{row['key'][:60]}-{number}"
+        try:
+            row["saved"] = server.post(where, {**body, "key": key})["saved"]
+        except Conflict:
+            continue
+        if not json:
+            say(f"[green]Kept[/green] {plain(row['file'])} as {plain(row['saved']['key'])}.")
+        return
+    raise Conflict(f"All keys like {row['key']} are taken.", "Rename its line, or archive old ones.")

@@ -1,0 +1,36 @@
+"""`rerun`: asks the host of a repository to run the checks of a task again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gateline import output, places
+from gateline.output import Json, say
+from gateline.session import client
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(rerun)
+
+
+def rerun(
+    ctx: typer.Context,
+    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    station: Annotated[
+        str, typer.Option("--station", "-s", help="By its key, where several positions wait.")
+    ] = "",
+    reason: Annotated[str, typer.Option("--reason", "-r", help="Kept with the task.")] = "",
+    json: Json = False,
+) -> None:
+    """Run the checks of the host again that failed, where a task waits with them.
+
+    The task then waits for them anew. What the host says to it is in its log and on its page."""
+    server = client(ctx)
+    place = places.task(server, task)
+    said = server.post(place.path("rerun-checks"), {"station": station, "reason": reason})
+    if json:
+        output.as_json(said)
+        return
+    say(f"{place.name} asks the host to run its checks again, and waits for them.")

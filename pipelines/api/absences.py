@@ -1,0 +1,104 @@
+"""Being away over HTTP, for the person whose token it is (law §6, Absence)."""
+
+from __future__ import annotations
+
+from django.db.models import F, QuerySet
+from django.utils.translation import gettext as _
+from ninja import Router, Status
+from pydantic import AwareDatetime, BaseModel
+
+from pipelines import access
+from pipelines.api.auth import Request, person_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
+from pipelines.errors import Forbidden, Invalid, NotFound
+from pipelines.models import Absence, ApiToken, Project, User
+from pipelines.people import absences
+from pipelines.ports import clock
+
+router = Router(tags=["absences"])
+ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+LARGEST = 2**63 - 1
+
+
+class AbsenceIn(Strict):
+    """`stand_in`: a user name. `project`: `owner/key`; null for every one."""
+
+    stand_in: str
+    until: AwareDatetime
+    project: str | None = None
+
+
+class AbsenceOut(BaseModel):
+    """`project`: `owner/key`; null for every one."""
+
+    id: int
+    stand_in: str
+    project: str | None
+    until: AwareDatetime
+
+
+@router.get("/absences", response={200: list[AbsenceOut], **ERRORS}, summary="When you are away")
+def index(request: Request) -> list[AbsenceOut]:
+    """Your own that are not over, those for all projects first. Of a token for one project only those there."""
+    user = _person(request, ApiToken.Scope.READ)
+    return [_out(each) for each in _own(request, user).filter(until__gt=clock.now())]
+
+
+@router.post("/absences", response={201: AbsenceOut, **ERRORS}, summary="Name a stand-in")
+def create(request: Request, payload: AbsenceIn) -> Status[AbsenceOut]:
+    """In place of the one of before for the same project, or for all. 403: a machine, or a token for one project that
+    names no project or another."""
+    user = _person(request, ApiToken.Scope.DECIDE)
+    project = _project(request, payload.project)
+    stand_in = access.people_known_to(user).filter(username=payload.stand_in.replace("\0", "")).first()
+    if stand_in is None:
+        raise Invalid.at("stand_in", _("Choose another member who can see the project."))
+    made = absences.name(user, stand_in, project, payload.until, now=clock.now())
+    return Status(201, _out(made))
+
+
+@router.delete("/absences/{absence}", response={204: None, **ERRORS}, summary="Be back")
+def end(request: Request, absence: int) -> Status[None]:
+    """404: none of yours."""
+    user = _person(request, ApiToken.Scope.DECIDE)
+    if not 0 < absence <= LARGEST or not _own(request, user).filter(pk=absence).exists():
+        raise NotFound
+    absences.end(user, absence, now=clock.now())
+    return Status(204, None)
+
+
+def _person(request: Request, scope: str) -> User:
+    """Raises Forbidden for a machine, and for a token without the scope."""
+    user = person_of(request.auth)
+    if isinstance(request.auth, ApiToken) and scope not in request.auth.scopes:
+        raise Forbidden(_("This token lacks the scope %(scope)s.") % {"scope": scope})
+    return user
+
+
+def _own(request: Request, user: User) -> QuerySet[Absence]:
+    rows = Absence.objects.filter(user=user).select_related("stand_in", "project__owner")
+    if isinstance(request.auth, ApiToken) and request.auth.project_id is not None:
+        rows = rows.filter(project=request.auth.project_id)
+    return rows.order_by(F("project").asc(nulls_first=True))
+
+
+def _project(request: Request, named: str | None) -> Project | None:
+    """Raises NotFound, Forbidden."""
+    if named is None:
+        if isinstance(request.auth, ApiToken) and request.auth.project_id is not None:
+            raise Forbidden(_("This token is for one project: name it as “project”."))
+        return None
+    owner, _slash, key = named.replace("\0", "").partition("/")
+    found = access.get_project(request.auth, owner, key)
+    access.require(request.auth, "decide", found)
+    return found
+
+
+def _out(row: Absence) -> AbsenceOut:
+    return AbsenceOut(
+        id=row.pk,
+        stand_in=row.stand_in.username,
+        project=f"{row.project.owner.key}/{row.project.key}" if row.project else None,
+        until=row.until,
+    )

@@ -1,0 +1,169 @@
+"""A document of any system that is known, or the files of one, as a line: looked at first, with all that it says
+otherwise; then kept as a new line, if that was seen. And a line as such a document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from ninja import Router, Status
+from pydantic import BaseModel, Field
+
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import LINE, PROJECT, line_of, project_of
+from pipelines.api.problems import PlaceOut, ProblemOut
+from pipelines.api.schemas import LineOut, Strict
+from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.formats import foreign, native
+from pipelines.formats.foreign.folder import MOST_FILES
+from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
+from pipelines.lines import publishing
+from pipelines.lines.linting import examined
+from pipelines.models import Line, LineVersion, Project
+from pipelines.routing.basics.wording import words
+from pipelines.routing.document.line import DocumentError, Problem, read_line
+from pipelines.routing.document.networks import as_published
+from pipelines.web.lines.drawing import drawing_of
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["lines"])
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
+
+
+class FilesIn(Strict):
+    """`files`: texts by their path; several are a folder `.agentics` of ALP. `save`: keep it as a new line, under
+    `key` if it is given. `losses`: how many were listed, so that none is saved unseen."""
+
+    files: dict[str, str] = Field(min_length=1, max_length=MOST_FILES)
+    save: bool = False
+    key: str = Field(default="", max_length=64)
+    losses: int = Field(default=0, ge=0, le=10_000)
+
+
+class DocumentOut(BaseModel):
+    """`dialect`: "" for Gateline's own format. `losses`: what the line says otherwise, with places in what was read.
+    `findings`: of lint, counted. `picture`: what the canvas draws; null where it cannot be. `saved`: the new line."""
+
+    dialect: str
+    system: str
+    key: str
+    name: str
+    stations: int
+    rules: int
+    gates: int
+    losses: list[PlaceOut]
+    findings: dict[str, int]
+    document: dict[str, Any]
+    text: str
+    picture: dict[str, Any] | None
+    saved: LineOut | None
+
+
+@router.post(
+    PROJECT + "/import",
+    response={200: DocumentOut, 201: DocumentOut, **ERRORS},
+    summary="Read a document of any known system as a line, and keep it",
+)
+def read(request: Request, owner: str, project: str, payload: FilesIn) -> Status[dict[str, Any]]:
+    """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
+    taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
+    found = project_of(request, owner, project, "design")
+    with turn(request.auth):
+        opened = foreign.opened_files(payload.files)
+        told = _told(opened, found, payload.key)
+        if not payload.save:
+            return Status(200, told)
+        if payload.losses != len(opened.losses):
+            raise Conflict(
+                _("This document has %(n)s losses, and others were listed. Look at them first.")
+                % {"n": len(opened.losses)}
+            )
+        made = publishing.create_line(found, told["key"], told["name"], told["text"], person_of(request.auth))
+    return Status(201, {**told, "saved": LineOut.of(made)})
+
+
+class WrittenOut(BaseModel):
+    """`losses`: what the document of that system says otherwise than the line."""
+
+    dialect: str
+    system: str
+    text: str
+    losses: list[PlaceOut]
+
+
+@router.get(
+    LINE + "/export",
+    response={200: WrittenOut, **ERRORS},
+    summary="A line as a document of another system, with what it loses",
+)
+def export(
+    request: Request, owner: str, project: str, line: str, dialect: str = "", version: str = ""
+) -> dict[str, Any]:
+    """`dialect`: that of the line's preset unless it says otherwise. `version`: a number or `draft`; the live one, or
+    the draft where nothing is live. 400: no such dialect, or a draft that is no line yet."""
+    found = line_of(request, owner, project, line)
+    document: dict[str, Any]
+    if version == "draft" or (not version and found.live is None):
+        document = found.draft
+    else:
+        wanted = _numbered(found, version) if version else found.live
+        if wanted is None:
+            raise NotFound(_("This line has no such version."))
+        document = as_published(wanted.document)
+    dialect = dialect or dialect_of(document)
+    if dialect not in WRITERS:
+        known = ", ".join(WRITERS)
+        raise Invalid.at("dialect", _("has to be one of %(known)s") % {"known": known})
+    with turn(request.auth):
+        made = written(document, dialect)
+    losses = [_place(each) for each in made.losses]
+    return {"dialect": dialect, "system": foreign.NAMES[dialect], "text": made.text, "losses": losses}
+
+
+def _numbered(line: Line, version: str) -> LineVersion | None:
+    plain = version.isascii() and version.isdecimal() and len(version) < 9
+    return line.versions.filter(number=int(version)).first() if plain else None
+
+
+def _told(opened: foreign.Opened, project: Project, key: str) -> dict[str, Any]:
+    """Raises Invalid: it has no key, or is no object of stations."""
+    document, text = opened.document, opened.text
+    if key and document.get("key") != key:
+        document = {**document, "key": key}
+        text = native.dumps(document)
+    stations = document.get("stations")
+    if not isinstance(document.get("key"), str) or not isinstance(stations, list):
+        missing = "stations" if isinstance(document.get("key"), str) else "key"
+        raise Invalid.at(missing, _("is missing"))
+    return {
+        "dialect": opened.dialect,
+        "system": opened.system,
+        "key": document["key"],
+        "name": str(document.get("name") or document["key"])[:200],
+        "stations": len(stations),
+        "rules": sum(len(_list(each, "rules")) for each in stations if isinstance(each, dict)),
+        "gates": len(_list(document, "gates")),
+        "losses": [_place(each) for each in opened.losses],
+        "findings": examined(document, project, text).to_dict()["counts"],
+        "document": document,
+        "text": text,
+        "picture": picture_of(document),
+        "saved": None,
+    }
+
+
+def picture_of(document: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        line = read_line(document, keep_faulty_rules=True)
+    except DocumentError:
+        return None
+    return drawing_of(line).given
+
+
+def _list(of: dict[str, Any], name: str) -> list[Any]:
+    found = of.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _place(problem: Problem) -> dict[str, Any]:
+    return {**problem.to_dict(), "message": words(problem.message), "hint": words(problem.hint)}

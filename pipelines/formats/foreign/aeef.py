@@ -1,0 +1,388 @@
+"""AEEF: the ways of its state machine, out of transitions, or out of the records of what went (E1…E30). The preset is
+`aeef`. Records name no alternatives, so a line of them has the ways that they took, which is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from pipelines.formats.foreign.aeef_contracts import instructions_of
+from pipelines.formats.foreign.carrier import Carrier, Json, kept, objects, quoted, slug, word
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.preconditions import METADATA, STANDARD_REQUIREMENTS
+
+PRESET: Final = "aeef"
+OWNERS: Final = {
+    "INTAKE": "orchestrator",
+    "REQUIREMENTS": "product-agent",
+    "DESIGN": "architect-agent",
+    "IMPLEMENTATION": "developer-agent",
+    "TESTING": "qa-agent",
+    "SECURITY": "security-agent",
+    "DEPLOYMENT": "platform-agent",
+    "OPERATIONS": "ops-agent",
+}
+"""The states in their order, each with the first of its owners (E2)."""
+ORDER: Final = tuple(OWNERS)
+REWORKS: Final = {"REQ": "REQUIREMENTS", "DESIGN": "DESIGN", "IMPL": "IMPLEMENTATION", "TEST": "TESTING",
+                  "SEC": "SECURITY", "DEPLOY": "DEPLOYMENT"}  # fmt: skip
+ENDS: Final = {"DEPLOYED": "completed", "ROLLED_BACK": "failed", "CANCELLED": "cancelled"}
+REWORK, ROLLBACK = "REWORK_", "ROLLBACK"
+PASSED: Final = ("pass", "passed", "passing", "present", True)
+"""How a requirement says that something has to be so."""
+HANDED_OVER: Final = ("handoff_artifact", "handoff", "audit_record")
+READ_OF_TRANSITION: Final = ("from", "to", "requires", "id", "failure_type", "max", "agent", "target_agent")
+PARTS: Final = (
+    "transition",
+    "transitions",
+    "stage_history",
+    "events",
+    "work_items",
+    "contract_version",
+    "agents",
+)
+
+
+@dataclass
+class Way:
+    """One transition, declared or seen in a record. `passed`: None where its target says it."""
+
+    place: str
+    source: str
+    target: str
+    requires: Mapping[str, Any] = field(default_factory=dict)
+    passed: bool | None = None
+    failure: str = ""
+    most: int | None = None
+    name: str = ""
+    extra: Json = field(default_factory=dict)
+
+    @property
+    def forward(self) -> bool:
+        back = self.target.startswith(REWORK) or self.target == ROLLBACK or bool(self.failure)
+        return not back if self.passed is None else self.passed
+
+
+def whole(given: Any) -> bool:
+    """Whether states or agents can be read from it: not a handoff, a gate's result or a schema."""
+    parts = given if isinstance(given, list) else [given]
+    return any(isinstance(part, Mapping) and any(name in part for name in PARTS) for part in parts)
+
+
+def read(given: Any, carrier: Carrier) -> Json:
+    """Any of its documents, or a list of them."""
+    ways: list[Way] = []
+    contracts: list[tuple[str, Mapping[str, Any]]] = []
+    owners: dict[str, str] = {}
+    head: Json = {}
+    for place, part in [("", given)] if isinstance(given, Mapping) else objects(carrier, given, ""):
+        ways += _ways(part, place, carrier, owners)
+        contracts += _contracts(part, place, carrier)
+        head = head or {key: part[key] for key in ("id", "name", "description") if part.get(key)}
+    for _place, contract in contracts:
+        identity = str(contract.get("agent_id"))
+        owned = [state for state, owner in OWNERS.items() if owner == identity]
+        owners.setdefault(owned[0] if owned else identity, identity)
+    if contracts and not ways:
+        carrier.lose("", _("contracts do not say which agent follows which: here the order of AEEF's stages"))
+        ways = [Way("", *pair) for pair in pairwise(_of_contracts(owners))]
+    states = _states(ways) or _of_contracts(owners)
+    if not any(state not in ENDS for state in states) and not carrier.faults:
+        carrier.refuse("", _("names no state in which anything is done"))
+    return _line(head, states, ways, contracts, owners, carrier, given)
+
+
+def _ways(part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
+    dot = f"{place}." if place else ""
+    if "stage_history" in part:
+        yield from _of_work_item(part, dot, carrier, owners)
+    elif isinstance(part.get("transition"), Mapping):
+        if "event_id" in part or "from_state" in part["transition"]:
+            yield from _of_event(part, dot, carrier, owners)
+        else:
+            yield from _of_transition(part["transition"], f"{dot}transition", carrier, owners)
+    for name, read_one in (("work_items", _of_work_item), ("events", _of_event)):
+        for at, each in objects(carrier, part.get(name), f"{dot}{name}"):
+            yield from read_one(each, f"{at}.", carrier, owners)
+    for at, each in objects(carrier, part.get("transitions"), f"{dot}transitions"):
+        inner = each.get("transition")
+        said = inner if isinstance(inner, Mapping) else each
+        yield from _of_transition(said, f"{at}.transition" if said is inner else at, carrier, owners)
+
+
+def _of_transition(
+    given: Mapping[str, Any], at: str, carrier: Carrier, owners: dict[str, str]
+) -> Iterator[Way]:
+    source = _state(given.get("from"), f"{at}.from", carrier)
+    target = _state(given.get("to"), f"{at}.to", carrier)
+    if not source or not target:
+        return
+    for state, field_of in ((source, "agent"), (target, "target_agent")):
+        if agent := word(given.get(field_of)):
+            owners.setdefault(state, agent)
+    failure, most = given.get("failure_type"), given.get("max")
+    yield Way(
+        at,
+        source,
+        target,
+        _required(given.get("requires"), f"{at}.requires", carrier),
+        failure=failure if isinstance(failure, str) else "",
+        most=most if type(most) is int and most > 0 else None,
+        name=word(given.get("id")) or "",
+        extra=kept(given, READ_OF_TRANSITION).get("extra", {}),
+    )
+
+
+def _required(given: Any, at: str, carrier: Carrier) -> Json:
+    """`{name: what}`, or a list of names and of such objects."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    found: Json = {}
+    for each in given if isinstance(given, list) else [given]:
+        if isinstance(each, Mapping):
+            found |= each
+        elif isinstance(each, str) and each:
+            found[each] = True
+        else:
+            carrier.refuse(at, _("has to name what is required"))
+    return found
+
+
+def _of_event(given: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
+    moved = given.get("transition")
+    moved = moved if isinstance(moved, Mapping) else {}
+    source = _state(moved.get("from_state"), f"{dot}transition.from_state", carrier)
+    target = _state(moved.get("to_state"), f"{dot}transition.to_state", carrier)
+    if not source or not target:
+        return
+    agents = given.get("agent")
+    for state, side in ((source, "source"), (target, "target")):
+        agent = agents.get(side) if isinstance(agents, Mapping) else None
+        if isinstance(agent, str) and agent:
+            owners.setdefault(state, agent)
+    trigger, results = word(moved.get("trigger")) or "", given.get("gate_results")
+    required: Json = {trigger: True} if trigger.startswith("gate_") and trigger.endswith("_passed") else {}
+    for check, said in results.items() if isinstance(results, Mapping) else ():
+        if said in ("pass", "fail"):
+            required[str(check)] = "pass"
+    _recorded(dot, carrier)
+    yield Way(dot.rstrip("."), source, target, required)
+
+
+def _of_work_item(
+    given: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
+) -> Iterator[Way]:
+    """From each entry of its history to the next, and from the last to where it stands."""
+    entries = []
+    for at, each in objects(carrier, given.get("stage_history"), f"{dot}stage_history"):
+        if state := _state(each.get("stage"), f"{at}.stage", carrier):
+            entries.append((at, state, each.get("result")))
+            if isinstance(agent := each.get("agent"), str) and agent:
+                owners.setdefault(state, agent)
+    now = given.get("current_state")
+    if now is not None and (state := _state(now, f"{dot}current_state", carrier)):
+        if not entries or entries[-1][1] != state:
+            entries.append((f"{dot}current_state", state, None))
+        if isinstance(agent := given.get("current_agent"), str) and agent:
+            owners.setdefault(state, agent)
+    _recorded(dot, carrier)
+    for (at, source, result), (_next, target, _result) in pairwise(entries):
+        yield Way(at, source, target, passed={"pass": True, "fail": False}.get(str(result)))
+
+
+def _recorded(dot: str, carrier: Carrier) -> None:
+    carrier.lose(
+        dot.rstrip("."),
+        _("this is a record of work: the line has the ways that it took, and no task is made of it"),
+    )
+
+
+def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tuple[str, Mapping[str, Any]]]:
+    if "agent_id" in part and "stage_history" not in part:
+        found = [(place, part)]
+    else:
+        found = objects(carrier, part.get("agents"), f"{place}.agents" if place else "agents")
+    for at, each in found:
+        identity = each.get("agent_id")
+        if not isinstance(identity, str) or not identity:
+            carrier.refuse(f"{at}.agent_id".lstrip("."), _("is missing"))
+        else:
+            carrier.lose(
+                at,
+                _(
+                    "%(agent)s is named at its station, and its contract is told to who works there: whoever"
+                    " administers the project registers it under Agents, with a person who answers for it",
+                    agent=identity[:80],
+                ),
+            )
+    return [(at, each) for at, each in found if isinstance(each.get("agent_id"), str)]
+
+
+def _state(given: Any, at: str, carrier: Carrier) -> str:
+    if isinstance(given, str) and given.strip():
+        return given.strip()
+    carrier.refuse(at, _("%(given)s is no state", given=quoted(given)), _("name one, like TESTING"))
+    return ""
+
+
+def _states(ways: list[Way]) -> list[str]:
+    """Reworks first, so that the way there leads back; then those of the machine in its order; then others as they
+    come."""
+    found = list(dict.fromkeys(state for way in ways for state in (way.source, way.target)))
+    known = {state: place for place, state in enumerate(ORDER)}
+
+    def order(state: str) -> int:
+        if state.startswith(REWORK) or state == ROLLBACK:
+            return -1
+        return known.get(state, len(ORDER))
+
+    return sorted(found, key=order)
+
+
+def _of_contracts(owners: Mapping[str, str]) -> list[str]:
+    """Stations of agents of whom nothing says how they follow: in the order of the machine."""
+    return sorted(owners, key=lambda state: ORDER.index(state) if state in ORDER else len(ORDER))
+
+
+def _line(
+    head: Mapping[str, Any],
+    states: list[str],
+    ways: list[Way],
+    contracts: list[tuple[str, Mapping[str, Any]]],
+    owners: Mapping[str, str],
+    carrier: Carrier,
+    given: Any,
+) -> Json:
+    keys = {state: carrier.key(state, "state") for state in states}
+    gates: dict[str, Json] = {}
+    stations = []
+    of_agent = {str(each["agent_id"]): each for _at, each in contracts}
+    for state in states:
+        if state not in ENDS:
+            own = [way for way in ways if way.source == state]
+            agent = owners.get(state) or ""
+            stations.append(_station(state, own, keys, agent, of_agent.get(agent), gates, carrier))
+    for way in ways:
+        if way.source in ENDS:
+            carrier.lose(way.place, _("%(state)s is an end: what follows it is a new task", state=way.source))
+    name = str(head.get("name") or head.get("id") or "AEEF")
+    start = next((keys[state] for state in states if state in ORDER), stations[0]["key"] if stations else "")
+    return {
+        "gateline": 1,
+        "key": slug(head.get("id") or name, "aeef"),
+        "name": name,
+        **({"description": str(head["description"])} if head.get("description") else {}),
+        "preset": PRESET,
+        **({"start": start} if start else {}),
+        "stations": stations,
+        **({"gates": list(gates.values())} if gates else {}),
+        **(
+            {"ends": ends}
+            if (
+                ends := [
+                    {"key": keys[state], "kind": kind, "label": state}
+                    for state, kind in ENDS.items()
+                    if state in keys
+                ]
+            )
+            else {}
+        ),
+        **_unread(given),
+    }
+
+
+def _unread(given: Any) -> Json:
+    return kept(given, ("id", "name", "description", "transitions", "transition", "from", "to")) if (
+        isinstance(given, Mapping)
+    ) else {"extra": {"records": given}}  # fmt: skip
+
+
+def _station(
+    state: str,
+    own: list[Way],
+    keys: Mapping[str, str],
+    agent: str,
+    contract: Mapping[str, Any] | None,
+    gates: dict[str, Json],
+    carrier: Carrier,
+) -> Json:
+    key = keys[state]
+    of_stage = keys.get(REWORKS.get(state.removeprefix(REWORK), "")) if state.startswith(REWORK) else None
+    gate, metadata = _gate(state, own, gates)
+    rules: list[Json] = []
+    for way in own:
+        made = _rule(way, key, keys, carrier)
+        if all((each["when"], each["to"]) != (made["when"], made["to"]) for each in rules):
+            rules.append(made)
+    if not own:
+        # Nothing says what follows.
+        to = "@origin" if state.startswith(REWORK) else "completed"
+        ends_as = keys.get("ROLLED_BACK", "failed") if state == ROLLBACK else to
+        rule = {"id": carrier.rule_id(f"{key}-done", "rule"), "when": {"verdict": "pass"}, "to": ends_as}
+        rules.append(rule)
+        if to == "completed":
+            carrier.lose("", _("nothing leads on from %(state)s: the line ends there", state=state))
+    said = instructions_of(contract) if contract else ""
+    return {
+        "key": key,
+        "name": state,
+        **({"stage": of_stage} if of_stage else {}),
+        **({"agent": agent} if agent else {}),
+        "work": {"kind": "manual", **({"instructions": said} if said else {})},
+        **({"gate": gate} if gate else {}),
+        **({"requires": [*STANDARD_REQUIREMENTS, *metadata]} if metadata else {}),
+        "rules": rules,
+    }
+
+
+def _rule(way: Way, key: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
+    verdict: Json = {"verdict": "pass" if way.forward else "fail"}
+    when: Json = {"all": [verdict, {"failure_type": way.failure}]} if way.failure else verdict
+    to = way.target
+    back = way.source.startswith(REWORK) and REWORKS.get(way.source.removeprefix(REWORK)) == to
+    extra = {**way.extra, **({"requires": dict(way.requires)} if way.requires else {})}
+    return {
+        "id": carrier.rule_id(way.name or f"{key}-to-{keys[to]}", "rule"),
+        "when": when,
+        # The stage whose gate failed, whichever it was (E12).
+        "to": "@origin" if back else keys[to],
+        **({"max_retries": way.most} if way.most else {}),
+        **({"extra": extra} if extra else {}),
+    }
+
+
+def _gate(state: str, own: list[Way], gates: dict[str, Json]) -> tuple[str, list[str]]:
+    """The gate of the station, of all that its forward transitions require, and the metadata that a move needs."""
+    number, checks, metadata = "", [], []
+    for way in own:
+        for name, wanted in way.requires.items() if way.forward else ():
+            if name.startswith("gate_") and name.endswith("_passed"):
+                number = number or name.removesuffix("_passed")
+            elif name == "ai_metadata" and isinstance(wanted, list):
+                metadata += [f"{METADATA}{each}" for each in wanted if isinstance(each, str) and each.strip()]
+            elif name not in HANDED_OVER:
+                checks.append(_check(name, wanted))
+    metadata = list(dict.fromkeys(metadata))
+    if not number and not checks:
+        return "", metadata
+    key = slug(number or f"gate-of-{state}", "gate")
+    while key in gates:
+        key = f"{key}-{slug(state, 'gate')}"
+    once = [each for place, each in enumerate(checks) if each not in checks[:place]]
+    label = number.replace("_", " ").capitalize() if number else f"Gate of {state}"
+    # With checks they decide; of criteria that nothing states, a person.
+    how: Json = {"mode": "auto", "checks": {"all": once}} if once else {"mode": "manual"}
+    gates[key] = {"key": key, "name": label, **how}
+    return key, metadata
+
+
+def _check(name: str, wanted: Any) -> Json:
+    passed = any(wanted is each or (isinstance(wanted, str) and wanted == each) for each in PASSED)
+    test: Json = (
+        {"operator": "in", "value": list(PASSED)} if passed else {"operator": "equals", "value": wanted}
+    )
+    return {"field": f"output.{name}", **test, "severity": "required", "action": "rework", "label": name}

@@ -1,0 +1,88 @@
+"""The transitions of a state machine of AEEF (E2…E16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.aeef import ENDS, REWORK, REWORKS
+from pipelines.formats.foreign.aeef_contracts import TITLES
+from pipelines.formats.foreign.carrier import slug
+from pipelines.formats.foreign.writers.parts import Json, extra, in_order
+from pipelines.routing.document.preconditions import METADATA
+
+RECORDS: Final = (
+    *("records", "events", "work_items", "agents", "agent", "gate_results", "stage_history", "event_id"),
+    *("agent_id", "contract_version", "current_state", "current_agent", *TITLES),
+)
+"""What a line was read from when it was no list of transitions: not written again as if it went on."""
+SIDES: Final = (("agent", "from"), ("target_agent", "to"))
+OF_ENDS: Final = {kind: state for state, kind in ENDS.items()}
+
+
+def write(line: Json) -> Json:
+    names = {each["key"]: _state(each["name"], each["key"]) for each in line["stations"]}
+    for end in line.get("ends") or []:
+        names[end["key"]] = _state(end.get("label"), end["key"], OF_ENDS[end["kind"]])
+    names |= {kind: state for kind, state in OF_ENDS.items() if kind not in names}
+    gates = {each["key"]: each for each in line.get("gates") or []}
+    agents = {names[each["key"]]: each["agent"] for each in line["stations"] if each.get("agent")}
+    return {
+        **extra(line, *RECORDS),
+        "id": line["key"],
+        "name": line.get("name") or line["key"],
+        **({"description": line["description"]} if line.get("description") else {}),
+        "transitions": [
+            {**way, **{field: agents[way[side]] for field, side in SIDES if way[side] in agents}}
+            for each in in_order(line)
+            for way in _ways(each, names, gates)
+        ],
+    }
+
+
+def _state(name: Any, key: str, otherwise: str = "") -> str:
+    """As it is called, where its key is still that name's."""
+    return name if isinstance(name, str) and slug(name, "") == key else otherwise or key.upper()
+
+
+def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) -> Iterator[Json]:
+    source = names[station["key"]]
+    required = _required(station, gates)
+    for rule in station.get("rules") or []:
+        if rule["id"] == f"{station['key']}-done" and not extra(rule):
+            continue  # A state that nothing leads on from.
+        to = rule["to"]
+        target = REWORKS.get(source.removeprefix(REWORK)) if to == "@origin" else (
+            names.get(to) if isinstance(to, str) else None
+        )  # fmt: skip
+        if target is None:
+            continue
+        when = rule.get("when") or {}
+        both = when.get("all")
+        inner = both if isinstance(both, list) else [when]
+        failure = next((each["failure_type"] for each in inner if "failure_type" in each), "")
+        asked = extra(rule).get("requires") or (required if {"verdict": "pass"} in inner else {})
+        yield {
+            **extra(rule, "requires"),
+            "id": rule["id"],
+            "from": source,
+            "to": target,
+            **({"requires": asked} if asked else {}),
+            **({"failure_type": failure} if isinstance(failure, str) and failure else {}),
+            **({"max": rule["max_retries"]} if rule.get("max_retries") else {}),
+        }
+
+
+def _required(station: Json, gates: Mapping[str, Json]) -> Json:
+    gate = gates.get(str(station.get("gate")))
+    made: Json = {}
+    if gate is not None:
+        made[f"{gate['key']}_passed"] = True
+        for check in (gate.get("checks") or {}).get("all", ()):
+            name = str(check.get("field", "")).removeprefix("output.")
+            value = check.get("value")
+            made[name] = "passing" if isinstance(value, list) else value
+    names = [
+        each.removeprefix(METADATA) for each in station.get("requires") or [] if each.startswith(METADATA)
+    ]
+    return {**made, **({"ai_metadata": names} if names else {})}

@@ -1,0 +1,126 @@
+"""An assembly line of ALP (A5, A15, A25, A27)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.writers.parts import Json, extra, in_order, name_in, parted, texts
+
+ENDS: Final = {"@blocked": "blocked", "completed": "completed", "failed": "failed", "cancelled": "cancelled"}
+WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock"}
+
+
+def write(line: Json) -> Json:
+    names = {each["key"]: name_in(each) for each in line["stations"]}
+    names |= {each["key"]: each["kind"] for each in line.get("ends") or []} | ENDS
+    gates = {each["key"]: name_in(each) for each in line.get("gates") or []}
+    rules = [rule for each in line["stations"] for rule in _rules(each, names, gates)]
+    return {
+        **extra(line),
+        "id": line["key"],
+        "name": line.get("name") or line["key"],
+        **({"description": line["description"]} if line.get("description") else {}),
+        "stations": [_station(each) for each in in_order(line)],
+        "transitionRules": rules,
+        **({"gates": [_gate(each) for each in line["gates"]]} if line.get("gates") else {}),
+    }
+
+
+def _station(station: Json) -> Json:
+    kept = extra(station, "trigger", "system", "id")
+    trigger = extra({"extra": extra(station).get("trigger")})
+    system, prompt = texts(station["work"])
+    before, after = parted(prompt, trigger.pop("appendSystemPrompt", "") or extra(station).get("system"))
+    worked = station["work"]["kind"] not in ("manual", "noop")
+    trigger.setdefault("type", "dispatch_worker" if worked else "none")
+    said = {"appendSystemPrompt": before or system, "promptTemplate": after, "labels": station.get("labels")}
+    limits = station.get("limits") or {}
+    for to, name in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes")):
+        if limits.get(to):
+            # Whole minutes, and never fewer.
+            said[name] = -(-int(limits[to]) // 60)
+    return {
+        **kept,
+        "id": name_in(station),
+        "name": station.get("name") or station["key"],
+        "trigger": {**trigger, **{key: each for key, each in said.items() if each}},
+    }
+
+
+def _rules(station: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Iterator[Json]:
+    rules = station.get("rules") or []
+    if [each["id"] for each in rules] == [f"{station['key']}-ends"]:
+        return  # A station where nothing leads on (T5).
+    held: dict[str, Json] = {}
+    for rule in rules:
+        target = rule["to"] if isinstance(rule["to"], str) else ""
+        if target not in names:
+            continue
+        asked = _asked(rule.get("when"))
+        if asked is None:
+            yield _rule(rule, station, names, gates, condition=_condition(rule.get("when"))) | {
+                "toStationId": names[target]
+            }
+            continue
+        what, question, answer = asked
+        way: Json = {"toStationId": names[target]}
+        if what == "hook" and rule.get("feedback"):
+            way["feedbackFromHook"] = True
+        if question in held:
+            held.pop(question)[WAYS[answer]] = way
+            continue
+        spelling = "evaluator" if what == "agentic" else "hook"
+        made = _rule(rule, station, names, gates, condition=what) | {spelling: question, WAYS[answer]: way}
+        held[question] = made
+        yield made
+
+
+def _rule(
+    rule: Json, station: Json, names: Mapping[str, str], gates: Mapping[str, str], *, condition: str
+) -> Json:
+    asked = [gates[key] for key in rule.get("gates") or [] if key in gates]
+    return {
+        **extra(rule),
+        "id": rule["id"],
+        **({"label": rule["label"]} if rule.get("label") else {}),
+        "fromStationId": names[station["key"]],
+        "condition": condition,
+        **({"gateId": asked[0]} if asked else {}),
+        **({"_alsoEnforce": asked[1:]} if asked[1:] else {}),
+        **({"maxRetries": rule["max_retries"]} if rule.get("max_retries") else {}),
+    }
+
+
+def _condition(when: Any) -> str:
+    said = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
+    if said == "success" or when in ({"verdict": "pass"},):
+        return "success"
+    if said in ("failure", "cancelled", "any"):
+        return str(said)
+    return "failure" if when == {"verdict": "fail"} else "any"
+
+
+def _asked(when: Any) -> tuple[str, str, str] | None:
+    """Of `all: [{result: success}, {agentic | hook: …, answer: …}]`."""
+    parts = when.get("all") if isinstance(when, dict) else None
+    if not isinstance(parts, list) or len(parts) != 2 or parts[0] != {"result": "success"}:
+        return None
+    answer = parts[1].get("answer")
+    if answer not in WAYS:
+        return None
+    if isinstance(parts[1].get("agentic"), dict):
+        return "agentic", str(parts[1]["agentic"].get("question")), answer
+    argv = (parts[1].get("hook") or {}).get("argv") or []
+    return ("hook", argv[0], answer) if len(argv) == 1 else None
+
+
+def _gate(gate: Json) -> Json:
+    return {
+        **extra(gate, "id"),
+        "id": name_in(gate),
+        "name": gate.get("name") or gate["key"],
+        "requiresApproval": gate.get("requires_approval", True),
+        **({"notifyEmails": gate["notify"]} if gate.get("notify") else {}),
+        **({"enabled": False} if gate.get("mode") == "skip" else {}),
+    }

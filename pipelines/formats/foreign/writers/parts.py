@@ -1,0 +1,88 @@
+"""What the writers of all systems share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import Carrier, slug
+
+Json = dict[str, Any]
+ESCAPED: Final = '{{"{{"}}'
+"""How a reader keeps two braces that are no place of a template."""
+
+
+def extra(part: Mapping[str, Any], *but: str) -> Json:
+    """What was kept of the original; without what is written from the line itself."""
+    kept = part.get("extra")
+    return {key: said for key, said in kept.items() if key not in but} if isinstance(kept, dict) else {}
+
+
+def name_in(part: Mapping[str, Any], field: str = "id") -> str:
+    """What the part was called there, if its key is still that name's; else its key."""
+    kept = extra(part).get(field)
+    return kept if isinstance(kept, str) and slug(kept, "") == part["key"] else str(part["key"])
+
+
+def texts(work: Mapping[str, Any]) -> tuple[str, str]:
+    """System instruction and prompt of any kind of work."""
+    prompt = work.get("prompt") or work.get("instructions") or work.get("message") or ""
+    return unescaped(str(work.get("system") or "")), unescaped(str(prompt))
+
+
+def unescaped(text: str) -> str:
+    return text.replace(ESCAPED, "{{")
+
+
+def parted(prompt: str, system: Any) -> tuple[str, str]:
+    """Of instructions that a reader put together of both: each by itself; all in the prompt where they were changed."""
+    if isinstance(system, str) and system:
+        said = unescaped(Carrier().template("", system))
+        if prompt == said:
+            return system, ""
+        if prompt.startswith(f"{said}\n\n"):
+            return system, prompt[len(said) + 2 :]
+    return "", prompt
+
+
+def in_order(line: Mapping[str, Any]) -> list[Json]:
+    """Its stations, the one first at which a task starts."""
+    stations = list(line["stations"])
+    start = line.get("start")
+    return sorted(stations, key=lambda each: each["key"] != start) if start else stations
+
+
+def renamed(read: Json, line: Json) -> Json:
+    """`read` under the keys of `line`, by the places of its parts: that system may have other names for them."""
+    names: dict[str, str] = {}
+    for part in ("stations", "ends", "gates"):
+        ours = in_order(line) if part == "stations" else line.get(part) or []
+        theirs = read.get(part) or []
+        own_keys, other_keys = [each["key"] for each in ours], [each["key"] for each in theirs]
+        if set(own_keys) == set(other_keys) or len(ours) != len(theirs):
+            continue
+        if part != "stations":
+            own_keys, other_keys = (
+                [each for each in own_keys if each not in other_keys],
+                [each for each in other_keys if each not in own_keys],
+            )
+        names |= dict(zip(other_keys, own_keys, strict=True))
+    made: Json = _under(read, names)
+    own = {each["key"]: each.get("rules", []) for each in line["stations"]}
+    for station in made["stations"]:
+        ours, theirs = own.get(station["key"], []), station.get("rules", [])
+        if len(ours) == len(theirs):
+            station["rules"] = [{**other, "id": mine["id"]} for mine, other in zip(ours, theirs, strict=True)]
+    return made
+
+
+PLACES: Final = ("to", "gate", "gates", "wait_for", "from", "start", "key", "stage", "origin")
+"""Fields that name a part of the line."""
+
+
+def _under(given: Any, names: Mapping[str, str], field: str = "") -> Any:
+    if isinstance(given, dict):
+        return {key: said if key == "extra" else _under(said, names, key) for key, said in given.items()}
+    if isinstance(given, list):
+        return [_under(each, names, field) for each in given]
+    return names.get(given, given) if isinstance(given, str) and field in PLACES else given

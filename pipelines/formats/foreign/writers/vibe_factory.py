@@ -1,0 +1,151 @@
+"""A workflow of Vibe Factory (C1…C30)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign import vibe_factory as reader
+from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.writers.parts import Json, extra, in_order, texts
+from pipelines.routing.basics import jsontext
+
+SIGNS: Final = {op: sign for sign, op in reader.OPERATORS.items()}
+LOGIC: Final = {"equals": "==", "not_equals": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+_FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
+
+
+def write(line: Json) -> Json:
+    stations = in_order(line)
+    ends = [each for each in line.get("ends") or [] if each["kind"] == "completed"]
+    used = {
+        rule["to"] for each in stations for rule in each.get("rules") or [] if isinstance(rule["to"], str)
+    }
+    if "completed" in used and all(each["key"] != "completed" for each in ends):
+        ends.append({"key": "completed", "kind": "completed", "label": "Completed"})
+    ids = {each["key"]: str(extra(each).get("id") or each["key"]) for each in [*stations, *ends]}
+    workflow = str(extra(line).get("id") or line["key"])
+    transitions = [
+        made
+        for each in stations
+        for place, rule in enumerate(each.get("rules") or [])
+        if (made := _transition(rule, each, place, ids, workflow)) is not None
+    ]
+    return {
+        "workflow": {
+            **extra(line),
+            "id": workflow,
+            "name": line.get("name") or line["key"],
+            **({"description": line["description"]} if line.get("description") else {}),
+        },
+        "stations": [
+            *(_station(each, place + 1, ids, workflow) for place, each in enumerate(stations)),
+            *(_end(each, len(stations) + place + 1, ids, workflow) for place, each in enumerate(ends)),
+        ],
+        "transitions": transitions,
+    }
+
+
+def _station(station: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
+    kept = extra(station, "position", "is_terminator")
+    _system, prompt = texts(station["work"])
+    if prompt and prompt == kept.get("description"):
+        prompt = ""
+    keys = station.get("output_keys")
+    return {
+        "workflow_id": workflow,
+        **kept,
+        "id": ids[station["key"]],
+        "name": station.get("name") or station["key"],
+        "position": position,
+        **({"station_prompt": prompt} if prompt else {}),
+        **({"output_context_keys": json.dumps(keys, ensure_ascii=False)} if keys else {}),
+    }
+
+
+def _end(end: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
+    return {
+        "workflow_id": workflow,
+        **extra(end),
+        "id": ids[end["key"]],
+        "name": end.get("label") or end["key"],
+        "position": position,
+        "is_terminator": True,
+    }
+
+
+def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], workflow: str) -> Json | None:
+    target = rule["to"] if isinstance(rule["to"], str) else ""
+    said = _said(rule)
+    if target not in ids or said is None:
+        return None
+    return {
+        "workflow_id": workflow,
+        **extra(rule, "condition_type", "condition_value", "created_at", "priority"),
+        "source_station_id": ids[station["key"]],
+        "target_station_id": ids[target],
+        **({"label": rule["label"]} if rule.get("label") else {}),
+        **said,
+        "priority": -place,
+        **({"allow_revisit": True} if rule.get("allow_revisit") else {}),
+        **({"max_retries": rule["max_visits"]} if rule.get("max_visits") else {}),
+    }
+
+
+def _said(rule: Json) -> Json | None:
+    """The condition as it was spelt where that still says it; else spelt anew. None: it has no spelling."""
+    when, kept = rule.get("when"), extra(rule)
+    kind, value = kept.get("condition_type"), kept.get("condition_value")
+    if kind == "conditional" and reader.condition_of(value, "", Carrier()) == when:
+        return {"condition_type": kind, "condition_value": value}
+    if when is None:
+        return {"condition_type": kind if kind in reader.ALWAYS and kind else "always"}
+    if when in ({"result": "success"}, {"result": "failure"}):
+        known = isinstance(kind, str) and reader.RESULTS.get(kind) == when["result"]
+        return {"condition_type": kind if known else when["result"]}
+    if when in ({"verdict": "pass"}, {"verdict": "fail"}):
+        # The nearest word there; that it is another one is found by reading it back.
+        return {"condition_type": "success" if when["verdict"] == "pass" else "failure"}
+    spelt = _spelt(when)
+    return None if spelt is None else {"condition_type": "conditional", "condition_value": spelt}
+
+
+def _spelt(when: Json) -> Any:
+    test = when.get("output") if len(when) == 1 else None
+    if isinstance(test, dict) and isinstance(test.get("path"), str):
+        path, op, value = test["path"], test.get("op"), test.get("value")
+        flat = _FLAT.fullmatch(path)
+        name = re.sub(r"\\(.)", r"\1", flat[1]) if flat else path
+        candidates: list[Any] = [name] if op == "exists" else []
+        if op == "equals":
+            candidates.append(json.dumps({"key": name, "value": value}, ensure_ascii=False, default=float))
+        if op in SIGNS:
+            left = f"{path}.length" if test.get("of") == "count" else path
+            candidates.append(f"{left} {SIGNS[op]} {jsontext.dumps(value)}")
+    else:
+        candidates = []
+    logic = _logic(when)
+    if logic is not None:
+        candidates.append(json.dumps(logic, ensure_ascii=False, default=float))
+    return next((each for each in candidates if reader.condition_of(each, "", Carrier()) == when), None)
+
+
+def _logic(when: Any) -> Any:
+    if not isinstance(when, dict) or len(when) != 1:
+        return None
+    [(word, inner)] = when.items()
+    if word in ("all", "any") and isinstance(inner, list):
+        parts = [_logic(each) for each in inner]
+        return None if None in parts else {"and" if word == "all" else "or": parts}
+    if word == "not":
+        part = _logic(inner)
+        return None if part is None else {"!": part}
+    if word == "output" and isinstance(inner, dict) and isinstance(inner.get("path"), str):
+        variable = {"var": inner["path"]}
+        if inner.get("op") == "in":
+            return {"in": [variable, inner.get("value")]}
+        if inner.get("op") in LOGIC and "of" not in inner:
+            return {LOGIC[inner["op"]]: [variable, inner.get("value")]}
+    return None

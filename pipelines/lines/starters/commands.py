@@ -1,0 +1,138 @@
+"""A template with the commands of a repository in place of its own. Reports are kept where the command writes one; a
+station without a command is left out, and whoever led to it is led on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.formats import native
+
+STATIONS: Mapping[str, str] = {"lint": "lint", "tests": "tests", "security": "audit"}
+"""{station of a template: the command of the repository}"""
+FACTS: Mapping[str, tuple[str, ...]] = {"lint": ("findings",), "tests": ("tests",), "security": ()}
+"""What of the facts only a report says."""
+WORDS = {"lint": ("No findings left", "Findings left")}
+
+
+@dataclass(frozen=True)
+class StationCommands:
+    """Words of each; () where the repository has no such command."""
+
+    lint: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    audit: tuple[str, ...] = ()
+
+    @classmethod
+    def typed(cls, lint: str, tests: str, audit: str) -> StationCommands:
+        """Raises ValueError where a quotation mark is not closed."""
+        return cls(*(tuple(shlex.split(each)) for each in (lint, tests, audit)))
+
+
+def report_of(argv: Sequence[str]) -> dict[str, str] | None:
+    """The artifact that a command writes, as its arguments say; None where it writes none."""
+    options = dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
+    if "--reporters=jest-junit" in argv:
+        return {"path": "junit.xml", "kind": "junit"}
+    if "--reporter=junit" in argv and "--outputFile" in options:
+        return {"path": options["--outputFile"], "kind": "junit"}
+    for option in ("--junit-xml", "--junitxml"):
+        if option in options:
+            return {"path": options[option], "kind": "junit"}
+    if "--output-format=sarif" in argv and "--output-file" in options:
+        return {"path": options["--output-file"], "kind": "sarif"}
+    return None
+
+
+def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
+    """The document of a template, with these."""
+    document = deepcopy(native.loads(text))
+    for key, name in STATIONS.items():
+        station = next((each for each in document["stations"] if each["key"] == key), None)
+        if station is None or station["work"].get("kind") != "command":
+            continue
+        if argv := getattr(commands, name):
+            _set(document, station, argv)
+        else:
+            _leave_out(document, station)
+    return document
+
+
+def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str]) -> None:
+    station["work"]["argv"] = list(argv)
+    report, key = report_of(argv), station["key"]
+    if report:
+        station["artifacts"] = [report]
+    elif station.pop("artifacts", None):
+        _without_report(station)
+        _without_facts(document, key)
+
+
+def _without_report(station: dict[str, Any]) -> None:
+    """Its rules go by the exit code alone."""
+    facts = FACTS[station["key"]]
+    kept = [rule for rule in station["rules"] if not _reads(rule.get("when"), facts)]
+    if words := WORDS.get(station["key"]):
+        passed = next(rule for rule in kept if rule.get("when") == {"result": "success"})
+        kept = [
+            {**passed, "id": "clean", "label": words[0]},
+            {**passed, "label": words[1], "when": {"result": "failure"}},
+        ]
+    station["rules"] = kept
+
+
+def _reads(when: Any, facts: Sequence[str]) -> bool:
+    if isinstance(when, list):
+        return any(_reads(each, facts) for each in when)
+    if not isinstance(when, dict):
+        return False
+    path = when["fact"].get("path", "") if isinstance(when.get("fact"), dict) else ""
+    return path.partition(".")[0] in facts or any(_reads(each, facts) for each in when.values())
+
+
+def _without_facts(document: dict[str, Any], key: str) -> None:
+    """Checks of gates that read what no report says any more."""
+    starts = tuple(f"facts.{fact}." for fact in FACTS[key])
+    for gate in document.get("gates", ()) if starts else ():
+        for checks in (gate.get("checks") or {}).values():
+            checks[:] = [check for check in checks if not check["field"].startswith(starts)]
+
+
+def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
+    key, stations = station["key"], document["stations"]
+    stations.remove(station)
+    _without_facts(document, key)
+    for join in [each for each in stations if key in (each.get("join") or {}).get("wait_for", ())]:
+        join["join"]["wait_for"].remove(key)
+        if len(join["join"]["wait_for"]) == 1:
+            _no_join(stations, join)
+        for rule in _rules(stations):
+            if isinstance(rule["to"], list) and key in rule["to"]:
+                left = [each for each in rule["to"] if each != key]
+                rule["to"] = left[0] if len(left) == 1 else left
+        return
+    onward = next(rule for rule in station["rules"] if "success" in _results(rule))
+    for rule in _rules(stations):
+        if rule["to"] == key:
+            rule["to"] = onward["to"]
+            if onward.get("gates"):
+                rule["gates"] = [*rule.get("gates", []), *onward["gates"]]
+
+
+def _no_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
+    """What waits for one alone is left out: that one has its rules."""
+    last = next(each for each in stations if each["key"] == join["join"]["wait_for"][0])
+    last["rules"] = join["rules"]
+    stations.remove(join)
+
+
+def _rules(stations: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    return (rule for station in stations for rule in station["rules"])
+
+
+def _results(rule: Mapping[str, Any]) -> Sequence[str]:
+    said = (rule.get("when") or {}).get("result", ())
+    return [said] if isinstance(said, str) else list(said)

@@ -1,0 +1,80 @@
+"""Runs whose environment is still being prepared (docs/repositories.md): the work of their station has not begun. Read
+from their logs, in which the worker says so; a program speaks there only once it is over."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import F
+
+from pipelines.models import Job, LogChunk, Purpose
+from pipelines.routing.document.kinds import executes
+from pipelines.routing.document.line import Line
+
+BEGAN = ("[gateline] Prepare: ", "[gateline] Another station prepares the same.")
+OVER = ("[gateline] Prepared", "[gateline] Prepare failed")
+LONGEST = timedelta(minutes=35)
+"""The command is ended after half an hour."""
+SOON = timedelta(seconds=20)
+"""Within which a run that will prepare has said so."""
+FIRST_CHUNKS, MOST_CHUNKS = 8, 400
+LINES = 12
+
+
+@dataclass(slots=True)
+class Preparing:
+    """`since` is None where a run has just started, and may yet prepare. `lines`: the last of its log."""
+
+    job: Job
+    since: datetime | None = None
+    over: bool = False
+    chunks: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    def read(self, chunk: LogChunk) -> None:
+        assert self.job.started_at is not None
+        self.chunks += 1
+        for line in zlib.decompress(bytes(chunk.data)).decode().split("\n")[:-1]:
+            seconds, _tab, text = line.partition("\t")
+            self.over = self.over or text.startswith(OVER)
+            if self.since is None and text.startswith(BEGAN):
+                self.since = self.job.started_at + timedelta(seconds=float(seconds))
+            self.lines = [*self.lines[1 - LINES :], text]
+
+    def goes_on(self, now: datetime) -> bool:
+        assert self.job.started_at is not None
+        if self.since is None:
+            return not self.over and self.chunks < FIRST_CHUNKS and now - self.job.started_at < SOON
+        return not self.over and self.chunks < MOST_CHUNKS
+
+
+def preparing(line: Line, jobs: Iterable[Job], now: datetime) -> dict[int, Preparing]:
+    """{job id: how far}, of the runs of one task; two statements at most, however many they are."""
+    found = {job.pk: Preparing(job) for job in jobs if line.workspace and _may(job, now)}
+    if not found:
+        return {}
+    _read(found, range(FIRST_CHUNKS))
+    _read(
+        {pk: each for pk, each in found.items() if each.since and not each.over},
+        range(FIRST_CHUNKS, MOST_CHUNKS),
+    )
+    return {pk: each for pk, each in found.items() if each.goes_on(now)}
+
+
+def _may(job: Job, now: datetime) -> bool:
+    runs = job.state == Job.State.RUNNING and job.purpose == Purpose.STATION and executes(job.kind)
+    return runs and job.started_at is not None and now - job.started_at < LONGEST
+
+
+def _read(found: dict[int, Preparing], numbers: Sequence[int]) -> None:
+    if not found:
+        return
+    chunks = LogChunk.objects.filter(
+        job__in=found, attempt=F("job__attempt"), number__range=(numbers[0], numbers[-1])
+    )
+    for chunk in chunks.order_by("job_id", "number").iterator(chunk_size=16):
+        if not found[chunk.job_id].over:
+            found[chunk.job_id].read(chunk)

@@ -1,0 +1,1 @@
+"""`gateline doctor`: what this machine, or an account at a host, offers to Gateline."""

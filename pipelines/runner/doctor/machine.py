@@ -1,0 +1,107 @@
+"""What this machine offers to stations: programs, coding agents, and what is enforced."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+from pipelines.work.agents.installed import installed, programs
+from pipelines.work.hosts.checkup import CheckupLine
+from pipelines.work.processes.installation import of_installation
+from pipelines.work.processes.isolation import Isolation
+from pipelines.work.processes.isolation_choice import choose
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+SECONDS = 10.0
+BUBBLEWRAP = "Install bubblewrap, and allow user namespaces."
+
+
+async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:
+    path = tuple(
+        environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
+    )
+    yield CheckupLine(
+        "system", "ok", f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
+    )
+    git = await asyncio.to_thread(_version, "git")
+    without = "not installed: Gateline reads repositories by itself, and stations cannot call it"
+    yield CheckupLine(
+        "git",
+        "ok" if git else "unknown",
+        git or without,
+        "" if git else "Install git.",
+    )
+    agents = await asyncio.to_thread(lambda: installed(programs(path), path))
+    for key, about in sorted(agents.items()):
+        yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
+    if not agents:
+        remedy = "Install one on the path of stations; lines without agents need none."
+        yield CheckupLine("agents", "unknown", "none found", remedy)
+    for each in await _isolation(path):
+        yield each
+    for program in ("podman", "docker"):
+        version = await asyncio.to_thread(_version, program)
+        yield CheckupLine(
+            program, "ok" if version else "unknown", version or "not installed; Gateline does not need it"
+        )
+
+
+async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:
+    with tempfile.TemporaryDirectory(prefix="gateline-doctor-") as folder:
+        places = of_installation(CHECKOUT, path, (), hidden=(), repositories=())
+        chosen = await choose("auto", places, Path(folder), None)
+    return enforced(chosen.isolation)
+
+
+def enforced(isolation: Isolation) -> list[CheckupLine]:
+    """Of a station, by what was tried with one here."""
+    if isolation.name == "none":
+        said = "nothing: stations can read what this user can read"
+        return [
+            CheckupLine("isolation", "failed", said, BUBBLEWRAP),
+            CheckupLine("network of a station", "failed", "nothing is enforced", BUBBLEWRAP),
+            CheckupLine(
+                "egress",
+                "failed",
+                "a list of hosts is not enforced: its stations do not start here",
+                BUBBLEWRAP,
+            ),
+        ]
+    network = (
+        CheckupLine("network of a station", "ok", "cut off where the station says so")
+        if isolation.cuts_network
+        else CheckupLine("network of a station", "failed", "open: it cannot be cut off here", BUBBLEWRAP)
+    )
+    egress = (
+        CheckupLine(
+            "egress", "ok", "a station reaches the hosts of its list, through the proxy, and nothing else"
+        )
+        if isolation.limits_hosts
+        else CheckupLine(
+            "egress",
+            "failed",
+            "a list of hosts cannot be enforced: its stations do not start here",
+            BUBBLEWRAP,
+        )
+    )
+    return [CheckupLine("isolation", "ok", isolation.name), network, egress]
+
+
+def _version(program: str) -> str:
+    """Its first line, "" where it is not there or does not say."""
+    place = shutil.which(program)
+    if place is None:
+        return ""
+    try:
+        said = subprocess.run(
+            [place, "--version"], capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout.strip().partition("\n")[0][:100]

@@ -1,0 +1,169 @@
+"""What the canvas shows of a line besides its rules and gates, in words: limits and budgets, escalations, what going
+forward needs. Small signs; whoever looks closer reads the words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.document.budgets import Budget
+from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.document.policy import Policy
+from pipelines.routing.document.preconditions import METADATA
+from pipelines.routing.sentences.escalations import answered_by, role_words, trigger_words
+from pipelines.routing.sentences.names import target_name
+
+RETRY_LIMIT = "RetryLimitExceeded"
+KNOBS = {"passed": ("no_match", "no_match"), "failed": ("on_failure", "on_failure")}
+"""Of outcomes that no rule takes: the policy, and the word with which it escalates."""
+
+
+def signs_of(subject: LintSubject) -> dict[str, Any]:
+    """`stations`: of each that has any, lists of sentences `limits`, `escalates`, `needs`. `rules`: by id the least
+    number of takings that binds, and the sentences. `line`: what binds wherever a task is."""
+    line = subject.line
+    stations = {station.key: _station(subject, station) for station in line.stations}
+    return {
+        "stations": {key: signs for key, signs in stations.items() if signs},
+        "rules": limits_of_rules(line),
+        "line": list(_of_line(line)),
+    }
+
+
+def limits_of_rules(line: Line) -> dict[str, dict[str, Any]]:
+    """By id of each rule that has any: how often it may be taken, and in which words."""
+    rules = {rule.id: _rule(line, station, rule) for station in line.stations for rule in station.rules}
+    return {key: signs for key, signs in rules.items() if signs}
+
+
+def _station(subject: LintSubject, station: Station) -> dict[str, list[str]]:
+    line = subject.line
+    found = {
+        "limits": [*_limits(line, station), *_apart(line, station)],
+        "escalates": list(_escalates(subject, station)),
+        "needs": list(_needs(line, station)),
+    }
+    return {kind: words for kind, words in found.items() if words}
+
+
+# Limits
+
+
+def _limits(line: Line, station: Station) -> Iterator[str]:
+    most = station.limits.max_visits
+    if most is not None:
+        words = ngettext(
+            "Entered at most %(n)s time; %(then)s.", "Entered at most %(n)s times; %(then)s.", most
+        )
+        yield words % {"n": most, "then": _then(line, line.policy.on_exhausted, None)}
+    yield from (_budget(line, each) for each in line.named_limits if station.key in each.stations)
+
+
+def _apart(line: Line, station: Station) -> Iterator[str]:
+    for pair in line.forbidden_parallel:
+        if station.key in pair:
+            other = pair[1] if pair[0] == station.key else pair[0]
+            yield _("Never runs beside %(station)s.") % {"station": target_name(line, other)}
+
+
+def _rule(line: Line, station: Station, rule: Rule) -> dict[str, Any]:
+    ways = {f"{station.key}->{to}" for to in rule.to}
+    budgets = [each for each in line.named_limits if rule.id in each.rules or ways & set(each.edges)]
+    numbers = [n for n in (rule.max_retries, rule.max_visits) if n is not None]
+    most = [*numbers, *(each.most for each in budgets if each.most is not None)]
+    if not most:
+        return {}
+    return {"most": min(most), "words": [*_own(line, rule), *(_budget(line, each) for each in budgets)]}
+
+
+def _own(line: Line, rule: Rule) -> Iterator[str]:
+    then = _then(line, rule.on_exhausted or line.policy.on_exhausted, rule.exhausted_to)
+    if rule.max_retries is not None:
+        words = ngettext(
+            "Taken at most %(n)s time; %(then)s.", "Taken at most %(n)s times; %(then)s.", rule.max_retries
+        )
+        yield words % {"n": rule.max_retries, "then": then}
+    if rule.max_visits is not None:
+        names = ", ".join(target_name(line, key) for key in rule.to)
+        words = ngettext(
+            "Lets %(targets)s be entered at most %(n)s time; %(then)s.",
+            "Lets %(targets)s be entered at most %(n)s times; %(then)s.",
+            rule.max_visits,
+        )
+        yield words % {"targets": names, "n": rule.max_visits, "then": then}
+
+
+def _of_line(line: Line) -> Iterator[str]:
+    """Budgets that name no place. Those of types of failure are many, and told together."""
+    wide = [each for each in line.named_limits if not (each.stations or each.rules or each.edges)]
+    yield from (_budget(line, each) for each in wide if each.kind != "failure_type")
+    types = sum(each.kind == "failure_type" for each in wide)
+    if types:
+        words = ngettext(
+            "%(n)s type of failure has a limit.", "%(n)s types of failure have a limit each.", types
+        )
+        yield words % {"n": types}
+
+
+def _budget(line: Line, budget: Budget) -> str:
+    then = _then(line, budget.on_exhausted or line.policy.on_exhausted, budget.exhausted_to, budget.role)
+    words = ngettext(
+        "Limit “%(name)s”: at most %(n)s time; %(then)s.",
+        "Limit “%(name)s”: at most %(n)s times; %(then)s.",
+        budget.most or 0,
+    )
+    return words % {"name": budget.name, "n": budget.most, "then": then}
+
+
+def _then(line: Line, how: str, to: str | None, role: str | None = None) -> str:
+    if to:
+        return _("after that it goes to %(target)s") % {"target": target_name(line, to)}
+    if how == "escalate":
+        told = role_words(role or line.escalation(RETRY_LIMIT).role)
+        return _("after that it is escalated to %(role)s") % {"role": told}
+    if how == "stuck":
+        return _("after that the task is stuck")
+    return _("after that the task fails")
+
+
+# Escalations and preconditions
+
+
+def _escalates(subject: LintSubject, station: Station) -> Iterator[str]:
+    """What no rule takes, where there may be something, and a review that is late."""
+    line = subject.line
+    for standing, (knob, trigger) in KNOBS.items():
+        if (station.key, standing) in subject.unmatched and _asks_somebody(line.policy, knob, station):
+            yield _escalated(line, trigger)
+    keys = {station.gate, *(key for rule in station.rules if rule.fault is None for key in rule.gates)}
+    gates = (gate for gate in line.gates if gate.key in keys and gate.due is not None)
+    if any(gate.due and gate.due.then == "escalate" for gate in gates):
+        yield _escalated(line, "gate_overdue")
+
+
+def _asks_somebody(policy: Policy, knob: str, station: Station) -> bool:
+    return getattr(policy, knob) == "escalate" and (knob == "on_failure" or bool(station.rules))
+
+
+def _escalated(line: Line, trigger: str) -> str:
+    words = {"why": trigger_words(trigger), "who": answered_by(line, trigger, line.escalation(trigger).role)}
+    return _("Escalated if %(why)s. %(who)s") % words
+
+
+def _needs(line: Line, station: Station) -> Iterator[str]:
+    names = [_need(name) for name in line.requires(station.key)]
+    if names:
+        yield _("Going forward needs %(names)s.") % {"names": ", ".join(names)}
+
+
+def _need(name: str) -> str:
+    known = {
+        "station_gate": lambda: _("the station's gate passed"),
+        "handoff": lambda: _("a valid handoff"),
+        "agent": lambda: _("an agent that is free"),
+    }
+    return known[name]() if name in known else name.removeprefix(METADATA)

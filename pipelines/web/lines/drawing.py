@@ -1,0 +1,137 @@
+"""A line as pages draw it, only to look at: what the canvas is given (static/editor/shown), and the same as a list for
+who has no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from pipelines.models import LineVersion
+from pipelines.queries import versions
+from pipelines.routing.analysis.lint.transitions import onward
+from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.changes import condition
+from pipelines.routing.sentences.names import gate_name, target_name
+from pipelines.templatetags.gateline import asset
+from pipelines.web.lines.badges import limits_of_rules
+from pipelines.web.lines.kinds import kinds
+
+STOPPED = " (stopped)"
+"""Behind the key of a station: the id of the rule that stands for an end to which no rule led."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEnding:
+    """Where a task ended without following a rule to that end: a gate, the policy or a person ended it. `rule`: the
+    one whose gate stopped it, "" where none did."""
+
+    station: str
+    rule: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedStation:
+    """`rules`: each in words, in their order."""
+
+    name: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LineDrawing:
+    """`given`: what the script draws. `listed`: what stands in its place without one."""
+
+    given: dict[str, Any]
+    listed: tuple[ListedStation, ...]
+
+
+def drawing_of(line: Line, endings: Iterable[DrawnEnding] = ()) -> LineDrawing:
+    """Of any line that can be read. `endings`: what a task of it came to besides."""
+    document = line.to_document()
+    for each in endings:
+        _add(document, each)
+    stations = document["stations"]
+    used = {station.kind for station in line.stations}
+    given = {
+        "document": _drawn(document, {station.key: station.kind for station in line.stations}),
+        "conditions": {
+            rule["id"]: condition(rule.get("when", {"always": True}), short=True)
+            for station in stations
+            for rule in station["rules"]
+        },
+        "onward": {
+            station.key: target
+            for station in line.stations
+            if not station.rules and (target := onward(line, station)) is not None
+        },
+        "limits": limits_of_rules(line),
+        "icons": asset("static/icons.json"),
+        "kinds": [each for each in kinds() if each["key"] in used],
+    }
+    return LineDrawing(given, tuple(_listed(line)))
+
+
+def drawing_of_version(version: LineVersion) -> LineDrawing:
+    """A version never changes: worked out once for each language."""
+    return _of_version(version.pk, get_language())
+
+
+@lru_cache(maxsize=64)
+def _of_version(version_id: int, _language: str | None) -> LineDrawing:
+    return drawing_of(versions.by_id(version_id))
+
+
+DRAWN = {
+    "stations": ("key", "name", "agent", "gate", "join"),
+    "rules": ("id", "label", "when", "to", "gates"),
+    "gates": ("key", "name", "mode"),
+    "ends": ("key", "kind", "label"),
+    "inputs": ("key",),
+}
+
+
+def _drawn(document: Mapping[str, Any], kinds_of: Mapping[str, str]) -> dict[str, Any]:
+    """No more of it than can be seen: a page with many lines stays light, and tells nothing besides."""
+    found = {
+        part: [_only(each, DRAWN[part]) for each in document.get(part, ())]
+        for part in ("gates", "ends", "inputs")
+    }
+    stations = [
+        {
+            **_only(each, DRAWN["stations"]),
+            "work": {"kind": kinds_of[each["key"]]},
+            "rules": [_only(rule, DRAWN["rules"]) for rule in each["rules"]],
+        }
+        for each in document["stations"]
+    ]
+    return {**_only(document, ("key", "name", "start")), **found, "stations": stations}
+
+
+def _only(part: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: part[key] for key in keys if part.get(key) is not None}
+
+
+def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
+    """An end that no rule leads to hangs at its station by a rule that is none, so that it is not drawn by itself."""
+    for station in document["stations"]:
+        ids = [rule["id"] for rule in station["rules"]]
+        if station["key"] == ending.station and f"{ending.station}{STOPPED}" not in ids:
+            label = _("Stopped at the gate") if ending.rule else _("Ended without a rule")
+            rule = {"id": f"{ending.station}{STOPPED}", "label": label, "to": ending.end}
+            station["rules"] = [*station["rules"], rule]
+
+
+def _listed(line: Line) -> Iterable[ListedStation]:
+    for station in line.stations:
+        rules = []
+        for rule in station.rules:
+            words = f"{rule.label or rule.id} → {', '.join(target_name(line, key) for key in rule.to)}"
+            gates = ", ".join(gate_name(line, key) for key in rule.gates)
+            rules.append(f"{words} ({gates})" if gates else words)
+        yield ListedStation(station.name, tuple(rules))

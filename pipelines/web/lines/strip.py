@@ -1,0 +1,136 @@
+"""The path of a task in one small row: the main way of its line, what of it is done, and where the task is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipelines.models import Status, Task, Token
+from pipelines.queries import versions
+from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.sentences.names import end_name, gate_name
+
+MOST = 9
+STEP = 26
+WELL = 1_000
+"""What a way to a completed end is worth beyond its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripStep:
+    """`state`: done, here or ahead. `x`: where its middle is."""
+
+    shape: str
+    name: str
+    state: str
+    x: int
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """`before` and `after`: whether there is more of it. `place` and `count` say where the task is; 0: beside it."""
+
+    steps: Sequence[StripStep]
+    before: bool
+    after: bool
+    place: int
+    count: int
+
+    @property
+    def width(self) -> int:
+        return STEP * len(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class WayStep:
+    """`shape`: station, gate or end. `gates`: the keys of stacked gates."""
+
+    shape: str
+    key: str
+    name: str
+    gates: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=512)
+def _way(version_id: int) -> tuple[WayStep, ...]:
+    """Of a version, which never changes."""
+    return main_way(versions.by_id(version_id))
+
+
+def main_way(line: Line) -> tuple[WayStep, ...]:
+    """The longest way from the start to a completed end (else to anywhere) along the order of the stations; of equal
+    ones the first in the order of the rules."""
+    best: dict[str, tuple[int, tuple[WayStep, ...]]] = {}
+    for station in reversed(line.stations):
+        own = WayStep("station", station.key, station.name)
+        ways = [(0, ()), *_onward(line, station, best)]
+        worth, rest = max(ways, key=lambda way: way[0])
+        best[station.key] = (worth + 1, (own, *rest))
+    start = line.start or (line.stations[0].key if line.stations else "")
+    return best[start][1] if start in best else ()
+
+
+def _onward(
+    line: Line, station: Station, best: dict[str, tuple[int, tuple[WayStep, ...]]]
+) -> Iterator[tuple[int, tuple[WayStep, ...]]]:
+    """`best`: of the stations behind this one."""
+    for rule in station.rules:
+        gates = _gates(line, rule)
+        for target in rule.to:
+            if found := _after(line, target, best):
+                yield found[0] + len(gates), (*gates, *found[1])
+    if not station.rules and line.policy.no_rules != "refuse":
+        after = line.next_station(station.key) if line.policy.no_rules == "advance" else None
+        if found := _after(line, after.key if after else "completed", best):
+            yield found
+
+
+def _gates(line: Line, rule: Rule) -> tuple[WayStep, ...]:
+    """One hexagon, however many gates stand in it."""
+    if not rule.gates:
+        return ()
+    return (WayStep("gate", rule.gates[0], gate_name(line, rule.gates[0]), rule.gates),)
+
+
+def _after(
+    line: Line, target: str, best: dict[str, tuple[int, tuple[WayStep, ...]]]
+) -> tuple[int, tuple[WayStep, ...]] | None:
+    if target in line.ends_by_key:
+        worth = WELL if line.end(target).kind == "completed" else 0
+        return worth + 1, (WayStep("end", target, end_name(line, target)),)
+    return best.get(target)
+
+
+def strip_of(task: Task, tokens: Sequence[Token]) -> Strip:
+    """`tokens`: its living positions."""
+    way = _way(task.pinned_id)
+    asked = {key for token in tokens for key in token.wait.get("gates", ()) if _waits(token)}
+    stations = {token.station for token in tokens if not _waits(token)}
+    states = _states(task, way, asked, stations)
+    here = next((n for n in reversed(range(len(way))) if states[n] == "here"), None)
+    done = max((n for n, state in enumerate(states) if state == "done"), default=0)
+    start = max(0, min((done if here is None else here) - MOST // 2, len(way) - MOST))
+    steps = [
+        StripStep(step.shape, step.name, states[n], STEP * (n - start) + STEP // 2)
+        for n, step in enumerate(way)
+        if start <= n < start + MOST
+    ]
+    return Strip(steps, start > 0, start + MOST < len(way), 0 if here is None else here + 1, len(way))
+
+
+def _waits(token: Token) -> bool:
+    return token.status == Status.AWAITING_REVIEW
+
+
+def _states(task: Task, way: Sequence[WayStep], asked: set[str], stations: set[str]) -> list[str]:
+    """From the end: a gate is passed when what comes after it was reached."""
+    found: list[str] = []
+    reached = False
+    for step in reversed(way):
+        here = bool(asked & set(step.gates)) if step.shape == "gate" else step.key in stations
+        done = bool(task.visits.get(step.key)) if step.shape == "station" else task.end == step.key
+        passed = reached if step.shape == "gate" else done
+        found.append("here" if here else "done" if passed else "ahead")
+        reached = reached or here or done
+    return found[::-1]

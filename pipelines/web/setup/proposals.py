@@ -1,0 +1,82 @@
+"""What the files of a repository propose, as a form: its environment, and the commands of the line. What people typed
+counts, and not what was proposed."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Invalid
+from pipelines.lines.starters.commands import StationCommands
+from pipelines.models import Repository, User
+from pipelines.people import preparing
+from pipelines.people.preparing import PrepareText, ServiceText, words
+from pipelines.web.project.prepare_forms import PrepareForm
+from pipelines.work.spec.ecosystems import Proposal
+from pipelines.work.spec.preparation import Preparation
+
+
+class SetupForm(PrepareForm):
+    """`command`, `cache` and `hosts` are the repository's environment; the others are commands of the line."""
+
+    lint = forms.CharField(max_length=4000, required=False)
+    tests = forms.CharField(max_length=4000, required=False)
+    audit = forms.CharField(max_length=4000, required=False)
+
+    def commands(self) -> StationCommands:
+        """:raises Invalid: with the field"""
+        said = {name: words(self.cleaned_data[name], name) for name in ("lint", "tests", "audit")}
+        return StationCommands(**said)
+
+
+def proposal_of(repository: Repository | None) -> Proposal:
+    return Proposal.of_dict((repository.proposed if repository else None) or {})
+
+
+def initial(repository: Repository | None) -> dict[str, Any]:
+    """An environment that is set stays as it is."""
+    found = proposal_of(repository)
+    kept = Preparation.of_dict((repository.prepare if repository else None) or {})
+    command, cache, hosts = found.prepare, found.lock if found.prepare else "", found.hosts
+    if kept.argv:
+        command, cache, hosts = shlex.join(kept.argv), kept.cache, kept.hosts
+    return {
+        "command": command,
+        "cache": cache,
+        "hosts": "\n".join(hosts),
+        "lint": found.lint,
+        "tests": found.tests,
+        "audit": found.audit,
+    }
+
+
+def form_of(repository: Repository | None, posted: Any = None) -> SetupForm:
+    """A request that says nothing of the commands takes them as proposed."""
+    held = initial(repository)
+    if posted is None:
+        return SetupForm(initial=held)
+    return SetupForm({key: posted.get(key, value) for key, value in held.items()}, initial=held)
+
+
+def save_environment(repository: Repository, form: SetupForm, *, by: User) -> None:
+    """Image and services stay as they are. :raises Invalid: with the field"""
+    kept = Preparation.of_dict(repository.prepare)
+    services = [
+        ServiceText(each.name, each.image, shlex.join(each.argv), each.port, shlex.join(each.health))
+        for each in kept.services
+    ]
+    said = {name: form.cleaned_data[name] for name in ("command", "cache", "hosts")}
+    preparing.change(
+        repository, PrepareText(**said, image=kept.image, services=services), by=by, now=timezone.now()
+    )
+
+
+def placed(form: SetupForm, fault: Invalid) -> None:
+    if fault.path in form.fields:
+        form.add_error(fault.path, fault.message)
+    else:
+        form.add_error(None, _("The services of this repository: %(why)s") % {"why": fault.message})

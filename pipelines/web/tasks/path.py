@@ -1,0 +1,180 @@
+"""A task's way on the drawing of its line: what was taken, where it is, what is still ahead. Which parts are marked is
+said here; where they stand is the drawing's (static/editor/shown), which is not laid out again when these change."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
+from pipelines.queries.branches import waits_at_join
+from pipelines.queries.preparing import Preparing
+from pipelines.queries.task import TaskView
+from pipelines.routing.document.line import Line, Station
+from pipelines.templatetags.gateline import duration
+from pipelines.web.lines.drawing import STOPPED, DrawnEnding
+
+TAKEN, WAITS, NOT = "taken", "waits", "not"
+START = "@start"
+ONWARD = "@onward"
+"""Behind the key of a station: the way that the policy leads (static/editor/drawing/graph.ts)."""
+TONES = {
+    Status.RUNNING: "active",
+    Status.EVALUATING: "active",
+    Status.QUEUED: "active",
+    Status.AWAITING_REVIEW: "attention",
+    Status.HELD: "attention",
+    Status.BLOCKED: "attention",
+    Status.STUCK: "danger",
+    Status.FAILED: "danger",
+    Status.COMPLETED: "ok",
+    Status.CANCELLED: TAKEN,
+}
+
+
+@dataclass(slots=True)
+class PlaceMark:
+    """`state`: taken, not, active, attention, danger or ok. `words` stand over it; with `since`, an instant, they go on
+    in the browser, by `ticking`, which has the place of the time."""
+
+    state: str = NOT
+    words: str = ""
+    since: str = ""
+    ticking: str = ""
+
+
+@dataclass(slots=True)
+class TaskPath:
+    """`places`: of stations and ends by key. `gates`: by the rule on which they stand. `ways`: of rules by id, of the
+    policy by `ONWARD`."""
+
+    places: dict[str, PlaceMark] = field(default_factory=dict)
+    gates: dict[str, PlaceMark] = field(default_factory=dict)
+    ways: dict[str, str] = field(default_factory=lambda: {START: TAKEN})
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def path_of(
+    line: Line,
+    task: Task,
+    tokens: Sequence[Token],
+    jobs: Sequence[Job],
+    visits: Iterable[GateVisit],
+    now: datetime,
+    endings: Iterable[DrawnEnding] = (),
+) -> TaskPath:
+    """`visits` oldest first, with the decision that asked."""
+    path = TaskPath()
+    _stations(path, line, task, jobs)
+    for visit in visits:
+        _gate(path, visit, now)
+    for token in tokens:
+        _token(path, token, jobs, now)
+    # A rule whose gate asks has brought the task to the gate, but not yet through it.
+    waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
+    stopped = {f"{each.station}{STOPPED}" for each in endings}
+    waiting |= {each.rule for each in endings if each.rule}
+    for station in line.stations:
+        for rule in station.rules:
+            path.ways[rule.id] = WAITS if rule.id in waiting else TAKEN if task.rules.get(rule.id) else NOT
+        path.ways[f"{station.key}{ONWARD}"] = _onward(task.edges, station)
+    path.ways |= dict.fromkeys(stopped, TAKEN)
+    return path
+
+
+def _onward(edges: Mapping[str, Any], station: Station) -> str:
+    left = any(count and way.startswith(f"{station.key}->") for way, count in edges.items())
+    return TAKEN if left else NOT
+
+
+def _stations(path: TaskPath, line: Line, task: Task, jobs: Iterable[Job]) -> None:
+    spent: defaultdict[str, float] = defaultdict(float)
+    for job in jobs:
+        if job.ended_at:
+            spent[job.station] += (job.ended_at - (job.started_at or job.created_at)).total_seconds()
+    for station in line.stations:
+        visits = task.visits.get(station.key, 0)
+        expected = station.limits.expected
+        words = _spent(spent[station.key], visits) if visits else _expected(expected) if expected else ""
+        path.places[station.key] = PlaceMark(TAKEN if visits else NOT, words)
+
+
+def _spent(seconds: float, visits: int) -> str:
+    if visits == 1:
+        return duration(seconds)
+    words = {"time": duration(seconds), "n": visits}
+    return ngettext("%(time)s in %(n)s run", "%(time)s in %(n)s runs", visits) % words
+
+
+def _expected(seconds: float) -> str:
+    return _("expected %(time)s") % {"time": duration(seconds)}
+
+
+def _gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
+    """A gate may stand on several rules: only the one that the task came by is marked."""
+    rule = str(visit.asked_by.answer.get("rule") or "")
+    if visit.state == GateVisit.State.OPEN:
+        path.gates[rule] = _ticking("attention", _("here for %(time)s"), visit.opened_at, now)
+    elif visit.decided_at and path.gates.get(rule, PlaceMark()).state != "attention":
+        path.gates[rule] = PlaceMark(TAKEN, duration((visit.decided_at - visit.opened_at).total_seconds()))
+
+
+def _ticking(tone: str, words: str, since: datetime, now: datetime) -> PlaceMark:
+    said = words % {"time": duration((now - since).total_seconds())}
+    return PlaceMark(tone, said, since.isoformat(), words % {"time": "{time}"})
+
+
+def _token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime) -> None:
+    if token.forked or token.status == Status.AWAITING_REVIEW:
+        return
+    by_hand = {job.token_id for job in jobs if job.kind == "manual" and job.state == Job.State.RUNNING}
+    tone = "attention" if token.pk in by_hand else TONES[Status(token.status)]
+    if token.status in ENDED:
+        if token.end:
+            path.places[token.end] = PlaceMark(tone)
+    elif token.station in path.places:
+        words = _("waits %(time)s") if waits_at_join(token) else _("here for %(time)s")
+        path.places[token.station] = _ticking(tone, words, token.entered_at, now)
+
+
+def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None:
+    """Over the stations whose own work has not begun."""
+    for each in runs:
+        if each.since is not None and each.job.station in path.places:
+            path.places[each.job.station] = _ticking("active", _("preparing for %(time)s"), each.since, now)
+
+
+def gate_visits(task: Task) -> list[GateVisit]:
+    """Oldest first, each with what the decision said that asked."""
+    found = GateVisit.objects.filter(task=task).select_related("asked_by").order_by("opened_at")
+    return list(found.defer("evidence", "asked_by__situation", "asked_by__trace"))
+
+
+def endings_of(view: TaskView) -> list[DrawnEnding]:
+    """Where positions ended that no rule led to their end."""
+    told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
+    found = []
+    for token in view.tokens:
+        data = told.get(token.pk, {})
+        by_gate = data.get("by") == "gate"
+        rule = str(data.get("rule") or "")
+        if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
+            found.append(DrawnEnding(token.station, rule, token.end))
+    return found
+
+
+def told(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
+    """As the page gives it to the script."""
+    task = view.task
+    path = path_of(view.line, task, view.tokens, view.jobs, gate_visits(task), view.now, endings)
+    _preparing(path, view.preparing.values(), view.now)
+    return json.dumps(path.to_dict())

@@ -1,0 +1,89 @@
+"""What the host of a repository is to merge: the approved files at the end of the task's branch, on the recorded base;
+and afterwards what it made of them (law §15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dulwich.objects import Commit, ObjectID
+
+from pipelines.routing.document.kinds.deliver import REQUEST
+from pipelines.work.git import checkout, taking_over
+from pipelines.work.git.mirror import Mirror
+from pipelines.work.git.pushing import SQUASH, Permission, elsewhere, prepared, to_deliver
+from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
+from pipelines.work.git.remote import Told
+from pipelines.work.spec.repository import Clearance, DeliveryOrder, RepositoryAccess
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """`head`: the commit that the host is asked to merge; it has exactly the approved `tree`."""
+
+    head: str
+    tree: str
+
+
+def propose(order: DeliveryOrder, may: Permission, told: Told) -> Proposed:
+    """In a thread. The branch of the task ends with what was approved; it is pushed where it does not yet.
+
+    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done; Waits; Stopped"""
+    access = order.access
+    state = access.state
+    with mirror_of(access, told) as (mirror, remote):
+        tree = to_deliver(order, mirror)
+        may.check()
+        refs = remote.references()
+        taking_over.look(access, mirror, remote, refs, told)
+        now, base = refs.branch(state.branch), refs.branch(state.base_branch)
+        mirror.bring(remote, [each for each in (now, base) if each], told)
+        cleared = may.cleared(state.base_branch, tree)
+        if base != cleared.onto:
+            raise elsewhere(order, mirror, (state.base_branch, cleared.onto, base), told)
+        if now and _is(mirror, now, cleared, tree):
+            return Proposed(now, tree.decode())
+        commit = prepared(replace(order, to=REQUEST), replace(cleared, onto=now), tree)
+        if now and access.order.commit == SQUASH:  # what was pushed before may stand on an older base
+            commit.parents = [ObjectID(each.encode()) for each in (now, cleared.onto)]
+        mirror.repository.object_store.add_object(commit)
+        head = commit.id.decode()
+        told(f"{head[:7]} is pushed to {state.branch}")
+        remote.push(mirror.repository, state.branch, now, head, may.check)
+    return Proposed(head, tree.decode())
+
+
+def _is(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool:
+    """Whether this commit has the approved files and stands on the recorded base: then merged there, it makes exactly
+    them."""
+    if checkout.tree_of(mirror.repository.object_store, commit) != tree:
+        return False
+    walker = mirror.repository.get_walker(
+        include=[ObjectID(cleared.onto.encode())], exclude=[ObjectID(commit.encode())], max_entries=1
+    )
+    return not any(True for _entry in walker)
+
+
+def merged_as(access: RepositoryAccess, head: str, commit: str, tree: str, told: Told) -> str:
+    """In a thread. The tree of what the host merged as `commit`.
+
+    `head`: what the host says that it merged, "" where that is what it was asked to.
+
+    :raises GitRefused: it merged other files than were approved, or it is
+    not there"""
+    state = access.state
+    with mirror_of(access, told) as (mirror, remote):
+        base = remote.references().branch(state.base_branch)
+        mirror.bring(remote, [each for each in dict.fromkeys((base, head, commit)) if each], told)
+        if head and checkout.tree_of(mirror.repository.object_store, head).decode() != tree:
+            raise GitRefused(
+                f"The host merged {head[:7]} into {state.base_branch}, and this is not what was approved here. "
+                "Look at the request on the host, and start the task anew for what is missing.",
+                BRANCH_CHANGED,
+            )
+        found = mirror.repository[ObjectID(commit.encode())] if mirror.has(commit) else None
+        if not isinstance(found, Commit):
+            raise GitRefused(
+                f"The host says that it merged as {commit[:7]}, which the repository does not have."
+            )
+        return found.tree.decode()

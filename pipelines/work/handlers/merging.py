@@ -1,0 +1,199 @@
+"""A delivery into a branch that rules of its host protect: the host merges it, by its call or its queue (law §15)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.work.git.proposing import merged_as, propose
+from pipelines.work.git.pushing import MERGE, SQUASH, Permission
+from pipelines.work.git.refusals import NOT_APPROVED
+from pipelines.work.hosts.errors import HostAway, HostError, NotCleared
+from pipelines.work.hosts.host import Host, MergeStanding, OpenedRequest, Way
+from pipelines.work.hosts.requesting import cleared, requested
+from pipelines.work.hosts.table import host_at
+from pipelines.work.spec.base import LookAgain, Sink
+from pipelines.work.spec.notes import Notes
+from pipelines.work.spec.repository import AtHost, Clearance, DeliveryOrder
+
+MOST = {"merge": 3600.0, "queue": 6 * 3600.0}
+"""Seconds from when the task came to the station until it is given up."""
+SOONEST, LATEST = 10.0, 120.0
+
+
+@dataclass(frozen=True)
+class MergedByHost:
+    """`tree`: of what landed, the approved one or the host's; `request` as a delivery keeps it."""
+
+    commit: str
+    tree: str
+    approved: str
+    request: dict[str, Any]
+
+
+async def way_of(order: DeliveryOrder) -> tuple[Host | None, Way]:
+    """How a delivery lands: by a push where it is no merge, or Gateline has no token of a host. :raises HostError"""
+    access = order.access.host
+    if order.to != MERGE or access is None or not access.credential or not order.access.state.base_branch:
+        return None, "push"
+    host = await host_at(access, order.access.guard)
+    return host, await host.way(order.access.state.base_branch)
+
+
+@dataclass(frozen=True)
+class HostDelivery:
+    """One delivery through its host. Each look asks the host how it stands before anything is done, so that whoever
+    comes after a crash merges nothing twice."""
+
+    order: DeliveryOrder
+    host: Host
+    way: Way
+    stopped: Callable[[], bool]
+    sink: Sink
+    notes: Notes
+
+    async def run(self) -> MergedByHost:
+        """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
+        state, port = self.order.access.state, self.order.port
+        said = await cleared(port.clear)
+        if said.wait:
+            raise LookAgain(said.wait)
+        if said.request is None:
+            raise HostError("The server does not say what the request reads.")
+        before = said.at_host or AtHost()
+        there = await self._merged(said, before)
+        if there is None:
+            may = Permission(self._clear(), self.stopped)
+            proposed = await asyncio.to_thread(propose, self.order, may, self.notes)
+            await port.at_host(AtHost(proposed.head, self.way, before.waits))
+            request, _there = await requested(
+                self.host, state.branch, state.base_branch, said.request, port.clear
+            )
+            if request.state == "closed":
+                raise HostError(
+                    f"{self._named(request.number)} was closed there. Open it again, and deliver again."
+                )
+            kept = self._kept(request)
+            await port.at_host(AtHost(proposed.head, self.way, before.waits, kept))
+            standing = await self._merge(request, proposed.head, before, said, kept)
+            there = (request, standing, proposed.head)
+        request, standing, head = there
+        if not standing.head:
+            raise HostError(f"{self.host.name} does not say what {self._named(request.number)} merged.")
+        other = "" if standing.head == head else standing.head
+        landed = await asyncio.to_thread(
+            merged_as, self.order.access, other, standing.commit, said.tree, self.notes
+        )
+        kept = self._kept(request)
+        await port.at_host(AtHost(head or standing.head, self.way, False, kept, standing.commit, landed))
+        return MergedByHost(standing.commit, landed, said.tree, kept)
+
+    def _clear(self) -> Callable[[], Clearance]:
+        loop, clear = asyncio.get_running_loop(), self.order.port.clear
+
+        async def asked() -> Clearance:
+            return await clear()
+
+        return lambda: asyncio.run_coroutine_threadsafe(asked(), loop).result()
+
+    async def _merged(
+        self, said: Clearance, before: AtHost
+    ) -> tuple[OpenedRequest, MergeStanding, str] | None:
+        """What an attempt before brought about, or people with its request: (request, how it stands, what we asked)."""
+        state, asked = self.order.access.state, said.request
+        assert asked is not None
+        number = (before.request or {}).get("number")
+        for each in await self.host.requests(state.branch, state.base_branch):
+            if each.state == "merged" and (each.number == number or asked.mark in each.body):
+                return each, await self.host.standing(each.number, self.way, state.base_branch), before.head
+        return None
+
+    async def _merge(
+        self, request: OpenedRequest, head: str, before: AtHost, said: Clearance, kept: dict[str, Any]
+    ) -> MergeStanding:
+        """:raises LookAgain: not yet; HostError: a rule of the host, or it took it out of its queue"""
+        base, named = self.order.access.state.base_branch, self._named(request.number)
+        if not before.waits:
+            await self._status(head, said)
+        standing = await self.host.standing(request.number, self.way, base)
+        if standing.state == "merged":
+            return standing
+        if standing.state == "queued":
+            await self.order.port.at_host(AtHost(head, self.way, True, kept))
+            raise await self._later(request.number, f"{named} is in the queue of {self.host.name}")
+        if before.waits:
+            why = f" {standing.why}." if standing.why else ""
+            raise HostError(
+                f"{self.host.name} took {named} out of its queue.{why} Look there why, and deliver again."
+            )
+        if standing.state == "waits":
+            raise await self._later(request.number, f"{named} {standing.why}")
+        self._check(standing, named, head)
+        # What was approved may have become something else while the host was asked.
+        now = await cleared(self.order.port.clear)
+        if now.tree != said.tree or self.stopped():
+            raise NotCleared(
+                "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED
+            )
+        try:
+            await self.host.merge(
+                request.number, head, self.way, self.order.access.order.commit == SQUASH, self._message(said)
+            )
+        except HostAway as error:  # whether it did is asked at the next look
+            raise LookAgain(error.wait) from error
+        except HostError as error:
+            raise HostError(self._rule(named, str(error)), error.status) from error
+        standing = await self.host.standing(request.number, self.way, base)
+        if standing.state != "merged":
+            await self.order.port.at_host(AtHost(head, self.way, self.way == "queue", kept))
+            raise await self._later(request.number, f"{named} was given to {self.host.name}")
+        return standing
+
+    def _check(self, standing: MergeStanding, named: str, head: str) -> None:
+        """:raises HostError: why it cannot be merged as it is"""
+        if standing.state == "closed":
+            raise HostError(f"{named} was closed there. Open it again, and deliver again.")
+        if standing.state == "refused":
+            raise HostError(self._rule(named, standing.why))
+        if standing.head != head:
+            raise HostError(f"{named} ends with {standing.head[:7]}, and not with what was approved.", 409)
+
+    async def _status(self, head: str, said: Clearance) -> None:
+        """A rule may require our own status: it says now that nothing is missing here."""
+        page = said.request.page if said.request else ""
+        try:
+            await self.host.set_status(head, "success", "Approved in Gateline", page)
+        except HostAway:
+            raise
+        except HostError as error:
+            await self.sink.note(f"[gateline] The status gateline was not set. {error}")
+
+    async def _later(self, number: int, what: str) -> Exception:
+        """Look again; or, when it took too long, out of the queue, so that nothing lands behind the task's back."""
+        passed = time.time() - self.order.begun
+        await self.sink.note(f"[gateline] {what}")
+        if passed < MOST[self.way]:
+            return LookAgain(max(SOONEST, min(passed / 4, LATEST)))
+        await self.host.withdraw(number, self.way)
+        return HostError(f"{what}, and did not land within {MOST[self.way] / 3600:g} h. Deliver again.")
+
+    def _named(self, number: int) -> str:
+        return f"{self.host.request[:1].upper()}{self.host.request[1:]} {self.host.sign}{number}"
+
+    def _rule(self, named: str, why: str) -> str:
+        base = self.order.access.state.base_branch
+        return (
+            f"{self.host.name} does not merge it into {base}: {why.rstrip('.')}. ({named}.) "
+            f"Meet this rule of {base} on {self.host.name}, or change it there, and deliver again."
+        )
+
+    def _kept(self, request: OpenedRequest) -> dict[str, Any]:
+        named = {"host": self.host.key, "number": request.number, "sign": self.host.sign}
+        return {**named, "url": request.url}
+
+    def _message(self, said: Clearance) -> str:
+        order = self.order
+        return f"{order.title}\n\nTask: {order.task}\nGate: {said.gate}\nGateline-Delivery: {order.job}"

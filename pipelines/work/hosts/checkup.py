@@ -1,0 +1,142 @@
+"""What Gateline asks of a host, tried on the real account one after the other; it only reads, unless it is told to
+write a comment or a status."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from pipelines.work.hosts.errors import HostError
+from pipelines.work.hosts.host import Host, HostToken
+
+State = Literal["ok", "failed", "unknown"]
+Step = tuple[str, Callable[[], Awaitable[str]], str]
+NEVER = "gateline/tried-and-never-pushed"
+SAID = "Tried with Gateline"
+WAYS = {
+    "push": "no rule keeps Gateline from pushing to it",
+    "merge": "rules protect it: the host merges, by its merge call",
+    "queue": "rules protect it: the host merges, by its queue",
+}
+
+
+@dataclass(frozen=True)
+class CheckupLine:
+    """One line of a check-up. `remedy`: what to do about it, "" where nothing is to be done."""
+
+    check: str
+    state: State
+    said: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class CheckupScope:
+    """`branch`: "" for the default one. `issue`, `commit`: where something is written; 0 and "" for nothing."""
+
+    branch: str = ""
+    issue: int = 0
+    commit: str = ""
+    page: str = ""
+
+
+async def examined(host: Host, wanted: CheckupScope) -> AsyncIterator[CheckupLine]:
+    """Line by line, as they are found. After the first that cannot be read there are no more."""
+    try:
+        token = await host.token()
+    except HostError as error:
+        yield CheckupLine(
+            "repository", "failed", str(error), "Check the name of the repository and the token."
+        )
+        return
+    for found in _of_token(token, host):
+        yield found
+    for name, step, remedy in _steps(host, wanted, wanted.branch or token.default_branch or "main"):
+        try:
+            yield CheckupLine(name, "ok", await step())
+        except HostError as error:
+            yield CheckupLine(name, "failed", str(error), remedy)
+
+
+def _steps(host: Host, wanted: CheckupScope, base: str) -> list[Step]:
+    """Name, what is asked, and what to do where that is refused."""
+
+    async def rules() -> str:
+        return f"{base}: {WAYS[await host.way(base)]}"
+
+    async def required() -> str:
+        named = await host.required(base)
+        return f"required for {base}: {', '.join(named)}" if named else f"none is required for {base}"
+
+    async def checks() -> str:
+        tip = await host.tip(base)
+        return f"{len(await host.checks(tip))} on {tip[:7]}, the end of {base}"
+
+    async def requests() -> str:
+        return f"{len(await host.requests(NEVER, base))} from {NEVER} into {base}"
+
+    async def comment() -> str:
+        before = len(await host.comments("issue", wanted.issue, datetime.now(UTC)))
+        await host.comment("issue", wanted.issue, SAID)
+        return f"written, {before} before"
+
+    async def status() -> str:
+        await host.set_status(wanted.commit, "success", SAID, wanted.page)
+        return "set"
+
+    steps: list[Step] = [
+        ("branch rules", rules, "Give the token read access to the repository's rules (GitHub: Metadata)."),
+        ("required checks", required, "Give the token read access to the branch and its rules."),
+        (
+            "checks",
+            checks,
+            "Give the token read access to Checks and Commit statuses (GitLab: the scope api).",
+        ),
+        ("requests", requests, "Give the token access to pull or merge requests."),
+    ]
+    if wanted.issue:
+        steps.append(
+            (f"a comment on issue {wanted.issue}", comment, "Give the token write access to issues.")
+        )
+    if wanted.commit:
+        steps.append(
+            (f"the status of {wanted.commit[:7]}", status, "Give the token write access to statuses.")
+        )
+    return steps
+
+
+def _of_token(token: HostToken, host: Host) -> list[CheckupLine]:
+    writes = (
+        "the token may write" if token.writes else "the token may read the repository, and not write to it"
+    )
+    scopes = ", ".join(token.scopes or ())
+    said = "the host does not say them of this kind of token" if token.scopes is None else scopes or "none"
+    return [
+        CheckupLine(
+            "repository", _state(token.writes), writes, "" if token.writes else "Use a token that may push."
+        ),
+        CheckupLine("scopes", "unknown" if token.scopes is None else "ok", said),
+        _may(
+            "set a status", token.status, "Give it write access to commit statuses, or try it with --commit."
+        ),
+        _may(
+            "merge call",
+            token.merge,
+            f"Let it write, and merge a {host.request}, under the rules of the branch.",
+        ),
+    ]
+
+
+def _may(what: str, may: bool | None, remedy: str) -> CheckupLine:
+    said = {
+        True: "allowed to this token",
+        False: "not allowed to this token",
+        None: "shows only when it is tried",
+    }
+    return CheckupLine(what, _state(may), said[may], "" if may else remedy)
+
+
+def _state(may: bool | None) -> State:
+    return "unknown" if may is None else "ok" if may else "failed"

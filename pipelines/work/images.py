@@ -1,0 +1,186 @@
+"""Images on the machine of a runner: podman or docker brings one, and its files are unpacked beside the folders of
+stations, once for each content. Nothing of it is started by podman or docker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pipelines.work.processes.image_root import ImageRoot
+from pipelines.work.processes.isolation import Isolation
+from pipelines.work.workspaces import remove
+
+FOLDER: Final = "images"
+ROOT: Final = "root"
+PROGRAMS: Final = ("podman", "docker")
+PULL_SECONDS: Final = 1800.0
+SECONDS: Final = 600.0
+PROBE_SECONDS: Final = 20.0
+UNUSED_SECONDS: Final = 14 * 86_400.0
+LARGEST: Final = 20 * 1024**3
+SHOWN: Final = 4000
+USUAL_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+Told = Callable[[str], Awaitable[None]]
+
+
+class ImageAbsent(Exception):
+    """There is no such image here, in words. `said`: what the program wrote."""
+
+    def __init__(self, why: str, said: str = "") -> None:
+        self.said = said
+        super().__init__(why)
+
+
+@dataclass(frozen=True)
+class Images:
+    """`program`: the path of podman or docker. `base`: the folder of the worker under which files are unpacked."""
+
+    program: str
+    base: Path
+
+    @property
+    def name(self) -> str:
+        return Path(self.program).name
+
+    async def root(self, image: str, tell: Told) -> ImageRoot:
+        """The files of an image, fetched where it is not here. :raises ImageAbsent"""
+        found = await self._known(image)
+        if found is None:
+            await tell(f"Image {image}: {self.name} pulls it.")
+            code, said = await self._run("pull", "--quiet", image, seconds=PULL_SECONDS)
+            found = await self._known(image) if code == 0 else None
+            if found is None:
+                raise ImageAbsent(
+                    f"Image {image} is not on this runner, and {self.name} could not pull it", said
+                )
+        if int(found.get("Size") or 0) > LARGEST:
+            raise ImageAbsent(f"Image {image} is larger than {LARGEST // 1024**3} GB")
+        digest = str(found["Id"]).removeprefix("sha256:")
+        place = self.base / FOLDER / digest
+        if not (place / ROOT).is_dir():
+            began = time.monotonic()
+            await self._unpack(image, digest, place)
+            await tell(f"Image {image} was unpacked ({time.monotonic() - began:.1f} s).")
+        os.utime(place)
+        environment = ((found.get("Config") or {}).get("Env")) or ()
+        path = next((each[5:] for each in environment if each.startswith("PATH=")), USUAL_PATH)
+        return ImageRoot(image, place / ROOT, path)
+
+    async def _known(self, image: str) -> dict[str, Any] | None:
+        code, said = await self._run("image", "inspect", image, errors=False)
+        try:
+            found = json.loads(said) if code == 0 else []
+        except ValueError:
+            return None
+        return next((each for each in found if each.get("Id")), None)
+
+    async def _unpack(self, image: str, digest: str, place: Path) -> None:
+        """:raises ImageAbsent"""
+        container = f"gateline-{uuid.uuid4().hex}"
+        made = place.with_name(f".{container}")
+        code, said = await self._run("create", "--network", "none", "--name", container, digest, "true")
+        try:
+            if code != 0:
+                raise ImageAbsent(f"Image {image} could not be opened by {self.name}", said)
+            (made / ROOT).mkdir(parents=True)
+            tar = made / "files.tar"
+            code, said = await self._run("export", "--output", str(tar), container)
+            if code == 0:
+                leave = ("--exclude=dev/*", "--exclude=./dev/*")
+                code, said = await _ran(
+                    (
+                        "tar",
+                        "-x",
+                        "-f",
+                        str(tar),
+                        "-C",
+                        str(made / ROOT),
+                        *leave,
+                        "--no-same-owner",
+                        "--no-same-permissions",
+                    ),
+                    SECONDS,
+                )
+            if code != 0:
+                raise ImageAbsent(f"Image {image} could not be unpacked", said)
+            tar.unlink()
+            await asyncio.to_thread(_in_place, made, place)
+        except OSError as error:
+            raise ImageAbsent(f"Image {image} could not be unpacked: {error.strerror}") from error
+        finally:
+            await asyncio.to_thread(remove, made)
+            await asyncio.shield(self._run("rm", "--force", container))
+
+    async def _run(self, *words: str, seconds: float = SECONDS, errors: bool = True) -> tuple[int, str]:
+        return await _ran((self.program, *words), seconds, errors=errors)
+
+    def expire(self) -> int:
+        """Remove the files of images that nobody used for long."""
+        folder, removed = self.base / FOLDER, 0
+        for place in folder.iterdir() if folder.is_dir() else ():
+            if time.time() - place.stat().st_mtime > UNUSED_SECONDS:
+                remove(place)
+                removed += 1
+        return removed
+
+
+def _in_place(made: Path, place: Path) -> None:
+    """Whole, or as another station unpacked it meanwhile."""
+    if not place.exists():
+        made.rename(place)
+
+
+async def _ran(argv: Iterable[str], seconds: float, *, errors: bool = True) -> tuple[int, str]:
+    """Its exit code and the end of what it wrote, of inspections standard output alone. Cancelled, it is killed."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            out, _none = await process.communicate()
+    except TimeoutError:
+        return 1, f"no answer within {seconds:g} s"
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    text = out.decode(errors="replace")
+    return process.returncode or 0, text[-SHOWN:] if errors else text
+
+
+def found(isolation: Isolation, base: Path, path: Iterable[str]) -> Images | None:
+    """What brings images on this machine; None where nothing does, or where bubblewrap could not use them."""
+    if isolation.name != "bubblewrap":
+        return None
+    for name in PROGRAMS:
+        program = shutil.which(name, path=os.pathsep.join(path))
+        if program and _answers(program):
+            return Images(program, base)
+    return None
+
+
+def _answers(program: str) -> bool:
+    """A docker without its daemon does not."""
+    try:
+        done = subprocess.run(
+            [program, "version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

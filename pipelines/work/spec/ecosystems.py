@@ -1,0 +1,228 @@
+"""What a repository is made of, by the files on its top, and what is proposed for it: how its environment is made, and
+which commands lint and test it. Nothing of it is run for that, and people correct each proposal before it counts.
+
+One more ecosystem is one more row of TABLE."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MOST_HOSTS = 5
+ADDRESS = re.compile(r"https://([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?)/")
+OF_PACKAGES = re.compile(r"resolved|registry|tarball|url\b|source", re.IGNORECASE)
+SHELL = re.compile(r"[;&|<>$`(){}*?~#\\]|^\w+=")
+NO_TESTS = "no test specified"
+
+
+@dataclass(frozen=True)
+class RepositoryFiles:
+    """`names`: on top, folders with “/”; `texts` {name: content} of READ."""
+
+    names: frozenset[str]
+    texts: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        return self.texts.get(name, "")
+
+    @property
+    def package(self) -> Mapping[str, Any]:
+        try:
+            found = json.loads(self.text("package.json"))
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def scripts(self) -> Mapping[str, str]:
+        return _texts(self.package.get("scripts"))
+
+    @property
+    def packages(self) -> set[str]:
+        both = (_texts(self.package.get(key)) for key in ("dependencies", "devDependencies"))
+        return {name for each in both for name in each}
+
+    def makes(self, target: str) -> bool:
+        pattern = rf"^{re.escape(target)}\s*:(?!=)"
+        return bool(re.search(pattern, self.text("Makefile"), re.MULTILINE))
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names. `by`: the files
+    by which it was known; `commit`: at which."""
+
+    ecosystem: str = ""
+    prepare: str = ""
+    lock: str = ""
+    hosts: tuple[str, ...] = ()
+    lint: str = ""
+    tests: str = ""
+    audit: str = ""
+    by: tuple[str, ...] = ()
+    commit: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_dict(cls, plain: Mapping[str, Any]) -> Proposal:
+        said: Any = {key: plain[key] for key in cls.__dataclass_fields__ if key in plain}
+        for key, value in said.items():
+            said[key] = tuple(value) if isinstance(value, list) else value
+        return cls(**said)
+
+
+Commands = Callable[[RepositoryFiles, str], tuple[str, str]]
+"""(lint, tests) of a repository; the second argument is the row's `run`."""
+
+
+@dataclass(frozen=True)
+class Ecosystem:
+    """`marks`: files that are all there. `lock` "": it has none. `run`: how a program among its packages is called."""
+
+    name: str
+    marks: tuple[str, ...]
+    prepare: str
+    lock: str
+    run: str
+    commands: Commands
+
+
+def _node(found: RepositoryFiles, run: str) -> tuple[str, str]:
+    manager = run.partition(" ")[0]
+    return _node_lint(found, run, manager), _node_tests(found, run, manager)
+
+
+def _node_lint(found: RepositoryFiles, run: str, manager: str) -> str:
+    script = found.scripts.get("lint", "")
+    if script and not re.search(r"--(fix|write|apply)\b", script):
+        return f"{manager} run lint"
+    known = {"eslint": "eslint .", "@biomejs/biome": "biome ci .", "prettier": "prettier --check ."}
+    return next((f"{run} {call}" for package, call in known.items() if package in found.packages), "")
+
+
+def _node_tests(found: RepositoryFiles, run: str, manager: str) -> str:
+    """With a report where the program writes one by itself, and the script calls that program alone."""
+    script = found.scripts.get("test", "")
+    words = [] if SHELL.search(script) else script.split()
+    if "vitest" in found.packages and (not script or words[:1] == ["vitest"]):
+        rest = [word for word in words[1:] if word not in ("run", "watch", "--watch")]
+        return shlex.join(
+            [
+                *run.split(),
+                "vitest",
+                "run",
+                *rest,
+                "--reporter=default",
+                "--reporter=junit",
+                "--outputFile=tests.xml",
+            ]
+        )
+    if "jest-junit" in found.packages and (not script or words[:1] == ["jest"]):
+        return shlex.join(
+            [*run.split(), "jest", *words[1:], "--ci", "--reporters=default", "--reporters=jest-junit"]
+        )
+    if script and NO_TESTS not in script:
+        return f"{manager} test"
+    return f"{run} jest --ci" if "jest" in found.packages else ""
+
+
+def _python(found: RepositoryFiles, run: str) -> tuple[str, str]:
+    """`run` is the interpreter."""
+    said = "\n".join(
+        found.text(name) for name in ("pyproject.toml", "requirements.txt", "setup.cfg", "tox.ini")
+    )
+    lint = ""
+    if {"ruff.toml", ".ruff.toml"} & found.names or re.search(r"\bruff\b", said):
+        program = "ruff" if run == "python3" else f"{run} -m ruff"
+        lint = f"{program} check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
+    elif re.search(r"\bflake8\b", said):
+        lint = f"{run} -m flake8"
+    has_tests = {"tests/", "test/", "pytest.ini", "conftest.py"} & found.names or "pytest" in said
+    tests = f"{run} -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml" if has_tests else ""
+    return lint, tests
+
+
+def _cargo(found: RepositoryFiles, run: str) -> tuple[str, str]:
+    return f"{run} clippy --offline -- -D warnings", f"{run} test --offline"
+
+
+def _go(found: RepositoryFiles, run: str) -> tuple[str, str]:
+    return f"{run} vet ./...", f"{run} test ./..."
+
+
+def _make(found: RepositoryFiles, run: str) -> tuple[str, str]:
+    return "", ""  # its targets count for every ecosystem
+
+
+VENV = ".venv/bin/python"
+IN_VENV = f"sh -c 'python3 -m venv .venv && {VENV} -m pip install -r requirements.txt'"
+IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction"
+CARGO = "env CARGO_HOME=.cargo-home cargo"
+
+TABLE: tuple[Ecosystem, ...] = (
+    Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node),
+    Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node),
+    Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node),
+    Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node),
+    Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --", _node),
+    Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python),
+    Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python),
+    Ecosystem("pip", ("requirements.txt",), IN_VENV, "requirements.txt", VENV, _python),
+    Ecosystem("Python", ("pyproject.toml",), "", "", "python3", _python),
+    Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo),
+    Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo),
+    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go),
+    Ecosystem("Go", ("go.mod",), "", "", "go", _go),
+    Ecosystem("make", ("Makefile",), "", "", "make", _make),
+)  # fmt: skip
+READ = frozenset({mark for row in TABLE for mark in row.marks}) | {".npmrc", "setup.cfg", "tox.ini"}
+
+
+def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
+    """By the first row whose marks are there. A target of the Makefile comes before what the ecosystem would call only
+    where that knows nothing."""
+    row = next((row for row in TABLE if found.names.issuperset(row.marks)), None)
+    if row is None:
+        return Proposal(commit=commit)
+    lint, tests = row.commands(found, row.run)
+    made = {target: f"make {target}" if found.makes(target) else "" for target in ("lint", "test", "audit")}
+    by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
+    hosts = _hosts(found, row.lock) if row.prepare else ()
+    return Proposal(
+        row.name,
+        row.prepare,
+        row.lock,
+        hosts,
+        lint or made["lint"],
+        tests or made["test"],
+        made["audit"],
+        tuple(name for name in by if name in found.names),
+        commit,
+    )
+
+
+def _hosts(found: RepositoryFiles, lock: str) -> tuple[str, ...]:
+    """Of the packages, where the lock file or the settings of npm say where they are."""
+    said = [
+        line
+        for name in (".npmrc", lock)
+        for line in found.text(name).splitlines()
+        if OF_PACKAGES.search(line)
+    ]
+    named = [match.group(1).lower() for line in said for match in ADDRESS.finditer(line)]
+    counted = {host: named.count(host) for host in dict.fromkeys(named)}
+    return tuple(sorted(counted, key=lambda host: -counted[host])[:MOST_HOSTS])
+
+
+def _texts(found: Any) -> dict[str, str]:
+    return (
+        {str(key): value for key, value in found.items() if isinstance(value, str)}
+        if isinstance(found, dict)
+        else {}
+    )

@@ -1,0 +1,61 @@
+"""Claiming a review: a sign to others, and no lock on the decision. By the clock of the database."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Conflict, Forbidden
+from pipelines.models import GateVisit, User
+from reviews.attention.hints import hint
+from reviews.models import ReviewClaim
+
+LASTS = timedelta(hours=1)
+# One statement, so that of two people who claim at once one wins and the other is told.
+CLAIM = """
+    INSERT INTO reviews_reviewclaim AS held (visit_id, user_id, at, until)
+    SELECT g.id, %s, clock_timestamp(), clock_timestamp() + %s * interval '1 second'
+    FROM pipelines_gatevisit g WHERE g.id = %s AND g.state = 'open'
+    ON CONFLICT (visit_id) DO UPDATE SET user_id = excluded.user_id, at = excluded.at, until = excluded.until
+    WHERE held.user_id = excluded.user_id OR held.until <= clock_timestamp()
+    RETURNING held.visit_id
+"""
+
+
+@transaction.atomic
+def claim(visit: GateVisit, user: User) -> ReviewClaim:
+    """Claim it for an hour, or for one more. Raises Conflict (closed, or claimed by somebody else)."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, [user.pk, LASTS.total_seconds(), visit.pk])
+        won = cursor.fetchone() is not None
+    found = current(visit)
+    if not won or found is None:
+        if found is None:
+            raise Conflict(_("This review is closed."))
+        raise Conflict(
+            _("%(who)s has claimed this review.") % {"who": found.user}, by=str(found.user), at=found.at
+        )
+    hint(visit.task.project)
+    return found
+
+
+@transaction.atomic
+def release(visit: GateVisit, user: User, *, owner: bool) -> None:
+    """Release one's own claim, or, as an administrator (`owner`), anybody's; what is not claimed stays so.
+
+    Raises Forbidden."""
+    found = current(visit)
+    if found is None:
+        return
+    if found.user_id != user.pk and not owner:
+        raise Forbidden(_("Only %(who)s or an administrator can release this claim.") % {"who": found.user})
+    ReviewClaim.objects.filter(visit=visit, user=found.user).delete()
+    hint(visit.task.project)
+
+
+def current(visit: GateVisit) -> ReviewClaim | None:
+    """The claim that counts now, if any."""
+    return ReviewClaim.objects.filter(visit=visit, until__gt=Now()).select_related("user").first()

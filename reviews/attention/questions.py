@@ -1,0 +1,117 @@
+"""Asking the requester of a task about what is under review. The review stays open, and its votes stay valid."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.models import GateVisit, Membership, User
+from pipelines.ports import clock
+from pipelines.ports.observers import ReviewerAsked, ReviewerTold, tell
+from reviews.attention.hints import hint
+from reviews.models import ReviewQuestion
+
+LONGEST = 10_000
+MOST = 20
+"""Questions at one visit."""
+
+
+@transaction.atomic
+def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
+    """Raises Invalid (path `text`: empty, too long, too many, nobody to ask), Conflict (closed)."""
+    text = _checked(text)
+    # Held until the commit, so that a question is not asked at a visit that closes, nor one too many.
+    open_one = GateVisit.objects.select_for_update(of=("self",)).filter(
+        pk=visit.pk, state=GateVisit.State.OPEN
+    )
+    if not open_one.exists():
+        raise Conflict(_("This review is closed."))
+    requester = requester_of(visit)
+    if requester is None:
+        raise Invalid.at(
+            "text", _("The requester cannot be asked."), _("The requester is no member of the project.")
+        )
+    if requester == user:
+        raise Invalid.at("text", _("You requested this task."), _("Ask somebody else."))
+    if ReviewQuestion.objects.filter(visit=visit).count() >= MOST:
+        raise Invalid.at("text", _("Too many questions."), _("Decide, or send the task back."))
+    asked = ReviewQuestion.objects.create(
+        visit=visit,
+        task_id=visit.task_id,
+        gate=visit.gate,
+        asked_by=user,
+        asked=requester,
+        text=text,
+        at=clock.now(),
+    )
+    tell(
+        ReviewerAsked(
+            asked.pk,
+            visit.pk,
+            visit.task_id,
+            visit.task.project_id,
+            user.pk,
+            str(user),
+            requester.pk,
+            text,
+            asked.at,
+        )
+    )
+    hint(visit.task.project)
+    return asked
+
+
+@transaction.atomic
+def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQuestion:
+    """Raises NotFound, Forbidden (somebody else was asked), Invalid (path `text`), Conflict (answered before)."""
+    found = ReviewQuestion.objects.select_for_update().filter(pk=question, visit=visit).first()
+    if found is None:
+        raise NotFound(_("This question does not exist."))
+    if found.asked_id != user.pk:
+        raise Forbidden(_("Only the person who was asked can answer."))
+    if found.answered_at is not None:
+        raise Conflict(_("You have already answered this question."), by=str(user), at=found.answered_at)
+    found.answer, found.answered_at = _checked(text), clock.now()
+    found.save(update_fields=["answer", "answered_at"])
+    tell(
+        ReviewerTold(
+            found.pk,
+            visit.pk,
+            visit.task_id,
+            visit.task.project_id,
+            user.pk,
+            str(user),
+            found.asked_by_id,
+            found.text,
+            found.answered_at,
+        )
+    )
+    hint(visit.task.project)
+    return found
+
+
+def requester_of(visit: GateVisit) -> User | None:
+    """Whoever may be asked: the requester, while they are a member who can sign in."""
+    requester = visit.task.requester
+    if requester is None or not requester.is_active:
+        return None
+    here = Membership.objects.filter(user=requester, project=visit.task.project_id)
+    return requester if here.exists() else None
+
+
+def thread(visit: GateVisit) -> list[ReviewQuestion]:
+    """All questions of this gate in the task, of earlier rounds too, the oldest first."""
+    rows = ReviewQuestion.objects.filter(task=visit.task_id, gate=visit.gate)
+    return list(rows.select_related("asked_by", "asked", "visit").order_by("pk")[:200])
+
+
+def _checked(text: str) -> str:
+    text = text.strip()
+    if not text:
+        raise Invalid.at("text", _("Enter a text."))
+    if len(text) > LONGEST or "\x00" in text:
+        raise Invalid.at(
+            "text", _("This text cannot be stored."), _("At most %(n)s characters.") % {"n": LONGEST}
+        )
+    return text

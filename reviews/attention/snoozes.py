@@ -1,0 +1,40 @@
+"""Seeing a review later. It filters the list of one person only: due time, reminders and duty stay as they are."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import GateVisit, User
+from pipelines.ports import clock
+from pipelines.ports.observers import PersonHint, publish_hints
+from reviews.models import ReviewSnooze
+
+LONGEST = timedelta(days=30)
+
+
+def snooze(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
+    """Raises Invalid (path `until`: past, or further away than 30 days), Conflict (closed)."""
+    if visit.state != GateVisit.State.OPEN:
+        raise Conflict(_("This review is closed."))
+    now = clock.now()
+    if not now < until <= now + LONGEST:
+        raise Invalid.at("until", _("Choose a time within 30 days."), _("A time from now on."))
+    found, _made = ReviewSnooze.objects.update_or_create(visit=visit, user=user, defaults={"until": until})
+    publish_hints([PersonHint(user.pk)])
+    return found
+
+
+def wake(visit: GateVisit, user: User) -> None:
+    """Show it again now."""
+    if ReviewSnooze.objects.filter(visit=visit, user=user).delete()[0]:
+        publish_hints([PersonHint(user.pk)])
+
+
+def until(visit: GateVisit, user: User) -> datetime | None:
+    """When this person sees it again, if not now."""
+    found = ReviewSnooze.objects.filter(visit=visit, user=user, until__gt=Now()).first()
+    return found.until if found else None

@@ -1,0 +1,53 @@
+"""Personal settings › Chats: who I am in the chats of my projects."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines.errors import NotFound
+from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from reviews.channels import accounts
+
+
+@signed_in
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: SignedIn) -> HttpResponse:
+    """A POST (`connection`) makes a code, shown on this page and never again."""
+    code, chosen = "", request.POST.get("connection", "")
+    status = 200
+    if request.method == "POST":
+        try:
+            code = accounts.begin(request.user, int(chosen) if chosen.isdecimal() and len(chosen) < 19 else 0)
+        except NotFound:
+            status = 422
+    mine = request.user.chat_accounts.select_related("connection__project__owner")
+    return show(
+        request,
+        "account/chats.html",
+        section="account",
+        trail=crumbs((_("Personal settings"), reverse("account")), _("Chats")),
+        status=status,
+        connections=accounts.connections(request.user)[:100],
+        mine=mine.order_by("-linked_at")[:100],
+        code=code,
+        chosen=chosen,
+        refused=status == 422,
+    )
+
+
+@signed_in
+@require_POST
+def unlink(request: SignedIn, account: int) -> HttpResponse:
+    try:
+        accounts.unlink(request.user, account)
+    except NotFound as problem:
+        raise Http404 from problem
+    messages.success(request, _("Unlinked"))
+    return redirect("account-chats")

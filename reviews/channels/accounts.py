@@ -1,0 +1,94 @@
+"""Linking an account of a chat to a person: by a code that they get while signed in and say there, once (law §15)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines import access
+from pipelines.errors import NotFound
+from pipelines.models import User
+from pipelines.ports import audit
+from reviews.models import ChannelConnection, ChatAccount, ChatCode
+
+VALID = timedelta(minutes=10)
+
+
+def connections(user: User) -> QuerySet[ChannelConnection]:
+    """Chats in which this person could decide: of their projects, with a signing secret."""
+    found = ChannelConnection.objects.exclude(signing="").filter(enabled=True)
+    mine = found.filter(project__in=access.visible_projects(user).order_by())
+    return mine.select_related("project__owner").order_by("project__owner__key", "project__key", "name")
+
+
+def begin(user: User, connection: int) -> str:
+    """A new code; the one before it is void. Raises NotFound."""
+    found = connections(user).filter(pk=connection).first()
+    if found is None:
+        raise NotFound()
+    code = secrets.token_urlsafe(12)
+    ChatCode.objects.update_or_create(
+        connection=found, user=user, defaults={"digest": _digest(code), "expires_at": Now() + VALID}
+    )
+    return code
+
+
+@sensitive_variables("code")
+def link(connection: ChannelConnection, code: str, workspace: str, account: str) -> User | None:
+    """Link the account that says this code to whoever got it; None where it is not valid. An account that was
+    somebody else's is theirs no more."""
+    with transaction.atomic():
+        codes = ChatCode.objects.select_for_update(of=("self",)).select_related("user")
+        found = codes.filter(connection=connection, digest=_digest(code), expires_at__gt=Now()).first()
+        if found is None or not connections(found.user).filter(pk=connection.pk).exists():
+            return None
+        found.delete()
+        if not found.user.is_active:
+            return None
+        ChatAccount.objects.update_or_create(
+            connection=connection,
+            workspace=workspace,
+            account=account,
+            defaults={"user": found.user, "linked_at": Now()},
+        )
+        _record("chat.linked", found.user, connection, account)
+    return found.user
+
+
+def unlink(user: User, pk: int) -> None:
+    """Raises NotFound."""
+    with transaction.atomic():
+        found = ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk).first()
+        if found is None:
+            raise NotFound()
+        _record("chat.unlinked", user, found.connection, found.account)
+        found.delete()
+
+
+def person(connection: ChannelConnection, workspace: str, account: str) -> User | None:
+    found = ChatAccount.objects.select_related("user").filter(
+        connection=connection, workspace=workspace, account=account
+    )
+    return next((each.user for each in found), None)
+
+
+def _record(kind: str, user: User, connection: ChannelConnection, account: str) -> None:
+    audit.record(
+        kind,
+        by=user,
+        at=timezone.now(),
+        project=connection.project,
+        about=f"channel:{connection.pk}",
+        name=f"{connection.name}: {account}",
+    )
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()

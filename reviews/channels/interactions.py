@@ -1,0 +1,228 @@
+"""What Slack sends when somebody presses a button or types the command: signed, at most five minutes old. A button
+approves where the gate allows it, for whoever linked their account; everything else leads to the page (law §15)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines import engine
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.models import GateVisit, User, Word
+from pipelines.people import accounts as people
+from pipelines.ports.queue import enqueue
+from pipelines.ports.vault import keys
+from pipelines.queries import versions
+from pipelines.queries.addresses import absolute
+from pipelines.routing.document.line import Gate
+from reviews.channels import accounts
+from reviews.channels.posting import QUEUE
+from reviews.channels.slack import APPROVE
+from reviews.decision.gates import gate_of, plain
+from reviews.decision.standing import Standings
+from reviews.models import ChannelConnection
+from reviews.notifications.writing import settle_for
+
+TOLERANCE = 300
+MOST_BYTES = 64 * 1024
+REPLY = "reviews.send_chat_reply"
+LINK = "link"
+
+
+class NotSigned(Exception):
+    """The signature is missing, wrong or old."""
+
+
+class ChatRefused(Exception):
+    """Nothing was decided; the message says why."""
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """Somebody pressed a button, or typed a command (`command`: its text). `room`: where to answer them."""
+
+    workspace: str
+    account: str
+    room: str
+    action: str = ""
+    value: str = ""
+    command: str | None = None
+
+
+# What a message carries
+
+
+def offered(visit: GateVisit, gate: Gate) -> bool:
+    """Whether this gate can be approved in a chat."""
+    return gate.channels is not None and gate.channels.chat and plain(visit, gate)
+
+
+def value_of(visit: GateVisit) -> str:
+    """What the button says back: which visit, and what was shown of it."""
+    return f"{visit.pk}:{visit.token_version}:{visit.evidence_digest}"
+
+
+# What comes back
+
+
+@sensitive_variables("secret")
+def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
+    """`headers`: their names in small letters. Raises NotSigned."""
+    stamp, said = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
+    try:
+        secret = keys.decrypt(connection.signing)
+    except keys.SecretUnreadable as problem:
+        raise NotSigned from problem
+    old = not (stamp.isascii() and stamp.isdecimal() and len(stamp) < 12)
+    if old or abs(time.time() - int(stamp)) > TOLERANCE:
+        raise NotSigned
+    made = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(f"v0={made}".encode(), said.encode()):
+        raise NotSigned
+
+
+def read(body: bytes) -> Pressed | None:
+    """None of what says nothing to us. Any body: whoever signs could send anything."""
+    try:
+        form = {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
+        if "command" in form:
+            return Pressed(
+                _text(form["team_id"]),
+                _text(form["user_id"]),
+                _text(form.get("channel_id", "")),
+                command=form.get("text", ""),
+            )
+        said = json.loads(form["payload"])
+        action = said["actions"][0]
+        found = Pressed(
+            _text(said["team"]["id"]),
+            _text(said["user"]["id"]),
+            _text(said["channel"]["id"]),
+            _text(action["action_id"]),
+            _text(action.get("value", ""), 200),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        return None
+    return found if found.workspace and found.account else None
+
+
+def _text(found: Any, most: int = 64) -> str:
+    if not isinstance(found, str) or "\0" in found or not found.isascii():
+        raise ValueError
+    return found[:most]
+
+
+def answer(connection: ChannelConnection, pressed: Pressed) -> str:
+    """What to say to whoever pressed; "" for nothing."""
+    if pressed.command is not None:
+        return _link(connection, pressed)
+    if pressed.action != APPROVE:
+        return ""
+    try:
+        return _approve(connection, pressed)
+    except ChatRefused as problem:
+        return str(problem)
+
+
+def tell(connection: ChannelConnection, pressed: Pressed, text: str) -> None:
+    """Answer in the chat, seen by them alone. Slack waits three seconds for us, so it goes by the queue."""
+    if text and pressed.room:
+        enqueue(
+            REPLY,
+            QUEUE,
+            {
+                "connection_id": connection.pk,
+                "room": pressed.room,
+                "account": pressed.account,
+                "text": text[:2_000],
+            },
+        )
+
+
+def _link(connection: ChannelConnection, pressed: Pressed) -> str:
+    word, _space, code = (pressed.command or "").strip().partition(" ")
+    if word != LINK or not code.strip():
+        return _("Say “%(word)s CODE”. You get a code at %(page)s") % {"word": LINK, "page": _page()}
+    user = accounts.link(connection, code.strip()[:100], pressed.workspace, pressed.account)
+    if user is None:
+        return _(
+            "This code is not valid, was used, or is older than ten minutes. Get a new one at %(page)s"
+        ) % {"page": _page()}
+    return _("You can now approve here as %(name)s.") % {"name": user}
+
+
+def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
+    user = accounts.person(connection, pressed.workspace, pressed.account)
+    if user is None:
+        raise ChatRefused(
+            _("Your Slack account is not linked. Link it at %(page)s, or decide on the page of the review.")
+            % {"page": _page()}
+        )
+    visit, version, evidence = _shown(connection, pressed.value)
+    _may(user, visit)
+    try:
+        result = engine.vote(
+            visit.pk,
+            user=user,
+            word=Word.APPROVE,
+            token_version=version,
+            evidence_digest=evidence,
+            via="slack",
+        )
+    except (Conflict, Forbidden, Invalid, NotFound) as problem:
+        raise ChatRefused(_at(getattr(problem, "detail", "") or str(problem), visit)) from problem
+    settle_for(user, visit.pk)
+    return _("Approved.") if result.state == "decided" else _("Your vote is counted; more votes are needed.")
+
+
+def _shown(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, str]:
+    """The visit that the message was about, of a task of the project."""
+    key, _colon, rest = value.partition(":")
+    version, _colon, evidence = rest.partition(":")
+    visits = GateVisit.objects.select_related("task__project", "job", "asked_by", "decided_by")
+    try:
+        number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else -1
+        found = visits.filter(pk=UUID(key), task__project=connection.project_id).first()
+    except ValueError:
+        found = None
+    if found is None or number < 0:
+        raise ChatRefused(_("There is no such review."))
+    return found, number, evidence
+
+
+def _may(user: User, visit: GateVisit) -> None:
+    """Raises ChatRefused for what the engine does not look at, in its own words for the rest."""
+    if not user.is_active:
+        raise ChatRefused(_("Your account is deactivated."))
+    if people.needs_second_factor(user):
+        raise ChatRefused(_at(_("Your account needs a second factor first."), visit))
+    if visit.state != GateVisit.State.OPEN:
+        return  # the engine says what became of it
+    if not offered(visit, gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)):
+        raise ChatRefused(_at(_("This gate cannot be approved in a chat."), visit))
+    standing = Standings(user).at(visit)
+    if not standing.may:
+        raise ChatRefused(_at(standing.why or _("This gate does not ask you to review."), visit))
+
+
+def _at(why: str, visit: GateVisit) -> str:
+    return f"{why} {absolute('gate-visit', visit.pk)}"
+
+
+def _page() -> str:
+    return absolute("account-chats")
+
+
+def request_address(connection: ChannelConnection) -> str:
+    """Where Slack sends buttons and the command, as its settings ask for it."""
+    return absolute("api-1:chat-interaction", connection.pk)

@@ -1,0 +1,180 @@
+"""Which list an address names: its tab, what narrows it, how it is sorted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy
+
+from pipelines.models import Line, Word
+from pipelines.queries import versions
+from pipelines.queries.dates import EVER, Dates
+from pipelines.queries.line_filter import choices, named, of_line
+from pipelines.web.shell.dates import dates_of
+from pipelines.web.shell.scope import Scope, scope_of
+from reviews.asked import Narrowed, Place
+from reviews.inbox.item import Words
+from reviews.inbox.kinds import BY_KEY
+
+OLDEST = "oldest"
+OPEN_STATES = (
+    ("unclaimed", gettext_lazy("Not claimed")),
+    ("claimed", gettext_lazy("Claimed")),
+    ("asked", gettext_lazy("Requester asked")),
+)
+STATES_OF = {
+    "needs-me": (*OPEN_STATES, ("snoozed", gettext_lazy("Snoozed"))),
+    "mine": OPEN_STATES,
+    "others": OPEN_STATES,
+    "done": tuple(Word.choices),
+}
+"""What a list can be narrowed to, by its tab."""
+ASKED = "needs-me"
+TABS = (
+    (ASKED, gettext_lazy("Needs you")),
+    ("mine", gettext_lazy("Requested by you")),
+    ("others", gettext_lazy("Team")),
+    ("done", gettext_lazy("Decided")),
+)
+"""The first is the page of everything that needs somebody; of it the list beside a dossier has the gates."""
+
+
+NOTHING = {
+    ASKED: gettext_lazy("Nothing needs you."),
+    "mine": gettext_lazy("No open reviews of your tasks."),
+    "others": gettext_lazy("No open reviews."),
+    "done": gettext_lazy("No decisions yet."),
+}
+
+
+def place_after(text: str) -> Place | None:
+    """The place that an address names; what is none begins at the first row."""
+    at, _tilde, key = text.partition("~")
+    try:
+        moment, visit = parse_datetime(at), UUID(key)
+    except (ValueError, OverflowError):
+        return None
+    return (moment, visit) if moment and timezone.is_aware(moment) and moment.year > 1 else None
+
+
+@dataclass(frozen=True)
+class ReviewList:
+    """One list, of the projects that are in view. Both stand in the address of each of its reviews, so that the list
+    stays beside it."""
+
+    tab: str
+    scope: Scope
+    line: str = ""
+    kind: str = ""
+    sort: str = ""
+    gate: str = ""
+    state: str = ""
+    dates: Dates = EVER
+    """When the gate opened; of what was decided, when it was."""
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Everything that stands in the address."""
+        tab = "" if self.tab == ASKED else self.tab
+        narrowed = {"kind": self.kind, "line": self.line, "gate": self.gate, "state": self.state}
+        filters = {**narrowed, "sort": self.sort, **self.dates.query}
+        return {
+            key: value for key, value in {"tab": tab, "project": self.scope.key, **filters}.items() if value
+        }
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.chosen)
+
+    @property
+    def filtered(self) -> bool:
+        return bool(self.kind or self.line or self.gate or self.state or self.dates)
+
+    @property
+    def nothing(self) -> Words:
+        """What an empty list says."""
+        return NOTHING[self.tab]
+
+    def tab_address(self, tab: str) -> str:
+        """Of another list of the same projects."""
+        return replace(self, tab=tab, line="", kind="", gate="", state="", sort="", dates=EVER).address
+
+    def with_(self, **changed: str) -> str:
+        """The address of the list with these values instead."""
+        query = urlencode({key: value for key, value in {**self.chosen, **changed}.items() if value})
+        return self.page + (f"?{query}" if query else "")
+
+    @property
+    def page(self) -> str:
+        return reverse(ASKED if self.tab == ASKED else "inbox")
+
+    @property
+    def everything(self) -> str:
+        return self.with_(kind="")
+
+    @property
+    def next(self) -> str:
+        """What comes after a place, which the address ends with."""
+        return self.page + "?" + (f"{self.query}&" if self.query else "") + "after="
+
+    @property
+    def cleared(self) -> str:
+        return self.with_(kind="", line="", gate="", state="", since="", until="")
+
+    @property
+    def narrowed(self) -> Narrowed:
+        """The same for SQL."""
+        projects = [project.pk for project in self.scope.projects]
+        chosen = Line.objects.filter(of_line(self.line, ""), project__in=projects) if self.line else None
+        lines = None if chosen is None else list(chosen.values_list("pk", flat=True))
+        since, until = self.dates.bounds
+        return Narrowed(
+            projects, lines, self.gate, since=since, until=until, oldest=self.sort == OLDEST, state=self.state
+        )
+
+    @property
+    def gates(self) -> list[tuple[str, str]]:
+        """(key, name) of the gates of the chosen line as it is live; none where no line is chosen."""
+        if not self.line:
+            return []
+        found = Line.objects.filter(of_line(self.line, ""), project__in=self.scope.projects).first()
+        line = versions.by_id(found.live_id) if found and found.live_id else None
+        return [(gate.key, gate.name) for gate in line.gates] if line else []
+
+    @property
+    def only_gates(self) -> bool:
+        """Whether what narrows it is known of reviews only."""
+        return bool(self.gate or self.state)
+
+    @property
+    def suffix(self) -> str:
+        return f"?{self.query}" if self.query else ""
+
+    @property
+    def address(self) -> str:
+        """Of the list alone."""
+        return self.page + self.suffix
+
+
+def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
+    """The list that an address names."""
+    tab = tab or request.GET.get("tab", "")
+    tab = tab if tab in dict(TABS) else ASKED
+    scope = scope_of(request, ASKED if tab == ASKED else "inbox")
+    line = request.GET.get("line", "")
+    line = named(line, choices(scope.projects), scope.projects) if line else ""
+    kind = request.GET.get("kind", "") if tab == ASKED else ""
+    sort = OLDEST if request.GET.get("sort") == OLDEST and tab != "done" else ""
+    shown = ReviewList(tab, scope, line, kind if kind in BY_KEY else "", sort, dates=dates_of(request))
+    gate, state = request.GET.get("gate", ""), request.GET.get("state", "")
+    return replace(
+        shown,
+        gate=gate if gate in dict(shown.gates) else "",
+        state=state if state in dict(STATES_OF[tab]) else "",
+    )

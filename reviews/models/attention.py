@@ -1,0 +1,81 @@
+"""Who looks after a review, what its requester was asked, and who sees it later. None of it decides anything."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import GateVisit, Task
+from pipelines.routing.basics.visible import visible
+
+
+class ReviewClaim(models.Model):
+    """Somebody looks at an open gate visit. It tells others so until `until`, and keeps nobody from deciding."""
+
+    visit = models.OneToOneField(GateVisit, models.CASCADE, primary_key=True, related_name="claim")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    at = models.DateTimeField()
+    until = models.DateTimeField(help_text=_("From then on it counts no more."))
+
+    def __str__(self) -> str:
+        return f"{self.visit_id} · {self.user}"
+
+
+class ReviewQuestion(models.Model):
+    """A reviewer's question to the requester of the task, and its answer. It voids nothing."""
+
+    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="questions", db_index=False)
+    task = models.ForeignKey(Task, models.CASCADE, related_name="review_questions", db_index=False)
+    gate = models.CharField(max_length=64)
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    asked = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="review_questions", db_index=False
+    )
+    text = models.TextField()
+    at = models.DateTimeField()
+    answer = models.TextField(blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(answered_at__isnull=True, answer="")
+                | (Q(answered_at__isnull=False) & ~Q(answer="")),
+                name="an_answer_has_its_time",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["task", "gate", "id"], name="questions_of_review"),
+            models.Index(fields=["visit"], name="questions_of_visit"),
+            models.Index(
+                fields=["asked", "at"], condition=Q(answered_at__isnull=True), name="questions_open"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.asked_by} → {self.asked}"
+
+    @property
+    def shown_text(self) -> str:
+        """Without marks that turn or hide what is read."""
+        return visible(self.text)
+
+    @property
+    def shown_answer(self) -> str:
+        return visible(self.answer)
+
+
+class ReviewSnooze(models.Model):
+    """One person sees an open gate visit again from `until` on; for everybody else nothing changes."""
+
+    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="snoozes", db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["visit", "user"], name="one_snooze_of_a_visit")]
+
+    def __str__(self) -> str:
+        return f"{self.visit_id} · {self.user}"

@@ -1,0 +1,67 @@
+"""Following a task, a line or a station, and no longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models.functions import Now
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from pipelines import access
+from pipelines.errors import NotFound
+from pipelines.models import Line, Project, Task, User
+from pipelines.queries import versions
+from pipelines.web.shell.page import SignedIn, in_project
+from reviews.models import Follow
+
+
+@in_project("view")
+@require_POST
+def follow(request: SignedIn, project: Project) -> HttpResponse:
+    """`task`, or `line` with or without `station`; `follow`: yes to begin, anything else to end."""
+    what = _named(request, project)
+    if request.POST.get("follow") == "yes":
+        Follow.objects.get_or_create(user=request.user, project=project, **what, defaults={"at": Now()})
+        messages.success(request, _("You follow it. Choose bell or mail in your notification settings."))
+    else:
+        Follow.objects.filter(user=request.user, project=project, **what).delete()
+        messages.success(request, _("You no longer follow it."))
+    return _back(project, **what)
+
+
+def _back(project: Project, task: Task | None, line: Line | None, station: str) -> HttpResponse:
+    here = (project.owner.key, project.key)
+    if task is not None:
+        return redirect("task", *here, task.name)
+    assert line is not None
+    return redirect(reverse("line", args=[*here, line.key]) + (f"#station-{station}" if station else ""))
+
+
+def _named(request: SignedIn, project: Project) -> dict[str, Any]:
+    """Raises NotFound for what is not there."""
+    here, said = (request.user, project.owner.key, project.key), request.POST
+    if said.get("task"):
+        return {"task": access.find_task(*here, said["task"]), "line": None, "station": ""}
+    line, station = said.get("line", ""), said.get("station", "")
+    of = access.get_line(*here, line) if "\0" not in line else None
+    if of is None or (station and not _has(of, station)):
+        raise NotFound
+    return {"task": None, "line": of, "station": station}
+
+
+def _has(line: Line, station: str) -> bool:
+    return line.live_id is not None and station in versions.by_id(line.live_id).stations_by_key
+
+
+def followed_stations(user: User, line: Line) -> set[str]:
+    """What this person follows of a line: keys of stations, "" for the line itself. One statement."""
+    return set(Follow.objects.filter(user=user, line=line).values_list("station", flat=True))
+
+
+def follows_task(user: User, task: Task) -> bool:
+    return Follow.objects.filter(user=user, task=task).exists()

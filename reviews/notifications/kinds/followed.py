@@ -1,0 +1,124 @@
+"""Something happened to a task, on a line or at a station that this person follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.models import Membership, Status, Task, Word
+from pipelines.ports.observers import Consequence, GateDecided, TaskEnded, TaskMoved, TaskWaits
+from pipelines.queries import versions
+from pipelines.routing.sentences.names import station_name
+from reviews.models import Follow, Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+STOPS = (Status.BLOCKED, Status.STUCK, Status.HELD)
+SENTENCES = {
+    "review": gettext_lazy("“%(task)s” waits for a review."),
+    "blocked": gettext_lazy("“%(task)s” is blocked."),
+    "stuck": gettext_lazy("“%(task)s” is stuck."),
+    "held": gettext_lazy("“%(task)s” is on hold."),
+    "decided": gettext_lazy("“%(task)s” was decided: %(word)s."),
+    "completed": gettext_lazy("“%(task)s” is completed."),
+    "failed": gettext_lazy("“%(task)s” failed."),
+    "cancelled": gettext_lazy("“%(task)s” was cancelled."),
+    "arrived": gettext_lazy("“%(task)s” is at %(station)s now."),
+}
+
+
+@dataclass(frozen=True)
+class _FollowedEvent:
+    """`by`: who did it and knows; `requester_knows`: whether another kind tells whoever requested the task;
+    `of_line`: whether followers of the line are told, too."""
+
+    what: str
+    of: TaskMoved | TaskEnded | GateDecided | TaskWaits
+    stations: Sequence[str] = ()
+    word: str = ""
+    by: int | None = None
+    of_line: bool = False
+    requester_knows: bool = False
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    happened = [each for one in heard.batch if (each := _read(one)) is not None]
+    if not happened:
+        return
+    follows = list(_follows({each.of.task_id for each in happened}))
+    for follow in follows:
+        for each in happened:
+            if _tells(follow, each, heard.tasks):
+                yield _event(follow, each, heard.tasks[each.of.task_id])
+
+
+def _read(of: Consequence) -> _FollowedEvent | None:
+    if isinstance(of, TaskMoved):
+        return _FollowedEvent("arrived", of, of.target)
+    if isinstance(of, TaskEnded) and of.kind in SENTENCES:
+        knows = of.kind != Status.CANCELLED
+        return _FollowedEvent(of.kind, of, of_line=True, requester_knows=knows)
+    if isinstance(of, GateDecided):
+        return _FollowedEvent("decided", of, word=of.word, by=of.decided_by_id)
+    if isinstance(of, TaskWaits) and of.status == Status.AWAITING_REVIEW:
+        return _FollowedEvent("review", of)
+    if isinstance(of, TaskWaits) and of.status in STOPS:
+        return _FollowedEvent(of.status, of, by=of.held_by, of_line=True, requester_knows=True)
+    return None
+
+
+def _follows(task_ids: Iterable[int]) -> Iterable[Follow]:
+    """Of those who can still see it: one statement."""
+    lines = Task.objects.filter(pk__in=task_ids).order_by().values("line")
+    members = Membership.objects.filter(
+        user=OuterRef("user"), project=OuterRef("project"), user__is_active=True
+    )
+    found = Follow.objects.filter(Q(task__in=list(task_ids)) | Q(line__in=lines))
+    return found.filter(Exists(members)).order_by("user_id", "pk")
+
+
+def _tells(follow: Follow, each: _FollowedEvent, tasks: dict[int, Task]) -> bool:
+    task = tasks[each.of.task_id]
+    if follow.user_id == each.by or (each.requester_knows and follow.user_id == task.requester_id):
+        return False
+    if follow.task_id is not None:
+        return follow.task_id == task.pk and each.what != "arrived"
+    if follow.line_id != task.line_id:
+        return False
+    return follow.station in each.stations if follow.station else each.of_line
+
+
+def _event(follow: Follow, each: _FollowedEvent, task: Task) -> NotificationEvent:
+    at = each.of.at
+    data = {"what": each.what, "word": each.word}
+    if each.what == "arrived":
+        data["station"] = station_name(versions.by_id(task.pinned_id), follow.station)
+    about = f"{task.pk}:{each.what}:{at.isoformat()}"
+    return NotificationEvent(follow.user_id, about, task.project_id, at, task.pk, data)
+
+
+def says(row: Notification) -> Said:
+    assert row.task is not None
+    word = row.data.get("word", "")
+    words = {
+        "task": row.task.title,
+        "station": row.data.get("station", ""),
+        "word": Word(word).label if word in Word.values else word,
+    }
+    page = ("task", row.project.owner.key, row.project.key, row.task.name)
+    return Said(SENTENCES[row.data["what"]] % words, page, _("Open the task"))
+
+
+KIND = NotificationKind(
+    "followed",
+    gettext_lazy("What you follow"),
+    gettext_lazy("Something happened to a task, on a line or at a station that you follow."),
+    "watch",
+    MailChoice.DIGEST,
+    told,
+    says,
+)

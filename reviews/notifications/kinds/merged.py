@@ -1,0 +1,60 @@
+"""A change that this person approved has landed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.models import Delivery, Membership, Status, Vote, Word
+from pipelines.ports.observers import TaskEnded
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+SENTENCES = {
+    "merge": gettext_lazy("“%(task)s”, which you approved: Merged as %(commit)s."),
+    "request": gettext_lazy("“%(task)s”, which you approved: Proposed as %(commit)s."),
+}
+PUSHED = gettext_lazy("“%(task)s”, which you approved: Pushed as %(commit)s.")
+SHORT = 7
+
+
+def _told(heard: Heard) -> Iterable[NotificationEvent]:
+    """Who requested the task is told that it is completed. Who is no member any more is told nothing."""
+    ended = {each.task_id: each for each in heard.of(TaskEnded) if each.kind == Status.COMPLETED}
+    if not ended:
+        return
+    rows = Delivery.objects.filter(task__in=ended, landed_at__isnull=False).order_by("landed_at", "job_id")
+    landed = {each.task_id: each for each in rows.only("task_id", "to", "commit")}
+    if not landed:
+        return
+    members = Membership.objects.filter(
+        user=OuterRef("user"), project=OuterRef("visit__task__project"), user__is_active=True
+    )
+    votes = Vote.objects.filter(Exists(members), visit__task__in=landed, word=Word.APPROVE)
+    for task_id, user_id in votes.order_by().values_list("visit__task", "user").distinct():
+        task, one = heard.tasks[task_id], landed[task_id]
+        if user_id != task.requester_id:
+            data = {"to": one.to, "commit": one.commit}
+            yield NotificationEvent(user_id, str(task_id), task.project_id, ended[task_id].at, task_id, data)
+
+
+def _says(row: Notification) -> Said:
+    assert row.task is not None
+    words = {"task": row.task.title, "commit": row.data["commit"][:SHORT]}
+    page = ("task", row.project.owner.key, row.project.key, row.task.name)
+    return Said(SENTENCES.get(row.data["to"], PUSHED) % words, page, _("Open the task"), "delivered")
+
+
+KIND = NotificationKind(
+    "merged",
+    gettext_lazy("What you approved is merged"),
+    gettext_lazy("A change that you approved was merged, proposed or pushed, and its task is completed."),
+    "end-completed",
+    MailChoice.NEVER,
+    _told,
+    _says,
+)

@@ -1,0 +1,64 @@
+"""A reviewer asks this person about their task, or their own question was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.ports.observers import Consequence, ReviewerAsked, ReviewerTold
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+SHOWN = 500
+"""Characters of the question in a mail; the page has all of it."""
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    both: list[ReviewerAsked | ReviewerTold] = [*heard.of(ReviewerAsked), *heard.of(ReviewerTold)]
+    for each in both:
+        word = "asked" if isinstance(each, ReviewerAsked) else "answered"
+        yield NotificationEvent(
+            each.user_id,
+            f"question:{each.question_id}:{word}",
+            each.project_id,
+            each.at,
+            each.task_id,
+            {
+                "name": each.name,
+                "visit": str(each.visit_id),
+                "question": each.question_id,
+                "text": each.text[:SHOWN],
+            },
+        )
+
+
+def settled(batch: Sequence[Consequence]) -> Iterable[str]:
+    """It was answered."""
+    return [f"question:{each.question_id}:asked" for each in batch if isinstance(each, ReviewerTold)]
+
+
+def says(row: Notification) -> Said:
+    assert row.task is not None
+    words = {"name": row.data["name"], "task": row.task.title}
+    if row.about.endswith(":asked"):
+        said, verb = _("%(name)s asks you about “%(task)s”.") % words, _("Answer")
+    else:
+        said, verb = _("%(name)s answered your question about “%(task)s”.") % words, _("Open the review")
+    facts = [(_("Question"), row.data["text"])]
+    return Said(said, ("gate-visit", row.data["visit"]), verb, f"question-{row.data['question']}", facts)
+
+
+KIND = NotificationKind(
+    "questions",
+    gettext_lazy("Questions about reviews"),
+    gettext_lazy("A reviewer asks you about your task, or your own question was answered."),
+    "comment",
+    MailChoice.NOW,
+    told,
+    says,
+    settled=settled,
+)
+"""Its mail goes out at once: a review waits for the answer."""

@@ -1,0 +1,216 @@
+"""Around a decision: claim a review, ask the requester, see it later. Page and API both come through here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+
+from pipelines import access
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.models import GateVisit, Role, User
+from pipelines.ports import clock
+from pipelines.web.shell.middleware import zone
+from pipelines.web.shell.page import SignedIn, signed_in
+from reviews.attention import claims, questions, snoozes
+from reviews.decision.standing import Standings
+from reviews.inbox.chosen import review_list
+from reviews.models import ReviewClaim, ReviewQuestion
+
+MORNING = 9
+LATER = (
+    ("hour", gettext_lazy("For an hour")),
+    ("tomorrow", gettext_lazy("Until tomorrow, 9:00")),
+    ("week", gettext_lazy("Until Monday, 9:00")),
+)
+
+
+def claim(visit: GateVisit, user: User) -> ReviewClaim:
+    """Raises Forbidden (who may not decide here), Conflict."""
+    _asked(visit, user)
+    return claims.claim(visit, user)
+
+
+def release(visit: GateVisit, user: User) -> None:
+    """Raises Forbidden."""
+    role = Role.ADMIN in access.roles_in(user, visit.task.project)
+    claims.release(visit, user, owner=role)
+
+
+def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
+    """Raises Forbidden (who may not decide here), Invalid, Conflict."""
+    _asked(visit, user)
+    return questions.ask(visit, user, text)
+
+
+def snooze(visit: GateVisit, user: User, until: datetime) -> None:
+    """Raises Forbidden (who may not decide here), Invalid, Conflict."""
+    _asked(visit, user)
+    snoozes.snooze(visit, user, until)
+
+
+def _asked(visit: GateVisit, user: User) -> None:
+    if visit.state != GateVisit.State.OPEN:
+        raise Conflict(_("This review is closed."))
+    standing = Standings(user).at(visit)
+    if not standing.may:
+        raise Forbidden(standing.why or _("This gate does not ask you to review."))
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What a review shows of it. `may`: whether the reader may claim, ask and snooze; `may_release`: end the claim."""
+
+    claim: ReviewClaim | None
+    thread: list[ReviewQuestion]
+    snoozed: datetime | None
+    requester: User | None
+    may: bool
+    may_release: bool
+    reader: User
+
+    @property
+    def mine(self) -> bool:
+        return self.claim is not None and self.claim.user_id == self.reader.pk
+
+    @property
+    def may_ask(self) -> bool:
+        return self.may and self.requester is not None and self.requester != self.reader
+
+    @property
+    def waiting(self) -> list[ReviewQuestion]:
+        return [each for each in self.thread if each.answered_at is None]
+
+    @property
+    def later(self) -> object:
+        return LATER
+
+    @property
+    def there(self) -> bool:
+        return bool(self.may or self.claim or self.thread)
+
+
+def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
+    is_open = visit.state == GateVisit.State.OPEN
+    held = claims.current(visit) if is_open else None
+    owner = held is not None and Role.ADMIN in access.roles_in(user, visit.task.project)
+    return Attention(
+        held,
+        questions.thread(visit),
+        snoozes.until(visit, user) if may else None,
+        questions.requester_of(visit) if may else None,
+        may,
+        held is not None and (owner or held.user_id == user.pk),
+        user,
+    )
+
+
+# Pages
+
+
+@require_POST
+@signed_in
+def claim_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+    """Claim it, or release the claim (`action`)."""
+    found = visit_of(request.user, visit)
+    act = {"claim": claim, "release": release}.get(request.POST.get("action", ""), _no_word)
+    return _done(request, found, lambda: act(found, request.user))
+
+
+@require_POST
+@signed_in
+def ask_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+    found = visit_of(request.user, visit)
+    text = request.POST.get("text", "")
+    return _done(request, found, lambda: ask(found, request.user, text), _("Question sent."))
+
+
+@require_POST
+@signed_in
+def answer_page(request: SignedIn, visit: uuid.UUID, question: int) -> HttpResponse:
+    found = visit_of(request.user, visit)
+    text = request.POST.get("text", "")
+    return _done(request, found, lambda: questions.answer(found, question, request.user, text), _("Answered"))
+
+
+@require_POST
+@signed_in
+def snooze_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+    """See it later; without a time (`until`) at once again."""
+    found, chosen = visit_of(request.user, visit), request.POST.get("until", "")
+    if not chosen:
+        return _done(request, found, lambda: snoozes.wake(found, request.user))
+    until = later(chosen, request.user, clock.now())
+    if until is None:
+        return _done(request, found, _no_time)
+    return _done(request, found, lambda: snooze(found, request.user, until))
+
+
+def _no_word(visit: GateVisit, user: User) -> None:
+    _asked(visit, user)
+    raise Invalid.at("action", _("Choose what to do."))
+
+
+def _no_time() -> None:
+    raise Invalid.at("until", _("Choose a time within 30 days."))
+
+
+def later(chosen: str, user: User, now: datetime) -> datetime | None:
+    """What one of LATER means to this person now, or a time as their browser writes it; None for what is none."""
+    local = now.astimezone(zone(user.time_zone))
+    morning = local.replace(hour=MORNING, minute=0, second=0, microsecond=0, fold=0)
+    if chosen == "hour":
+        return now + timedelta(hours=1)
+    if chosen == "tomorrow":
+        return morning + timedelta(days=1)
+    if chosen == "week":
+        return morning + timedelta(days=7 - local.weekday())
+    try:
+        found = parse_datetime(chosen)
+    except ValueError:
+        return None
+    if found is None or found.year < 2 or found.year > 9998:
+        return None
+    return found if timezone.is_aware(found) else found.replace(tzinfo=zone(user.time_zone))
+
+
+def _done(request: SignedIn, visit: GateVisit, act: Callable[[], object], words: str = "") -> HttpResponse:
+    """Back to the review; what is refused says why, and keeps what was typed."""
+    try:
+        act()
+    except NotFound as problem:
+        raise Http404(str(problem)) from problem
+    except Forbidden as problem:
+        raise PermissionDenied(str(problem)) from problem
+    except (Conflict, Invalid) as problem:
+        text = problem.message if isinstance(problem, Invalid) else str(problem)
+        typed = request.POST.get("text", "").replace("\0", "").strip()
+        messages.error(request, f"{text} {typed[:2000]}".strip())
+    else:
+        if words:
+            messages.success(request, words)
+    shown = review_list(request)
+    return redirect(reverse("gate-visit", args=[visit.pk]) + shown.suffix)
+
+
+def visit_of(user: User, visit: uuid.UUID) -> GateVisit:
+    """Of a project that this person may see; any other does not exist for them."""
+    rows = GateVisit.objects.select_related(
+        "task__project__owner", "task__line", "task__requester", "job", "asked_by"
+    )
+    found = rows.filter(pk=visit).first()
+    if found is None or not access.can(user, "view", found.task.project):
+        raise Http404
+    return found

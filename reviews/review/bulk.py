@@ -1,0 +1,182 @@
+"""Several reviews at once: first a table of what would be decided on each, then one vote on each, with its outcome."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from pipelines import engine
+from pipelines.errors import Invalid, Refused
+from pipelines.models import GateVisit, User, Word
+from pipelines.queries import versions
+from pipelines.routing.document.line import Gate
+from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from reviews.asked import asked_among
+from reviews.decision.consequences import VoteOption, options
+from reviews.decision.gates import gate_of
+from reviews.decision.standing import Standings
+from reviews.inbox.chosen import ASKED, review_list
+from reviews.inbox.item import Mine
+from reviews.notifications.writing import settle_for
+from reviews.review.detail import seat_choices
+
+MOST = 50
+WORDS = (Word.APPROVE, Word.REJECT)
+"""Sending back is for one: its remarks are about one piece of work."""
+
+
+@dataclass(frozen=True)
+class BulkRow:
+    """One chosen review. `option`: what would be decided; without it `why` says why nothing is. `done`: what came of
+    it; `lost`: it was refused."""
+
+    visit: GateVisit
+    gate: Gate
+    option: VoteOption | None
+    why: str = ""
+    done: str = ""
+    lost: bool = False
+    seats: Sequence[tuple[str, str]] = ()
+    """(user name, name) of those in whose place they may decide, where it is not only their own."""
+    seat: str = ""
+    """The one that was chosen."""
+
+    @property
+    def seen(self) -> str:
+        """What was shown: the version of the position and the digest of the evidence."""
+        return f"{self.visit.token_version}:{self.visit.evidence_digest}"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def page(request: SignedIn) -> HttpResponse:
+    said = request.POST if request.method == "POST" else request.GET
+    word = said.get("word", Word.APPROVE)
+    word = word if word in WORDS else Word.APPROVE
+    rows = plan(request.user, said.getlist("visit"), word)
+    reason, fault, status = said.get("reason", "").replace("\0", "")[:20_000], "", 200
+    needs_reason = any(row.option and row.option.needs_reason for row in rows)
+    if request.method == "POST":
+        shown = any(key.startswith("seen-") for key in request.POST)
+        if needs_reason and not reason.strip():
+            fault, status = _("A reason is needed."), 422
+        elif not shown and not any(row.option for row in rows):
+            fault, status = _("Nothing can be decided here."), 422
+        else:
+            rows = [
+                decide(
+                    request.user,
+                    replace(row, seat=str(request.POST.get(f"seat-{row.visit.pk}") or "")),
+                    word,
+                    reason,
+                    str(request.POST.get(f"seen-{row.visit.pk}") or ""),
+                )
+                for row in rows
+            ]
+            status = 409 if any(row.lost for row in rows) else 200
+    back = review_list(request, ASKED).address
+    return show(
+        request,
+        "reviews/bulk.html",
+        section="needs",
+        trail=crumbs((_("Inbox"), back), _("Several reviews")),
+        status=status,
+        rows=rows,
+        word=word,
+        reason=reason,
+        needs_reason=needs_reason,
+        fault=fault,
+        decided=any(row.done for row in rows),
+        able=sum(row.option is not None for row in rows),
+        back=back,
+    )
+
+
+def plan(user: User, chosen: Iterable[str], word: str) -> list[BulkRow]:
+    """What this word would do on each of these, in their order; at most 50, of projects that the person sees."""
+    ids = list(dict.fromkeys(filter(None, map(_uuid, list(chosen)[: MOST * 2]))))[:MOST]
+    projects = [project.pk for project in Mine(user).seen]
+    found = {
+        visit.pk: visit
+        for visit in GateVisit.objects.filter(pk__in=ids, task__project__in=projects)
+        .select_related("task__project__owner", "task__line", "task__requester", "job", "asked_by__pinned")
+        .prefetch_related("votes", "asked_by__gate_visits")
+    }
+    may = asked_among(user, projects, found)
+    visits = [found[each] for each in ids if each in found]
+    first = next((each for each in visits if each.pk in may), None)
+    rows = [_row(visit, word, first, visit.pk in may) for visit in visits]
+    return _seated(user, rows)
+
+
+def _seated(user: User, rows: list[BulkRow]) -> list[BulkRow]:
+    """With whom each may be decided for, where somebody is away."""
+    standings = Standings(user)
+    found = {row.visit.pk: standings.at(row.visit) for row in rows if row.option}
+    several = {pk: standing for pk, standing in found.items() if standing.stands_in}
+    ids = {seat.person.user_id for standing in several.values() for seat in standing.seats}
+    people = User.objects.in_bulk(ids) if ids else {}
+    return [
+        replace(row, seats=seat_choices(several[row.visit.pk], people)) if row.visit.pk in several else row
+        for row in rows
+    ]
+
+
+def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> BulkRow:
+    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    row = BulkRow(visit, gate, None)
+    if visit.state != GateVisit.State.OPEN:
+        return replace(row, why=_("This review is closed."))
+    if not may:
+        return replace(row, why=_("You cannot decide here."))
+    if first and (visit.gate, visit.asked_by.pinned_id) != (first.gate, first.asked_by.pinned_id):
+        return replace(row, why=_("Another gate, or another version of the line."))
+    if word == Word.APPROVE and gate.fields:
+        return replace(row, why=_("Its approval fills in fields: open it."))
+    option = next((each for each in options(visit) if each.word == word), None)
+    if option is None:
+        return replace(row, why=_("Not offered here."))
+    if option.routes:
+        return replace(row, why=_("You choose where it goes: open it."))
+    return replace(row, option=option)
+
+
+def decide(user: User, row: BulkRow, word: str, reason: str, seen: str) -> BulkRow:
+    """One vote, on exactly what was shown (`seen`)."""
+    version, _colon, digest = seen.partition(":")
+    if row.option is None:
+        return replace(row, lost=bool(seen))
+    if not (version.isascii() and version.isdigit() and len(version) < 10):
+        return replace(row, option=None, why=_("It was not in the table."), lost=True)
+    if len(row.seats) > 1 and row.seat not in dict(row.seats):
+        return replace(row, option=None, why=_("Choose in whose place you decide."), lost=True)
+    try:
+        result = engine.vote(
+            row.visit.pk,
+            user=user,
+            word=word,
+            reason=reason,
+            token_version=int(version),
+            evidence_digest=digest,
+            via="page",
+            seat=row.seat or user.username,
+        )
+    except Refused as problem:
+        said = problem.message if isinstance(problem, Invalid) else str(problem)
+        return replace(row, option=None, why=said, lost=True)
+    settle_for(user, row.visit.pk)
+    return replace(
+        row, done=_("Decided") if result.state == GateVisit.State.DECIDED else _("Your vote is counted")
+    )
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

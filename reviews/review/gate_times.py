@@ -1,0 +1,232 @@
+"""What the gates of a project cost people and what they catch, of nobody in particular: counted by the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from pipelines.models import Line, Project
+from pipelines.ports.sampling import sampling_key
+from pipelines.queries.dates import Dates
+from pipelines.queries.versions import by_id
+from pipelines.routing.decide.sampling import is_drawn
+
+MOST = 200
+QUICK = 5
+"""Seconds."""
+UNREMARKED = 200
+"""So many approvals without a remark, one after the other, and a gate is offered for sampling."""
+RATES = (2, 5, 10, 20)
+
+# What was landed and later taken back: the branch came to the very tree that it had before.
+REVERTED = """
+    SELECT DISTINCT done.visit_id
+    FROM pipelines_delivery done
+    JOIN pipelines_task task ON task.id = done.task_id AND task.project_id = %(project)s
+    JOIN pipelines_delivery before ON before.commit = done.base AND before.commit <> ''
+        AND before.repository_id = done.repository_id AND before.branch = done.branch AND {before} <> {done}
+    JOIN pipelines_delivery later ON {later} = {before} AND later.repository_id = done.repository_id
+        AND later.branch = done.branch AND later.landed_at > done.landed_at
+    WHERE done.landed_at IS NOT NULL AND before.landed_at IS NOT NULL AND done.visit_id IS NOT NULL""".format(
+    **{name: f"coalesce(nullif({name}.landed_tree, ''), {name}.tree)" for name in ("before", "done", "later")}
+)
+
+GATES = f"""
+    WITH reverted AS ({REVERTED}),
+    sat AS (
+        SELECT sitting.visit_id, sum(sitting.seconds) AS seconds FROM reviews_sitting sitting
+        JOIN pipelines_gatevisit visit ON visit.id = sitting.visit_id
+        JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
+        GROUP BY sitting.visit_id
+    )
+    SELECT task.line_id, visit.gate,
+        count(*) FILTER (WHERE visit.word <> ''),
+        count(*) FILTER (WHERE visit.word = 'approve'),
+        count(*) FILTER (WHERE visit.word IN ('send_back', 'rework')),
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM visit.decided_at - visit.opened_at)::float8),
+        coalesce(sum(sat.seconds), 0),
+        count(*) FILTER (WHERE visit.word = 'approve' AND sat.seconds IS NOT NULL),
+        count(*) FILTER (WHERE visit.word = 'approve' AND sat.seconds <= %(quick)s),
+        count(*) FILTER (WHERE visit.word = 'approve' AND reverted.visit_id IS NOT NULL)
+    FROM pipelines_gatevisit visit
+    JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
+    LEFT JOIN sat ON sat.visit_id = visit.id
+    LEFT JOIN reverted ON reverted.visit_id = visit.id
+    WHERE visit.decided_at >= coalesce(%(since)s, '-infinity'::timestamptz)
+      AND visit.decided_at < coalesce(%(until)s, 'infinity'::timestamptz)
+    GROUP BY task.line_id, visit.gate
+    ORDER BY 7 DESC, 3 DESC, 1, 2 LIMIT {MOST}"""
+
+COMPLETED = """
+    SELECT task.line_id, count(*) FROM pipelines_task task
+    WHERE task.project_id = %(project)s AND task.status = 'completed'
+      AND task.ended_at >= coalesce(%(since)s, '-infinity'::timestamptz)
+      AND task.ended_at < coalesce(%(until)s, 'infinity'::timestamptz)
+    GROUP BY task.line_id"""
+
+# Approvals since somebody last said anything but “approve”, or wrote a remark or a reason.
+UNDISPUTED = """
+    WITH said AS (
+        SELECT task.line_id, visit.gate, visit.id, visit.task_id, visit.decided_at,
+            visit.word <> 'approve' OR visit.reason <> ''
+            OR EXISTS (SELECT 1 FROM pipelines_vote vote WHERE vote.visit_id = visit.id AND vote.reason <> '')
+            OR EXISTS (SELECT 1 FROM reviews_remark remark WHERE remark.visit_id = visit.id) AS disputed
+        FROM pipelines_gatevisit visit
+        JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
+        WHERE visit.word <> ''
+    ), since AS (
+        SELECT said.*, max(decided_at) FILTER (WHERE disputed) OVER (PARTITION BY line_id, gate) AS last FROM said
+    )
+    SELECT line_id, gate, count(*) FROM since
+    WHERE last IS NULL OR decided_at > last
+    GROUP BY line_id, gate HAVING count(*) >= %(most)s ORDER BY 3 DESC, 1, 2 LIMIT 20"""
+
+# The newest of them by line and gate, each with the first task of its chain: what the draw is about (law §15).
+UNDISPUTED_TASKS = f"""
+    WITH RECURSIVE reverted AS ({REVERTED}),
+    wanted AS (SELECT * FROM unnest(%(lines)s::bigint[], %(gates)s::text[]) AS gate(line_id, key)),
+    visits AS (
+        SELECT wanted.line_id, wanted.key, newest.* FROM wanted CROSS JOIN LATERAL (
+            SELECT visit.id, visit.task_id FROM pipelines_gatevisit visit
+            JOIN pipelines_task task ON task.id = visit.task_id AND task.line_id = wanted.line_id
+            WHERE visit.gate = wanted.key AND visit.word = 'approve'
+            ORDER BY visit.decided_at DESC LIMIT %(most)s
+        ) newest
+    ),
+    chain(start, id, follows_id) AS (
+        SELECT DISTINCT task.id, task.id, task.follows_id FROM pipelines_task task
+        JOIN visits ON visits.task_id = task.id
+        UNION SELECT chain.start, task.id, task.follows_id FROM pipelines_task task
+        JOIN chain ON task.id = chain.follows_id
+    )
+    SELECT visits.line_id, visits.key, chain.id, reverted.visit_id IS NOT NULL
+    FROM visits JOIN chain ON chain.start = visits.task_id AND chain.follows_id IS NULL
+    LEFT JOIN reverted ON reverted.visit_id = visits.id"""
+
+
+@dataclass(frozen=True, slots=True)
+class GateTimes:
+    """`waiting`: the median from opening to the end, in seconds; `seconds`: in which somebody looked at its reviews;
+    `timed`: approvals of which those are known, `quick`: of them, within five seconds; `reverted`: approved changes
+    that were landed and later taken back."""
+
+    line: Line
+    gate: str
+    name: str
+    decided: int
+    approved: int
+    sent_back: int
+    waiting: float
+    seconds: float
+    timed: int
+    quick: int
+    reverted: int
+
+    @property
+    def minutes_each(self) -> float | None:
+        """Human minutes per accepted change: of all rounds, by what was approved here with its time known."""
+        return self.seconds / 60 / self.timed if self.timed else None
+
+
+@dataclass(frozen=True, slots=True)
+class LineTimes:
+    """`completed`: tasks of the line; human minutes of all its gates by them."""
+
+    line: Line
+    completed: int
+    seconds: float
+    gates: Sequence[GateTimes]
+
+    @property
+    def minutes_each(self) -> float | None:
+        return self.seconds / 60 / self.completed if self.completed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What one in `one_in` would have asked about, of the newest approvals, and what of the others was taken back."""
+
+    one_in: int
+    asked: int
+    unseen: int
+    reverted: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampleOffer:
+    """A gate that was approved `approvals` times without a remark; `rates`: a back-test over the newest of them."""
+
+    line: Line
+    gate: str
+    name: str
+    approvals: int
+    rates: Sequence[Rate]
+
+
+def of_project(project: Project, dates: Dates) -> list[LineTimes]:
+    """The dearest line first. Three statements, and one for each version not parsed yet."""
+    since, until = dates.bounds
+    narrowed = {"project": project.pk, "since": since, "until": until, "quick": QUICK}
+    rows, completed = _rows(GATES, narrowed), dict(_rows(COMPLETED, narrowed))
+    lines = _lines(row[0] for row in rows)
+    found: dict[int, list[GateTimes]] = {}
+    for line_id, gate, *figures in rows:
+        line = lines[line_id]
+        found.setdefault(line_id, []).append(GateTimes(line, gate, _name(line, gate), *figures))
+    times = [
+        LineTimes(lines[pk], completed.get(pk, 0), sum(each.seconds for each in gates), gates)
+        for pk, gates in found.items()
+    ]
+    return sorted(times, key=lambda each: (-each.seconds, each.line.name))
+
+
+def offers(project: Project) -> list[SampleOffer]:
+    """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
+    rows = _rows(UNDISPUTED, {"project": project.pk, "most": UNREMARKED})
+    lines = _lines(row[0] for row in rows)
+    asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
+    if not asks:
+        return []
+    wanted = {"lines": [row[0] for row in asks], "gates": [row[1] for row in asks]}
+    tasks: dict[tuple[int, str], list[tuple[int, bool]]] = {}
+    values = {**wanted, "project": project.pk, "most": UNREMARKED}
+    for line_id, gate, root, reverted in _rows(UNDISPUTED_TASKS, values):
+        tasks.setdefault((line_id, gate), []).append((root, reverted))
+    return [
+        SampleOffer(
+            lines[line_id], gate, _name(lines[line_id], gate), approvals,
+            [_rate(line_id, gate, one_in, tasks.get((line_id, gate), [])) for one_in in RATES],
+        )
+        for line_id, gate, approvals in asks
+    ]  # fmt: skip
+
+
+def _rate(line_id: int, gate: str, one_in: int, tasks: Sequence[tuple[int, bool]]) -> Rate:
+    """As the gate would draw with this key (law §15)."""
+    drawn = [is_drawn(sampling_key(), f"{line_id}/{gate}", str(root), one_in) for root, _reverted in tasks]
+    unseen = [reverted for (_root, reverted), asked in zip(tasks, drawn, strict=True) if not asked]
+    return Rate(one_in, sum(drawn), len(unseen), sum(unseen))
+
+
+def _always_asks(line: Line, gate: str) -> bool:
+    found = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
+    return found is not None and found.always_asks
+
+
+def _name(line: Line, gate: str) -> str:
+    """Its name in what is live; the key of one that only older versions have."""
+    found = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
+    return found.name if found else gate
+
+
+def _lines(ids: Any) -> dict[int, Line]:
+    return Line.objects.in_bulk(set(ids))
+
+
+def _rows(sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return list(cursor.fetchall())

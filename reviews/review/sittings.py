@@ -1,0 +1,77 @@
+"""Recording how long a review is looked at (human minutes), without saying by whom.
+
+The page says now and then that somebody is there and touched something within two minutes (static/ts/attention.ts);
+what counts is the time between two such words by the clock of the database, and none of a longer silence."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import connection
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from pipelines import access
+from pipelines.models import GateVisit
+from pipelines.web.shell.page import SignedIn, signed_in
+from reviews.decision.standing import Standings
+
+SILENCE = 60
+"""Seconds. The page speaks every twenty; a longer silence was idle, hidden or offline."""
+MOST = 200
+"""Pages of one review that are counted."""
+
+GO_ON = """
+    UPDATE reviews_sitting SET
+        seconds = seconds + CASE WHEN clock_timestamp() - last_at <= make_interval(secs => %s)
+            THEN greatest(0, extract(epoch FROM clock_timestamp() - last_at)) ELSE 0 END,
+        last_at = clock_timestamp()
+    WHERE id = %s AND visit_id = %s RETURNING id"""
+BEGIN = """
+    INSERT INTO reviews_sitting (id, visit_id, seconds, last_at)
+    SELECT %s, %s, 0, clock_timestamp()
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM reviews_sitting WHERE visit_id = %s LIMIT %s) AS known) < %s
+    RETURNING id"""
+
+
+def look(visit: GateVisit, sitting: str) -> str:
+    """Somebody is still there; `sitting`: what the last call returned, "" at first. Returns the id to go on with, ""
+    where no more are counted. What is not of this visit begins anew."""
+    known = _id(sitting)
+    with connection.cursor() as cursor:
+        if known:
+            cursor.execute(GO_ON, [SILENCE, known, visit.pk])
+            if cursor.fetchone():
+                return str(known)
+        made = uuid.uuid4()
+        cursor.execute(BEGIN, [made, visit.pk, visit.pk, MOST, MOST])
+        return str(made) if cursor.fetchone() else ""
+
+
+def leave(visit: GateVisit, sitting: str) -> None:
+    """The last word of a page, with its decision: before the vote, so that the visit is still open."""
+    known = _id(sitting)
+    if known and visit.state == GateVisit.State.OPEN:
+        with connection.cursor() as cursor:
+            cursor.execute(GO_ON, [SILENCE, known, visit.pk])
+
+
+def _id(said: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(said)
+    except ValueError:
+        return None
+
+
+@signed_in
+@require_POST
+def attend(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+    """Of whoever may decide an open review; 204 for everybody else, which ends the page's words."""
+    found = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()
+    if found is None or not access.can(request.user, "view", found.task.project):
+        raise Http404
+    if found.state != GateVisit.State.OPEN or not Standings(request.user).at(found).may:
+        return HttpResponse(status=204)
+    sitting = look(found, request.POST.get("sitting", ""))
+    return render(request, "reviews/_sitting.html", {"sitting": sitting})

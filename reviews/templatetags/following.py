@@ -1,0 +1,28 @@
+"""What the person in front of a page follows of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from pipelines.models import Line, Task
+from reviews.notifications.following import followed_stations, follows_task
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def followed_of(context: dict[str, Any], line: Line) -> set[str]:
+    """Keys of stations, "" for the line itself; one statement."""
+    return followed_stations(context["request"].user, line)
+
+
+@register.simple_tag(takes_context=True)
+def is_followed(context: dict[str, Any], task: Task) -> bool:
+    return follows_task(context["request"].user, task)
+
+
+@register.filter
+def followed_in(station: str, followed: set[str]) -> bool:
+    return station in followed

@@ -1,0 +1,24 @@
+/** What a task did at a part of its line, over that part. */
+import { createContext } from "react";
+
+/** As pipelines/web/tasks/path.py says it. */
+export interface PlaceMark {
+  state: "taken" | "not" | "active" | "attention" | "danger" | "ok";
+  words: string;
+  since: string;
+  ticking: string;
+}
+
+/** By the rule on which the gate stands. */
+export const GatePath = createContext<Readonly<Record<string, PlaceMark>> | undefined>(undefined);
+
+/** Its time goes on by itself (static/ts/time.ts): what is said anew is an element of its own. */
+export function Over({ mark: { state, words, since, ticking } }: { mark: PlaceMark }) {
+  if (!words) return null;
+  const going = since ? { "data-elapsed": "", "data-at": since, "data-words": ticking } : {};
+  return (
+    <span key={`${since} ${ticking} ${words}`} className="shown-over" data-state={state} aria-hidden="true" {...going}>
+      {words}
+    </span>
+  );
+}

@@ -1,0 +1,342 @@
+import {
+  Background,
+  BackgroundVariant,
+  getViewportForBounds,
+  MiniMap,
+  type NodeProps,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  type Viewport,
+} from "@xyflow/react";
+import {
+  type ComponentType,
+  type CSSProperties,
+  createContext,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import type { Mark, Picture } from "../api/line";
+import { boundsOfAll, type Drawn, drawnOf } from "../canvas/drawing";
+import { EdgeLayer } from "../canvas/edges";
+import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
+import { drawnIn, type Laid, laidOut } from "../canvas/layout";
+import { LevelContext, useZoomLevel } from "../canvas/level";
+import { Measured, type Size } from "../canvas/Measured";
+import { edgeMark } from "../canvas/marks";
+import { nodeTypes } from "../canvas/nodes";
+import { GatePath, Over, type PlaceMark } from "../canvas/path";
+import { edition, onLayout } from "../drawing/layouts";
+import { CANVAS_HELP } from "../drawing/text";
+import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
+import type { LineDocument } from "../store/document";
+import { type Findings, NOTHING } from "../store/findings";
+import { notesOf } from "../store/notes";
+
+/** A task's way (pipelines/web/tasks/path.py). */
+export interface Path {
+  places: Record<string, PlaceMark>;
+  gates: Record<string, PlaceMark>;
+  ways: Record<string, string>;
+}
+
+/** Addresses of what tells of a station, around its key. */
+export interface Links {
+  before: string;
+  after: string;
+}
+
+interface Given {
+  picture: Picture;
+  label: string;
+  path?: Path | undefined;
+  links?: Links | undefined;
+  /** As high as the line is: without, as high as its place. */
+  grows?: boolean;
+  /** Beside words: nothing to be done with it. */
+  small?: boolean;
+}
+
+type Marks = Record<string, Mark>;
+
+interface Shown {
+  node: string;
+  rule: string | undefined;
+}
+
+const ICONS: Record<Mark, string> = {
+  added: "plus",
+  removed: "minus",
+  changed: "station-route",
+  edited: "edit",
+  moved: "move",
+};
+/** Told by a sign before the words, too: nobody needs to see colours. */
+const SIGNS: Record<Mark, string> = { added: "+ ", removed: "− ", changed: "≠ ", edited: "", moved: "" };
+/** Behind the id of a rule's ghost that shows where it led before (pipelines/formats/overlay.py). */
+const BEFORE = " (before)";
+const MANY = 80;
+const FEW = 8;
+const NO_EDGES: RuleEdge[] = [];
+const FIT = { maxZoom: 1, padding: 0.12, duration: 200 } as const;
+const NO_MARKS = { stations: {}, rules: {}, ends: {} };
+/** Around the line, and below it where the tools stand. */
+const CLEAR = { side: 24, top: 24, bottom: 56 };
+const SMALL = { side: 8, top: 8, bottom: 8 };
+/** Of a line that is as high as it needs: the least, and what of the window it may take. */
+const HEIGHT = { least: 160, part: 0.72, most: 760 };
+/** Windows are told apart by so much, so that a line opens without any layout in one that is about as wide. */
+const CLASS = 40;
+
+type Any = ComponentType<NodeProps<never>>;
+
+interface Told {
+  path: Path | undefined;
+  links: Links | undefined;
+}
+const ToldContext = createContext<Told>({ path: undefined, links: undefined });
+
+/** Leads to what tells of the station; over it, what a task did there. */
+function OfTask({ node }: { node: NodeProps<AnyNode> }) {
+  const { path, links } = useContext(ToldContext);
+  const mark = path?.places[node.id];
+  const name = node.type === "station" && "name" in node.data ? node.data.name : undefined;
+  return (
+    <>
+      {links && name !== undefined ? (
+        <a className="shown-link nodrag nopan" href={`${links.before}${encodeURIComponent(node.id)}${links.after}`}>
+          <span className="visually-hidden">{[say("station", name), mark?.words].filter(Boolean).join(", ")}</span>
+        </a>
+      ) : null}
+      {mark ? <Over mark={mark} /> : null}
+    </>
+  );
+}
+
+const marked = (Inner: Any) =>
+  function MarkedNode(props: NodeProps<AnyNode>) {
+    const said = "mark" in props.data ? (props.data.mark as Mark | undefined) : undefined;
+    const mark = said && said in ICONS ? said : undefined;
+    return (
+      <>
+        <Inner {...(props as NodeProps<never>)} />
+        <OfTask node={props} />
+        {mark ? (
+          <span className="diff-badge" data-mark={mark}>
+            <Icon name={ICONS[mark]} size={12} />
+            <span className="visually-hidden">{say(`mark_${mark}`)}</span>
+          </span>
+        ) : null}
+      </>
+    );
+  };
+
+const NODES = Object.fromEntries(
+  Object.entries(nodeTypes).map(([name, inner]) => [name, marked(inner as unknown as Any)]),
+);
+
+/** A line, only to look at: the one drawing of pages besides the editor's. */
+export function LineCanvas(given: Given) {
+  return (
+    <ReactFlowProvider>
+      <Measured>{(size) => <Placing {...given} size={size} />}</Measured>
+    </ReactFlowProvider>
+  );
+}
+
+const classOf = (length: number): number => Math.max(CLASS, Math.floor(length / CLASS) * CLASS);
+
+function Placing(given: Given & { size: Size }) {
+  const { picture, size, grows, small } = given;
+  useSyncExternalStore(onLayout, edition);
+  const said = useMemo(() => saying(picture), [picture]);
+  const clear = small ? SMALL : CLEAR;
+  const most = grows ? Math.min(HEIGHT.most, window.innerHeight * HEIGHT.part) : size.height;
+  drawnIn(classOf(size.width - 2 * clear.side), classOf(most - clear.top - clear.bottom));
+  const laid = laidOut(picture.document, said);
+  // Another line may be laid out just now: what was ready stays.
+  const [kept, setKept] = useState<Laid>();
+  if (laid.exact && laid !== kept && (!kept || kept.graph !== laid.graph)) setKept(laid);
+  const now = laid.exact ? laid : kept;
+  if (!now) return null;
+  const drawn = drawnOf(picture.document, now, said);
+  const bounds = boundsOfAll([...now.boxes, ...notesOf(picture.document)], drawn);
+  const zoom = bounds ? Math.min(1, (size.width - 2 * clear.side) / bounds.width) : 1;
+  const needed = bounds ? bounds.height * zoom + clear.top + clear.bottom : 0;
+  const height = grows ? Math.max(HEIGHT.least, Math.min(most, needed)) : size.height;
+  const style: CSSProperties | undefined = grows ? { blockSize: height } : undefined;
+  return (
+    <div className="ed-flow" style={style}>
+      <Flow {...given} size={{ width: size.width, height }} laid={now} drawn={drawn} clear={clear} />
+    </div>
+  );
+}
+
+type Seen = Given & { size: Size; laid: Laid; drawn: readonly Drawn[]; clear: typeof CLEAR };
+
+function Flow({ picture, label, size, laid, drawn: plain, path, links, small = false, clear }: Seen) {
+  const flow = useReactFlow<AnyNode, RuleEdge>();
+  const [shown, setShown] = useState<Shown>();
+  const level = useZoomLevel();
+  const { document: line, marks = NO_MARKS } = picture;
+  const all = useMemo<Record<string, string>>(() => {
+    const ways = Object.entries({ ...marks.rules, ...path?.ways }).map(([id, mark]) => [edgeMark(id), mark] as const);
+    const places = Object.entries(path?.places ?? {}).map(([key, { state }]) => [key, state] as const);
+    return { ...Object.fromEntries([...ways, ...places]), ...marks.ends, ...marks.stations };
+  }, [marks, path]);
+  const told = useMemo(() => ({ path, links }), [path, links]);
+  const drawn = useMemo(() => withSigns(plain, marks.rules), [plain, marks]);
+  const made = useRef(new Nodes());
+  const nodes = useMemo(
+    () =>
+      made.current
+        .of(line, laid.boxes, NOTHING, { keys: shown ? [shown.node] : [] }, all)
+        .map((node) => withPorts(node, marks.rules)),
+    [line, laid, all, marks, shown],
+  );
+  const [first] = useState(() => viewOf(line, laid, drawn, size, clear));
+
+  useEffect(() => {
+    const chosen = (event: MouseEvent): void => {
+      const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-show]") : null;
+      if (!row) return;
+      const node = row.dataset.show ?? "";
+      setShown({ node, rule: row.dataset.showRule });
+      void flow.fitView({ ...FIT, nodes: [{ id: node }], padding: 1.2 });
+    };
+    document.addEventListener("click", chosen);
+    return () => document.removeEventListener("click", chosen);
+  }, [flow]);
+
+  return (
+    <LevelContext value={level}>
+      <GatePath value={path?.gates}>
+        <ToldContext value={told}>
+          <ReactFlow<AnyNode, RuleEdge>
+            ariaLabelConfig={CANVAS_HELP}
+            className={`ed-level-${level}`}
+            nodes={nodes}
+            edges={NO_EDGES}
+            nodeTypes={NODES}
+            nodesDraggable={false}
+            nodesConnectable={false}
+            nodesFocusable={false}
+            elementsSelectable={false}
+            edgesFocusable={false}
+            deleteKeyCode={null}
+            disableKeyboardA11y
+            preventScrolling={false}
+            zoomOnScroll={false}
+            panOnDrag={!small}
+            zoomOnPinch={!small}
+            zoomOnDoubleClick={!small}
+            minZoom={0.1}
+            maxZoom={2}
+            defaultViewport={first}
+            onlyRenderVisibleElements={line.stations.length > MANY}
+            proOptions={{ hideAttribution: true }}
+            aria-label={label}
+          >
+            <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
+            <EdgeLayer
+              drawn={drawn}
+              level={level}
+              cull={line.stations.length > MANY}
+              chosenRule={shown?.rule}
+              chosenGate={undefined}
+              marks={all}
+              drawing={undefined}
+            />
+            {line.stations.length > FEW && !small && !path ? (
+              <MiniMap<AnyNode>
+                pannable
+                zoomable
+                ariaLabel={say("minimap")}
+                nodeClassName={minimapClass}
+                nodeBorderRadius={8}
+              />
+            ) : null}
+            {small ? null : <Tools flow={flow} />}
+          </ReactFlow>
+        </ToldContext>
+      </GatePath>
+    </LevelContext>
+  );
+}
+
+/** The canvas says a rule by its label, else by what the server says of it: here its condition. */
+function saying({ conditions, onward = {}, limits = {} }: Picture): Findings {
+  const says = (words: string) => ({ status: "live" as const, words, faulty: false, why: "", example: "" });
+  const rules = Object.fromEntries(Object.entries(conditions).map(([id, words]) => [id, says(words)]));
+  return { ...NOTHING, rules, onward, signs: { ...NOTHING.signs, rules: limits } };
+}
+
+function withSigns(drawn: readonly Drawn[], rules: Marks): Drawn[] {
+  return drawn.map((each) => {
+    const mark = rules[each.id];
+    const words = each.label.replace(BEFORE, "");
+    const [first = "", ...rest] = each.lines;
+    const lines = words ? [`${mark ? SIGNS[mark] : ""}${first}`, ...rest].map((row) => row.replace(BEFORE, "")) : [];
+    return { ...each, label: words, lines };
+  });
+}
+
+function withPorts(node: AnyNode, rules: Marks): AnyNode {
+  if (node.type !== "station") return node;
+  const ports = node.data.rules.map((rule) => ({
+    ...rule,
+    title: rule.title.replace(BEFORE, ""),
+    mark: rules[rule.id],
+  }));
+  return { ...node, data: { ...node.data, rules: ports } } as AnyNode;
+}
+
+function viewOf(
+  line: LineDocument,
+  { boxes }: Laid,
+  drawn: readonly Drawn[],
+  { width, height }: Size,
+  clear: typeof CLEAR,
+): Viewport {
+  const bounds = boundsOfAll([...boxes, ...notesOf(line)], drawn);
+  if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
+  return getViewportForBounds(bounds, width, height, 0.1, 1, {
+    x: `${clear.side}px`,
+    top: `${clear.top}px`,
+    bottom: `${clear.bottom}px`,
+  });
+}
+
+const minimapClass = (node: AnyNode): string => {
+  const mark = "mark" in node.data ? node.data.mark : undefined;
+  return mark ? `diff-map-${mark}` : "ed-map-station";
+};
+
+function Tools({ flow }: { flow: ReturnType<typeof useReactFlow<AnyNode, RuleEdge>> }) {
+  const tools = [
+    { icon: "minus", word: "zoomOut", run: () => flow.zoomOut() },
+    { icon: "plus", word: "zoomIn", run: () => flow.zoomIn() },
+    { icon: "fit", word: "fit", run: () => flow.fitView(FIT) },
+  ] as const;
+  return (
+    <div className="diff-zoom">
+      {tools.map(({ icon, word, run }) => (
+        <button
+          key={word}
+          type="button"
+          className="button button-quiet button-icon button-small"
+          aria-label={say(word)}
+          title={say(word)}
+          onClick={() => void run()}
+        >
+          <Icon name={icon} />
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,231 @@
+"""Real things at every address of a project, and every route that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from pipelines import engine
+from pipelines.engine.core.batch import Batch
+from pipelines.lines import comments
+from pipelines.models import (
+    Absence,
+    Agent,
+    Artifact,
+    Blob,
+    Deadlock,
+    IssueTrigger,
+    Membership,
+    Migration,
+    Repository,
+    Role,
+    Scenario,
+)
+from pipelines.people import invitations
+from pipelines.ports.vault import store
+from reviews.models import ChannelConnection, ChannelMessage, ChatAccount, Notification, ReviewQuestion
+from tests.factories import World, document, station
+
+
+class Place:
+    """One project with something at every address: a task that waits at a gate, one at a manual station, a file.
+    `mark` makes its keys differ from those of another; `says` stands wherever people write."""
+
+    def __init__(self, world: World, mark: str = "", says: str = "A task") -> None:
+        self.world = world
+        self.sessions: dict[str, str] = {}
+        self.line, self.gate = f"line{mark}", f"look{mark}"
+        version = world.line(
+            document(
+                key=self.line,
+                stations=[
+                    station("build", {"id": "on", "to": "check", "gates": [self.gate]}),
+                    {"key": "check", "work": {"kind": "manual"}},
+                ],
+                gates=[{"key": self.gate, "name": f"Look {says}"}],
+                description=says,
+            )
+        )
+        waits, manual = world.start(version, title=says), world.start(version, title=says)
+        world.report(waits)
+        world.report(manual)
+        world.vote(manual, by=world.reviewer)
+        self.task, self.job = waits, world.job(manual)
+        self.manual = manual
+        blob, _ = Blob.objects.get_or_create(
+            digest="0" * 64, defaults={"size": 1, "name": "no such file", "created_at": timezone.now()}
+        )
+        made = waits.jobs.get()
+        self.artifact = Artifact.objects.create(task=waits, job=made, name=f"{says}.txt", blob=blob)
+        self.group = world.group(f"security{mark}")
+        self.agent = Agent.objects.create(
+            project=world.project, key=f"coder{mark}", owner=world.operator, created_at=timezone.now()
+        )
+        (self.invitation,) = invitations.invite(
+            world.project,
+            [f"newcomer{mark}@example.com"],
+            roles=[Role.VIEWER],
+            execute=False,
+            groups=(),
+            by=world.admin,
+            now=timezone.now(),
+        )
+        self.machine, self.machine_secret = world.machine("read", "submit", "report", "design")
+        self.runner, self.runner_secret = world.runner()
+        self.visit = world.visit(waits)
+        self.member = Membership.objects.get(user=world.viewer)
+        self.scenario = Scenario.objects.create(
+            line=version.line,
+            key=f"smoke{mark}",
+            name=says,
+            document={"key": f"smoke{mark}"},
+            at=timezone.now(),
+        )
+
+        self.comment = comments.write(version.line, world.viewer, says, timezone.now(), kind="line")
+        self.escalation = engine.escalate(waits.pk, user=world.operator, trigger="architecture", reason=says)
+        self.deadlock = Deadlock.objects.create(
+            task=waits,
+            kind="circular_wait",
+            parties=[],
+            suggestion=says,
+            role="admin",
+            found_at=timezone.now(),
+        )
+        self.deadlock.tasks.add(waits)
+        with transaction.atomic():
+            batch = Batch.of_tasks(waits.pk)
+            batch.event(
+                batch.tasks[waits.pk],
+                "deadlock.found",
+                engine.ENGINE,
+                trigger="circular_wait",
+                deadlock=str(self.deadlock.pk),
+            )
+            batch.flush()
+        self.value = store.put(
+            store.Place(world.project),
+            f"REGION{mark.upper().replace('-', '_')}",
+            says,
+            kind="variable",
+            by=world.admin,
+            now=timezone.now(),
+        )
+        self.repository = Repository.objects.create(
+            project=world.project,
+            name=self.value.name,
+            address="/no/such/folder",
+            connected_at=timezone.now(),
+        )
+        self.trigger = IssueTrigger.objects.create(
+            repository=self.repository,
+            line=version.line,
+            value=says,
+            made_by=world.admin,
+            created_at=timezone.now(),
+        )
+        self.channel = ChannelConnection.objects.create(
+            project=world.project, kind="webhook", name=says, address="", created_at=timezone.now()
+        )
+        self.account = ChatAccount.objects.create(
+            connection=self.channel, user=world.admin, workspace="T1", account="U1", linked_at=timezone.now()
+        )
+        self.message = ChannelMessage.objects.create(
+            connection=self.channel,
+            visit=self.visit,
+            kind="opened",
+            state="failed",
+            created_at=timezone.now(),
+        )
+        self.notification = Notification.objects.get(user=world.admin, kind="review", task=waits)
+        now = timezone.now()
+        self.absence = Absence.objects.create(
+            user=world.admin, stand_in=world.viewer, project=world.project, until=now, created_at=now
+        )
+        self.question = ReviewQuestion.objects.create(
+            visit=self.visit,
+            task=waits,
+            gate=self.gate,
+            asked_by=world.reviewer,
+            asked=world.operator,
+            text=says,
+            at=now,
+        )
+        self.migration = Migration.objects.create(
+            line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
+        )
+
+    def arguments(self, name: str) -> dict[str, Any]:
+        project, task = self.world.project, self.manual if name == "job-complete" else self.task
+        return {
+            "owner": project.owner.key,
+            "project": project.key,
+            "line": self.task.line.key,
+            "wi": task.name,
+            "task": task.name,
+            "gate": self.gate,
+            "number": 1,
+            "visit": self.visit.pk,
+            "artifact": self.artifact.pk,
+            "digest": "0" * 64,
+            "remark": 1,
+            "channel": self.channel.pk,
+            "message": self.message.pk,
+            "account": self.account.pk,
+            "job": self.job.pk,
+            "member": self.member.pk,
+            "pk": 1,
+            "group": self.group.pk,
+            "agent": self.agent.pk,
+            "invitation": self.invitation.pk,
+            "uidb36": "1",
+            "provider_id": "nobody",
+            "secret": "no-such-link",
+            "page": "design",
+            "picture": "move",
+            "name": self.value.name if name == "api" else "nothing.eml",
+            "value": self.value.pk,
+            "repository": self.repository.pk,
+            "trigger": self.trigger.pk,
+            "key": self.visit.token_id if name == "need-act" else self.scenario.key,
+            "kind": "question",
+            "what": "station",
+            "migration": self.migration.pk,
+            "notification": self.notification.pk,
+            "absence": self.absence.pk,
+            "question": self.question.pk,
+            "comment": self.comment.pk,
+            "escalation": self.escalation.pk,
+            "deadlock": self.deadlock.pk,
+            "token": self._token_of(name),
+            "runner": "00000000-0000-4000-8000-000000000000",
+        }
+
+    def _token_of(self, name: str) -> int:
+        """A bearer's, or of the task."""
+        if name.startswith("runner-"):
+            return self.runner.pk
+        return self.machine.pk if "token" in name else self.visit.token_id
+
+    def address(self, name: str) -> str:
+        given, pattern = self.arguments(name), ROUTES[name]
+        wanted = [each for each in given if f":{each}>" in pattern or f"<{each}>" in pattern]
+        query = f"?job={self.task.jobs.get().pk}" if name.startswith("task-log") else ""
+        return reverse(name, kwargs={argument: given[argument] for argument in wanted}) + query
+
+
+def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tuple[str, str]]:
+    """Name and pattern of every route but the API's and the admin's own."""
+    for each in (resolver or get_resolver()).url_patterns:
+        pattern = before + str(each.pattern)
+        if isinstance(each, URLPattern):
+            yield str(each.name), pattern
+        elif each.app_name != "admin" and not pattern.startswith("api/"):
+            yield from routes(each, pattern)
+
+
+ROUTES = {**dict(routes()), "admin:index": "admin/"}

@@ -1,0 +1,176 @@
+"""Lines as documents of other systems: round trips, and that whatever another system cannot say is listed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from gateline.commands.import_ import found
+from pipelines.formats import foreign, native
+from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
+from pipelines.lines.starters.catalogue import STARTERS
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import read_line
+from tests.dialects import test_imported as own
+from tests.formats.foreign import test_aeef
+from tests.formats.foreign.test_any_document import DOCUMENTS
+
+BESIDE = Path(__file__).parents[4] / "shared" / "samples"
+SAMPLES = Path(os.environ.get("GATELINE_SAMPLES", BESIDE))
+"""Real documents of the five systems, where somebody has them."""
+LOOP = """\
+name: loops
+description: Again.
+prompt: Work on {{odd}} things.
+stages:
+  - {id: both, type: parallel, children: [{id: qa, skill: qa}, {id: sec, skill: sec}], aggregation: any-pass,
+     onPass: again, onFail: blocked, team: red}
+  - {id: again, type: loop, skill: fix, until: VERDICT_PASS, maxIterations: 4, onComplete: complete, onExhausted: both,
+     fallback: blocked}
+"""
+ASKS = {
+    "id": "asks",
+    "name": "Asks",
+    "version": "2",
+    "stations": [
+        {"id": "Write_It", "name": "Write", "trigger": {"type": "dispatch_worker", "initBranch": True,
+         "appendSystemPrompt": "Be brief {{a b}}.", "promptTemplate": "Do {{task.title}}", "maxTimeoutMinutes": 9}},
+        {"id": "done-so", "trigger": {"type": "none"}},
+    ],
+    "transitionRules": [
+        {"id": "q", "fromStationId": "Write_It", "condition": "agentic", "evaluator": "Good?",
+         "onYes": {"toStationId": "done-so"}, "onNo": {"toStationId": "Write_It"}},
+        {"id": "h", "fromStationId": "Write_It", "condition": "hook", "hook": "check.sh", "why": "kept",
+         "onPass": {"toStationId": "done-so"}, "onBlock": {"toStationId": "Write_It", "feedbackFromHook": True}},
+        {"id": "f", "fromStationId": "Write_It", "condition": "failure", "toStationId": "failed", "gateId": "Human",
+         "_alsoEnforce": ["tool"], "maxRetries": 2},
+    ],
+    "gates": [{"id": "Human", "name": "Human"}, {"id": "tool", "name": "T", "enabled": False, "tool": {"kind": "cli"}}],
+}  # fmt: skip
+CHAIN = """{"id": "Chat_1", "token_limit": 9, "tasks": [
+  {"id": "A", "handler": "condition_key", "timeout": "1m30s", "retry_on_failure": 2, "prompt_template": "{{.input}}",
+   "transition": {"on_failure": "B", "branches": [
+     {"operator": "in_range", "when": "3-5", "goto": "A", "note": "kept"},
+     {"operator": "equals", "when": "yes", "goto": "B",
+      "compose": {"with_var": "x", "strategy": "json_path:$.user.id"}},
+     {"operator": "edge_traversed_at_least", "edge": "A->A", "when": "2", "goto": "B"},
+     {"operator": "default", "goto": "end"}]}},
+  {"id": "B", "handler": "hook", "hook": {"name": "h"}, "system_instruction": "S", "prompt_template": "P",
+   "transition": {"branches": []}}]}"""
+MINE = [json.dumps(own.ALP), json.dumps(own.VIBE), own.FLUX, own.CONTENOX, own.AEEF, LOOP, json.dumps(ASKS), CHAIN,
+        test_aeef.TRANSITION, json.dumps(test_aeef.MACHINE)]  # fmt: skip
+
+
+def meaning(document: Any) -> Any:
+    """The line in full, without what is only kept."""
+    said = document if isinstance(document, list) else read_line(document).to_document()
+    return _bare(copy.deepcopy(said))
+
+
+def _bare(given: Any) -> Any:
+    if isinstance(given, dict):
+        return {key: _bare(said) for key, said in given.items() if key != "extra"}
+    return [_bare(each) for each in given] if isinstance(given, list) else given
+
+
+def back_and_forth(opened: foreign.Opened) -> None:
+    made = written(opened.document, opened.dialect)
+    again = foreign.opened(made.text)
+    assert again.dialect == opened.dialect
+    assert meaning(again.document) == meaning(opened.document), "equal in meaning"
+    assert made.losses == ()
+    assert written(again.document, again.dialect).text == made.text, "and it stays so"
+
+
+@pytest.mark.parametrize("text", MINE)
+def test_a_document_comes_back_equal_in_meaning(text: str) -> None:
+    back_and_forth(foreign.opened(text))
+
+
+def test_unknown_keys_are_written_back() -> None:
+    line = foreign.opened(json.dumps(ASKS)).document
+    made = json.loads(written(line, "alp").text)
+    assert made["version"] == "2" and made["stations"][0]["trigger"]["initBranch"] is True
+    assert made["stations"][0]["trigger"]["appendSystemPrompt"] == "Be brief {{a b}}."
+    assert made["transitionRules"][1]["why"] == "kept" and made["gates"][1]["tool"] == {"kind": "cli"}
+    chain = json.loads(written(foreign.opened(CHAIN).document, "contenox").text)
+    assert (chain["id"], chain["token_limit"], chain["tasks"][0]["handler"]) == ("Chat_1", 9, "condition_key")
+    assert chain["tasks"][0]["transition"]["branches"][0]["note"] == "kept"
+    assert chain["tasks"][0]["transition"]["branches"][0]["operator"] == "in_range"
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="GATELINE_SAMPLES names no folder of real documents")
+def test_every_sample_comes_back_equal_in_meaning() -> None:
+    read = 0
+    for name, files in found(SAMPLES):
+        try:
+            opened = foreign.opened_files(files)
+        except DocumentError:
+            continue
+        if opened.dialect == "aeef":
+            continue  # Records and contracts are read, and not written again.
+        back_and_forth(opened)
+        read += 1
+        assert name
+    assert read >= 15
+
+
+@pytest.mark.parametrize("dialect", WRITERS)
+@pytest.mark.parametrize("starter", STARTERS, ids=lambda each: each.key)
+def test_a_line_of_ones_own_keeps_its_keys_and_lists_what_it_loses(starter: Any, dialect: str) -> None:
+    """Either nothing is listed and it comes back the same, or what is listed says why not."""
+    line = native.loads(starter.text)
+    made = written(line, dialect)
+    assert made.losses, "they hold commands and gates that none of these systems has"
+    assert all(str(each.message) for each in made.losses)
+
+
+def test_a_line_that_a_dialect_can_say_comes_back_whole() -> None:
+    flat = {"gateline": 1, "key": "mine", "name": "Mine", "preset": "alp", "stations": [
+        {"key": "a", "name": "a", "work": {"kind": "manual", "instructions": "Do {{task.title}}."},
+         "rules": [{"id": "x", "when": {"result": "failure"}, "to": "a", "max_retries": 2},
+                   {"id": "y", "when": {"result": "success"}, "to": "completed"}]}]}  # fmt: skip
+    assert written(flat, "alp").losses == ()
+    assert meaning(foreign.opened(written(flat, "alp").text).document) == meaning(flat)
+    lost = [str(each) for each in written({**flat, "preset": "flux"}, "vibe-factory").losses]
+    assert any("Preset" in each or "preset" in each for each in lost)
+
+
+def test_what_a_dialect_has_no_word_for_is_listed() -> None:
+    line = foreign.opened(own.FLUX).document
+    assert dialect_of(line) == "flux"
+    losses = " ".join(str(each) for each in written(line, "vibe-factory").losses)
+    assert "station gate" in losses.lower()
+
+
+def comes_back(document: Any) -> None:
+    try:
+        opened = foreign.opened(json.dumps(document))
+        line = read_line(opened.document) if opened.dialect else None
+    except DocumentError:
+        return
+    if line is None:
+        return
+    for dialect in WRITERS:
+        made = written(opened.document, dialect)
+        if not made.losses:
+            assert meaning(foreign.opened(made.text).document)["preset"] == dialect
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(DOCUMENTS)
+def test_whatever_was_read_can_be_written_in_every_dialect(document: Any) -> None:
+    comes_back(document)
+
+
+@pytest.mark.soak
+@settings(max_examples=2_000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(DOCUMENTS)
+def test_whatever_was_read_can_always_be_written(document: Any) -> None:
+    comes_back(document)

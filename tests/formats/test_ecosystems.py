@@ -1,0 +1,73 @@
+"""What is proposed for a repository by its files, and templates with the commands of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipelines.lines.starters.catalogue import STARTERS
+from pipelines.lines.starters.commands import StationCommands, report_of, with_commands
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.document.line import read_line
+from pipelines.work.spec.ecosystems import Proposal, RepositoryFiles, proposed
+
+JUNIT = "--reporter=default --reporter=junit --outputFile=tests.xml"
+
+
+def package(scripts: dict[str, str] | None = None, *packages: str) -> str:
+    return json.dumps({"scripts": scripts or {}, "devDependencies": dict.fromkeys(packages, "1")})
+
+
+def of(found: dict[str, str]) -> Proposal:
+    return proposed(RepositoryFiles(frozenset(found), found))
+
+
+NODE = package({}, "vitest", "eslint")
+FIXES = package({"test": "vitest --dir src", "lint": "eslint --fix"}, "vitest")
+SEVERAL = package({"test": "tsc && vitest", "lint": "biome ci"}, "vitest")
+NONE = package({"test": 'echo "no test specified"'})
+PYTHON = "[tool.ruff]\n[tool.pytest.ini_options]"
+
+
+@pytest.mark.parametrize(
+    ("found", "prepare", "lint", "tests"),
+    [
+        ({"pnpm-lock.yaml": "", "package.json": NODE},
+         "pnpm install --frozen-lockfile", "pnpm exec eslint .", f"pnpm exec vitest run {JUNIT}"),
+        ({"package-lock.json": "", "package.json": FIXES},
+         "npm ci", "", f"npm exec --no -- vitest run --dir src {JUNIT}"),
+        ({"package-lock.json": "", "package.json": SEVERAL}, "npm ci", "npm run lint", "npm test"),
+        ({"yarn.lock": "", "package.json": NONE}, "yarn install --frozen-lockfile", "", ""),
+        ({"package.json": "[" * 9_999}, "npm install --no-package-lock", "", ""),
+        ({"uv.lock": "", "pyproject.toml": PYTHON}, "uv sync --frozen",
+         ".venv/bin/python -m ruff check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif .",
+         ".venv/bin/python -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml"),
+        ({"go.sum": "", "go.mod": ""}, "go mod vendor", "go vet ./...", "go test ./..."),
+        ({"Makefile": "lint:\n\ttrue\ntest := no\n"}, "", "make lint", ""),
+        ({"README": "x"}, "", "", ""),
+    ],
+)  # fmt: skip
+def test_what_is_proposed(found: dict[str, str], prepare: str, lint: str, tests: str) -> None:
+    made = of(found)
+    assert (made.prepare, made.lint, made.tests) == (prepare, lint, tests)
+
+
+def test_hosts_are_those_that_the_lock_file_names() -> None:
+    lock = '{"resolved": "https://packages.example.com/a.tgz"}\n{"homepage": "https://example.org/"}'
+    assert of({"package-lock.json": lock}).hosts == ("packages.example.com",)
+
+
+def test_each_template_can_be_published_with_any_commands() -> None:
+    some = ("make lint", "pnpm exec vitest run --reporter=junit --outputFile=t.xml", "make audit")
+    for starter in (each for each in STARTERS if each.line.workspace):
+        for kept in range(8):
+            typed = [each if kept >> at & 1 else "" for at, each in enumerate(some)]
+            line = read_line(with_commands(starter.text, StationCommands.typed(*typed)))
+            graver = [each.message for each in lint(line) if each.severity in ("error", "warning")]
+            assert not graver, (starter.key, typed, graver)
+
+
+def test_a_report_is_known_by_the_arguments() -> None:
+    assert report_of(["jest", "--reporters=jest-junit"]) == {"path": "junit.xml", "kind": "junit"}
+    assert report_of(["eslint", "."]) is None

@@ -1,0 +1,70 @@
+"""A line on pages, in a real browser: one drawing, with the marks of a task; a list where there is no script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines.models import User
+from tests.factories import World, station
+from tests.pages.conftest import at
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SignIn = Callable[[Page | BrowserContext, User], None]
+
+RULES = [
+    {"id": "good", "label": "Good", "when": {"result": "success"}, "to": "ship", "gates": ["look"]},
+    {"id": "poor", "label": "Poor", "to": "completed", "gates": ["look"]},
+]
+PLACE = "document.querySelector('.react-flow__node-station').style.transform"
+
+
+@pytest.mark.smoke(1)
+def test_one_hexagon_says_here_and_the_focus_stays_while_the_task_goes_on(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    """A gate on two rules, of which the task came by one; the drawing is not made anew by a hint."""
+    version = world.line(
+        stations=[station("build", *RULES, name="Build"), station("ship", name="Ship")],
+        gates=[{"key": "look", "name": "A look"}],
+    )
+    task = world.start(version)
+    sign_in(page, world.operator)
+    page.goto(at(world, "task", task.name))
+    expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
+    drawing = page.get_by_role("figure", name="Path")
+    link = drawing.get_by_role("link", name="Station Build")
+    link.focus()
+    drawn = page.evaluate("window.drawn = document.querySelector('#task-drawing .react-flow')")
+    assert drawn is not None
+    before = page.evaluate(PLACE)
+    world.report(task)
+    asked = drawing.locator(".ed-gate[data-state=attention]")
+    expect(asked).to_have_attribute("data-rule", "good")
+    expect(asked).to_contain_text("here for")
+    expect(drawing.locator(".shown-over", has_text="here for")).to_have_count(1)
+    expect(drawing.locator(".ed-way[data-rule=good]")).to_have_attribute("data-mark", "waits")
+    expect(drawing.locator(".ed-way[data-rule=poor]")).to_have_attribute("data-mark", "not")
+    assert page.evaluate("window.drawn.isConnected")
+    assert page.evaluate(PLACE) == before
+    expect(link).to_be_focused()
+    link.press("Enter")
+    expect(page.get_by_role("dialog", name="Build")).to_be_visible()
+
+
+def test_without_script_stations_and_rules_stand_in_its_place(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World
+) -> None:
+    version = world.line(
+        stations=[station("build", *RULES, name="Build"), station("ship", name="Ship")],
+        gates=[{"key": "look", "name": "A look"}],
+    )
+    context = new_context(java_script_enabled=False)
+    sign_in(context, world.viewer)
+    page = context.new_page()
+    page.goto(at(world, "line", version.line.key))
+    shown = page.get_by_role("figure", name=version.line.name)
+    expect(shown.get_by_text("Good → Ship (A look)")).to_be_visible()
+    expect(shown.locator(".react-flow")).to_have_count(0)

@@ -1,0 +1,96 @@
+"""Mail servers and chats that refuse, hang and drop after they took it: nothing is lost, and twice comes only what was
+taken before the server broke off (house §4)."""
+
+from __future__ import annotations
+
+import smtplib
+from collections import Counter
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from pipelines.models import Task
+from reviews.channels import sending
+from reviews.channels.channel import ChannelAway
+from reviews.models import ChannelMessage, Mail
+from reviews.tasks import send
+from tests.factories import World
+from tests.fixtures.mailbox import Mailbox
+from tests.outgoing.servers import Asked, serving, silent
+from tests.reviews.test_channels import Chat, asked, chat, connect  # noqa: F401 a fixture
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_mail_arrives_whatever_its_server_does(
+    waiting: Task, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults, dropped = iter(("refuse", "drop", "drop")), 0
+    took = mailbox.handle_DATA
+
+    async def faulty(server: SMTP, session: Session, envelope: Envelope) -> str:
+        nonlocal dropped
+        fault = next(faults, "")
+        if fault == "refuse":
+            return "451 not now"
+        said = await took(server, session, envelope)
+        if fault == "drop":
+            dropped += 1
+            assert server.transport is not None
+            server.transport.abort()
+        return said
+
+    monkeypatch.setattr(mailbox, "handle_DATA", faulty)
+    mail = Mail.objects.get(visit__task=waiting)
+    failed = 0
+    for _ in range(4):
+        try:
+            send(mail.pk)
+        except (OSError, smtplib.SMTPException):
+            failed += 1
+            assert Mail.objects.get().state == "failed"
+    send(mail.pk)
+    ids = Counter(message["Message-ID"] for _to, message in mailbox.received)
+    assert (Mail.objects.get().state, failed, dropped) == ("sent", 3, 2)
+    # Once for each drop and once for good, all of them one mail to a mail client.
+    assert list(ids.values()) == [3]
+
+
+def test_a_chat_is_told_whatever_its_server_does(
+    world: World,
+    chat: Chat,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sending, "SECONDS", 0.3)
+    faults, taken = iter(("503", "hang", "drop")), Counter[str]()
+    answer = chat.answer
+
+    def faulty(to: BaseHTTPRequestHandler, said: Asked) -> Any:
+        fault = next(faults, "")
+        taken[fault] += 1
+        if fault == "503":
+            chat.refuse = 503
+            answer(to, said)
+            chat.refuse = 0
+        elif fault == "hang":
+            silent(to)
+        elif fault == "drop":
+            to.connection.close()
+        else:
+            answer(to, said)
+
+    with serving(faulty) as chat.server:
+        connect(world, chat, "slack")
+        asked(world)
+        message = ChannelMessage.objects.get()
+        for _ in range(3):
+            with pytest.raises(ChannelAway):
+                sending.send(message.pk)
+            message.refresh_from_db()
+            assert (message.state, bool(message.error)) == ("failed", True)
+        sending.send(message.pk)
+        sending.send(message.pk)
+        message.refresh_from_db()
+        assert (message.state, message.attempts, taken[""]) == ("sent", 4, 1)

@@ -1,0 +1,211 @@
+"""What reviews cost people: recorded of nobody in particular, by the clock of the database; shown by gate and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines.models import Delivery, GateVisit, Job, Repository, Task, User
+from pipelines.queries.dates import EVER
+from reviews.models import Remark, Sitting
+from reviews.review import gate_times
+from tests.factories import World
+from tests.pages.conftest import at
+from tests.pages.test_task_statements import _like, statements
+from tests.reviews.conftest import gated
+from tests.reviews.test_pages import as_
+
+pytestmark = pytest.mark.django_db
+
+
+def waiting(world: World) -> GateVisit:
+    task = world.start(world.line(**gated()), title="Add login")
+    world.report(task)
+    return world.visit(task)
+
+
+def attend(client: Client, visit: GateVisit, sitting: str = "") -> str:
+    answer = client.post(reverse("gate-attend", args=[visit.pk]), {"sitting": sitting})
+    found = re.search(r'value="([^"]+)"', answer.content.decode())
+    return found.group(1) if found else ""
+
+
+def earlier(sitting: str, seconds: float) -> None:
+    """As if the page had spoken so long ago."""
+    Sitting.objects.filter(pk=sitting).update(last_at=F("last_at") - timedelta(seconds=seconds))
+
+
+def test_time_counts_between_two_words_of_a_page_and_a_silence_does_not(world: World) -> None:
+    visit, client = waiting(world), as_(world.reviewer)
+    sitting = attend(client, visit)
+    earlier(sitting, 20)
+    assert attend(client, visit, sitting) == sitting
+    assert 20 <= Sitting.objects.get().seconds < 25
+    earlier(sitting, 400)
+    attend(client, visit, sitting)
+    earlier(sitting, 10)
+    attend(client, visit, sitting)
+    assert 30 <= Sitting.objects.get().seconds < 35
+    # A repeated word adds what has passed, which is nothing.
+    for _ in range(5):
+        attend(client, visit, sitting)
+    assert Sitting.objects.get().seconds < 36
+
+
+def test_nothing_says_who_it_was(world: World) -> None:
+    attend(as_(world.reviewer), waiting(world))
+    assert {field.name for field in Sitting._meta.get_fields()} == {"id", "visit", "seconds", "last_at"}
+
+
+def test_only_who_may_decide_is_counted_and_only_while_it_is_open(world: World) -> None:
+    visit, client = waiting(world), as_(world.reviewer)
+    assert attend(as_(world.operator), visit) == ""
+    sitting = attend(client, visit)
+    assert attend(client, visit, "no id") not in ("", sitting)
+    world.vote(visit.task, "approve")
+    earlier(sitting, 20)
+    assert attend(client, visit, sitting) == ""
+    assert Sitting.objects.count() == 2 and not Sitting.objects.filter(seconds__gt=5).exists()
+
+
+def test_the_decision_counts_the_time_until_it(world: World) -> None:
+    visit, client = waiting(world), as_(world.reviewer)
+    sitting = attend(client, visit)
+    earlier(sitting, 30)
+    said = {
+        "word": "approve",
+        "token_version": visit.token_version,
+        "evidence_digest": visit.evidence_digest,
+        "sitting": sitting,
+    }
+    assert client.post(reverse("gate-decide", args=[visit.pk]), said).status_code == 302
+    assert 30 <= Sitting.objects.get().seconds < 35
+    [line] = gate_times.of_project(world.project, EVER)
+    [gate] = line.gates
+    assert (gate.decided, gate.approved, gate.timed, gate.quick, gate.sent_back) == (1, 1, 1, 0, 0)
+    assert gate.minutes_each is not None and 0.5 <= gate.minutes_each < 0.6
+
+
+def test_figures_by_gate_and_line(world: World) -> None:
+    first = waiting(world)
+    Sitting.objects.create(visit=first, seconds=90, last_at=timezone.now())
+    world.vote(first.task, "send_back", reason="Again")
+    world.report(first.task, {"result": "success", "summary": "Better"})
+    second = world.visit(first.task)
+    Sitting.objects.create(visit=second, seconds=4, last_at=timezone.now())
+    world.vote(first.task, "approve")
+    world.report(first.task)
+    [line] = gate_times.of_project(world.project, EVER)
+    [gate] = line.gates
+    assert (gate.decided, gate.approved, gate.sent_back, gate.timed, gate.quick) == (2, 1, 1, 1, 1)
+    assert line.completed == 1 and line.minutes_each == gate.minutes_each == 94 / 60
+    page = as_(world.viewer).get(at(world, "gate-times")).content.decode()
+    assert "Release review" in page and "1.6 human minutes per completed task" in page and "100 %" in page
+
+
+def _landed(visit: GateVisit, base: str, tree: str, commit: str, repository: Repository) -> None:
+    now = timezone.now()
+    Delivery.objects.create(
+        job=visit.job, task=visit.task, repository=repository, repository_name="app", visit=visit, to="merge",
+        branch="main", base=base, tree=tree, commit=commit, cleared_at=now, landed_at=now,
+    )  # fmt: skip
+
+
+@pytest.mark.broken
+def test_a_change_after_which_the_branch_came_back_was_reverted(world: World) -> None:
+    repository = Repository.objects.create(
+        project=world.project, name="app", address="/no", connected_at=timezone.now()
+    )
+    visits = []
+    for _ in range(4):
+        visits.append(waiting(world))
+        world.vote(visits[-1].task, "approve")
+    trees = ["one", "two", "one", "three"]
+    for number, (visit, tree) in enumerate(zip(visits, trees, strict=True)):
+        _landed(visit, f"c{number}", tree, f"c{number + 1}", repository)
+    [line] = gate_times.of_project(world.project, EVER)
+    assert line.gates[0].reverted == 1
+
+
+def approvals(visit: GateVisit, number: int) -> None:
+    """More decided visits like this one, each of a task of its own."""
+    first = 10 + Task.objects.count()
+    tasks = Task.objects.bulk_create(_like(visit.task, number=first + n) for n in range(number))
+    jobs = Job.objects.bulk_create(
+        _like(visit.job, task_id=each.pk, token_id=visit.token_id) for each in tasks
+    )
+    GateVisit.objects.bulk_create(_like(visit, job=job, task_id=job.task_id) for job in jobs)
+
+
+@pytest.mark.broken
+def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_have_seen(
+    world: World,
+) -> None:
+    visit = waiting(world)
+    world.vote(visit.task, "approve")
+    visit.refresh_from_db()
+    approvals(visit, 198)
+    assert gate_times.offers(world.project) == []
+    approvals(visit, 1)
+    [offer] = gate_times.offers(world.project)
+    assert (offer.approvals, offer.name) == (200, "Release review")
+    rates = {rate.one_in: rate for rate in offer.rates}
+    assert all(rate.asked + rate.unseen == 200 for rate in offer.rates)
+    assert 60 < rates[2].asked < 140 and 2 < rates[10].asked < 45 and rates[2].asked > rates[20].asked
+    page = as_(world.designer).get(at(world, "gate-times")).content.decode()
+    assert "ask about fewer?" in page and f">{rates[10].unseen}<" in page
+    Remark.objects.create(
+        visit=visit, user=world.reviewer, path="a.py", side="new", line=1, content="0" * 64, text="Why?",
+        at=timezone.now(),
+    )  # fmt: skip
+    assert gate_times.offers(world.project) == []
+
+
+@pytest.mark.broken
+@pytest.mark.parametrize("more", [30, pytest.param(990, marks=pytest.mark.wide)])
+def test_the_page_asks_as_much_however_many_reviews(world: World, more: int) -> None:
+    visit = waiting(world)
+    world.vote(visit.task, "approve")
+    visit.refresh_from_db()
+    client, address = as_(world.admin), at(world, "gate-times")
+    approvals(visit, 200)
+    client.get(address)
+    before = statements(client, address)
+    approvals(visit, more)
+    assert statements(client, address) == before
+
+
+@pytest.mark.wide
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_an_open_review_is_counted_and_the_tab_says_that_it_waits(
+    page: Page, sign_in: Callable[[Page | BrowserContext, User], None], world: World
+) -> None:
+    sign_in(page, world.reviewer)
+    visit = waiting(world)
+    page.clock.install()
+    page.goto(reverse("gate-visit", args=[visit.pk]))
+    expect(page.locator("input[name=sitting]")).to_be_attached()
+    assert page.title().startswith("(1) ")
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("favicon-dot"))
+    page.mouse.move(40, 40)
+    with page.expect_request("**/attend/") as asked:
+        page.clock.run_for(20_000)
+    assert f"sitting={Sitting.objects.get().pk}" in str(asked.value.post_data)
+    told: list[Any] = []
+    page.on("request", lambda each: told.append(each.url) if "/attend/" in each.url else None)
+    page.clock.run_for(600_000)
+    page.mouse.move(60, 60)
+    with page.expect_request("**/attend/"):
+        page.clock.run_for(20_000)
+    # Without the two minutes there would have been thirty.
+    assert len(told) <= 7

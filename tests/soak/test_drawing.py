@@ -1,0 +1,26 @@
+"""2,000 generated lines, laid out and looked at geometrically (static/editor/drawing/geometry.test.ts)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from django.conf import settings
+
+pytestmark = pytest.mark.soak
+LINES = 2_000
+
+
+def test_no_generated_line_is_drawn_with_a_fault() -> None:
+    command = ("node_modules/.bin/vitest", "run", "static/editor/drawing/geometry.test.ts")
+    run = subprocess.run(
+        command,
+        cwd=settings.BASE_DIR,
+        env={**os.environ, "DRAWINGS": str(LINES)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-4_000:] + run.stderr[-4_000:]
+    assert f"{LINES} lines" in run.stdout

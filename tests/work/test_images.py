@@ -1,0 +1,200 @@
+"""Stations and services in the files of an image (docs/repositories.md), brought by the podman of this machine: made
+here of programs that it has, with no registry."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.models import Job, Repository, Worker
+from pipelines.queries.unoffered import count, without_a_worker
+from pipelines.work import images
+from pipelines.work.images import Images
+from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.processes.isolation_choice import choose
+from tests.factories import World, make_worker
+from tests.work.driving import PYTHON, Bench, command, done, drive, outcome_of, text_of
+from tests.work.remotes import RemoteRepository, connect, remote
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.isolation,
+    pytest.mark.usefixtures("artifacts_here"),
+]
+LIBRARY = re.compile(r"(/\S+)")
+
+
+def image_of(said: str, podman: str) -> str:
+    """A shell, a few programs with their libraries, and a file that says which image it is."""
+    programs = {name: shutil.which(name) for name in ("sh", "cat", "sleep", "env")}
+    files = dict[str, str]()
+    for name, path in programs.items():
+        assert path is not None
+        files[f"usr/bin/{name}"] = path
+        listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+        files |= {each.lstrip("/"): each for each in LIBRARY.findall(listed) if os.path.exists(each)}
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", dereference=True) as tar:
+        for place, path in files.items():
+            tar.add(path, place)
+        for place, link in (("bin", "usr/bin"), ("made-of.txt", "")):
+            info = tarfile.TarInfo(place)
+            if link:
+                info.type, info.linkname = tarfile.SYMTYPE, link
+            info.size = 0 if link else len(said)
+            tar.addfile(info, io.BytesIO(said.encode()))
+    name = f"localhost/gateline-test-{uuid.uuid4().hex[:12]}:1"
+    made = ["import", "--quiet", "--change", "ENV PATH=/usr/bin", "-", name]
+    subprocess.run([podman, *made], input=packed.getvalue(), capture_output=True, check=True)
+    return name
+
+
+@pytest.fixture(scope="module")
+def podman() -> str:
+    found = shutil.which("podman")
+    if found is None or subprocess.run([found, "info"], capture_output=True, check=False).returncode:
+        pytest.skip("podman does not work on this machine")
+    return found
+
+
+@pytest.fixture(scope="module")
+def built(podman: str) -> Iterator[tuple[str, str]]:
+    """One for stations, one for services."""
+    names = (image_of("the station", podman), image_of("the service", podman))
+    yield names
+    subprocess.run([podman, "rmi", "--force", *names], capture_output=True, check=False)
+
+
+@pytest.fixture
+def here(bench: Bench, tmp_path: Path, podman: str) -> dict[str, Any]:
+    """The isolation and what brings images, as a runner finds both."""
+    bench.base.mkdir(parents=True, exist_ok=True)
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
+    isolation = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
+    brings = images.found(isolation, bench.base, [os.path.dirname(podman)])
+    if brings is None:
+        pytest.skip("bubblewrap does not work on this machine")
+    return {"isolation": isolation, "images": brings, "repository_roots": (str(bench.base.parent),)}
+
+
+@pytest.fixture
+def origin(tmp_path: Path, world: World) -> RemoteRepository:
+    made = remote(tmp_path / "origin.git", {"app.py": b"x = 1\n", "deps.lock": b"1\n"})
+    connect(world.project, made)
+    return made
+
+
+def task_of(world: World, shell: str, **prepare: Any) -> Any:
+    Repository.objects.update(prepare=prepare)
+    version = world.line(
+        stations=[command("look", "", work={"argv": ["sh", "-c", shell]})],
+        workspace={"git": {"repository": "app"}},
+    )
+    return world.start(version)
+
+
+LOOK = """
+echo "in $(cat /made-of.txt)"; cat prepared.txt; echo "beside $(cat /tmp/up)"
+test -e /usr/bin/git || echo 'no program of the machine'
+test -e /etc/passwd || echo 'no file of the machine'
+(echo x > /made-of.txt) 2>/dev/null || echo 'cannot change the image'
+(echo x > /there) 2>/dev/null || echo 'cannot write beside'
+while read -r line; do case $line in NoNewPrivs*) echo "$line";; esac; done < /proc/self/status
+while read -r line; do case $line in *:*) echo "device $line";; esac; done < /proc/net/dev
+echo kept > result.txt
+"""
+
+
+def test_stations_and_services_run_in_the_files_of_their_images(
+    world: World, bench: Bench, here: dict[str, Any], built: tuple[str, str], origin: RemoteRepository
+) -> None:
+    serve = {
+        "name": "beside",
+        "image": built[1],
+        "argv": ["sh", "-c", "cat /made-of.txt > /tmp/up; exec sleep 600"],
+        "health": ["sh", "-c", "test -s /tmp/up"],
+    }
+    prepare = {"image": built[0], "argv": ["sh", "-c", "echo prepared in $(cat /made-of.txt) > prepared.txt"]}
+    task = task_of(world, LOOK, **prepare, cache="deps.lock", services=[serve])
+    drive(bench, task, **here)
+    said = text_of(done(task, "look"))
+    assert world.status(task) == "completed", said
+    lines = [line.partition("\t")[2] or line for line in said.splitlines()]
+    for line in (
+        "in the station",
+        "prepared in the station",
+        "beside the service",
+        "no program of the machine",
+        "no file of the machine",
+        "cannot change the image",
+        "cannot write beside",
+    ):
+        assert any(each.endswith(line) for each in lines), (line, said)
+    assert re.search(r"NoNewPrivs:\s*1", said), said
+    devices = [each.partition("device ")[2].split(":")[0].strip() for each in lines if "device " in each]
+    assert devices == ["lo"], "a loopback of its own"
+    assert "was unpacked (" in said
+    assert outcome_of(task, "look")["facts"]["git"]["paths"] == ["result.txt"]
+
+
+@pytest.mark.wide
+def test_what_is_not_there_is_named_as_itself(
+    world: World, bench: Bench, here: dict[str, Any], built: tuple[str, str], origin: RemoteRepository
+) -> None:
+    # A registry that refuses: a port of this machine's loopback where nobody listens.
+    absent = "127.0.0.1:9/team/absent:1"
+    task = task_of(world, "true", image=absent)
+    drive(bench, task, **here)
+    outcome = outcome_of(task, "look")
+    assert outcome["failure_type"] == "prepare_failed"
+    assert outcome["summary"] == f"Image {absent} is not on this runner, and podman could not pull it."
+    assert "127.0.0.1:9" in text_of(done(task, "look")).partition("podman pulls it")[2], (
+        "with what podman said"
+    )
+    Repository.objects.update(prepare={"image": built[0]})
+    program = world.start(
+        world.line(
+            stations=[command("look", "", work={"argv": ["python3", "-V"]})],
+            workspace={"git": {"repository": "app"}},
+        )
+    )
+    drive(bench, program, **here)
+    assert f"there is no program python3 in the image {built[0]}" in outcome_of(program, "look")["summary"]
+
+
+def test_a_runner_without_podman_leaves_it_and_the_task_says_so(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    task = task_of(world, "true", image="localhost/any:1")
+    Worker.objects.update(offers=["kind:command"])
+    drive(bench, task, isolation=Isolation("none"), repository_roots=(str(bench.base.parent),))
+    job = Job.objects.get(task=task)
+    assert job.state == Job.State.QUEUED
+    said = without_a_worker(task, {job.token_id: job})[job.token_id]
+    assert said.text == "No active runner has podman or docker, which the images of this repository take."
+    assert count() == 1
+    make_worker(offers=["kind:command", "images"])
+    assert count() == 0 and not without_a_worker(task, {job.token_id: job})
+
+
+def test_a_docker_without_its_daemon_brings_nothing(tmp_path: Path) -> None:
+    program = tmp_path / "docker"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    assert images.found(Isolation("bubblewrap"), tmp_path, [str(tmp_path)]) is None
+    program.write_text("#!/bin/sh\nexit 0\n")
+    assert images.found(Isolation("bubblewrap"), tmp_path, [str(tmp_path)]) == Images(str(program), tmp_path)
+    assert images.found(Isolation("landlock"), tmp_path, [str(tmp_path)]) is None
