@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -80,30 +81,41 @@ RESULT_WORDS: Mapping[str, Promise] = {
 # --- Assets of the Vite build -------------------------------------------------------------------
 
 
+MANIFEST, SPRITE = "dist/manifest.json", "icons.json"
+_STATIONS = frozenset(f"station-{kind}" for kind in KINDS)
+
+
 @lru_cache(maxsize=4)
 def _read_json(path: Path, changed: float) -> dict[str, Any]:
     """`changed` is the file's time: a rebuild is seen without a restart."""
     return dict(json.loads(path.read_text("utf-8")))
 
 
-def _static_json(*parts: str) -> dict[str, Any]:
-    path = Path(settings.BASE_DIR, "static", *parts)
+@lru_cache(maxsize=8)
+def _changed(path: Path, second: int) -> float:
+    """When the file was last written, 0 where there is none: asked once a second, not once for each of 200 icons."""
     try:
-        return _read_json(path, path.stat().st_mtime)
+        return path.stat().st_mtime
     except FileNotFoundError:
-        return {}
+        return 0
+
+
+def _static_json(name: str) -> dict[str, Any]:
+    path = Path(settings.BASE_DIR, "static", name)
+    changed = _changed(path, int(time.monotonic()))
+    return _read_json(path, changed) if changed else {}
 
 
 def asset(source: str) -> str:
     """The address of one built file by its source, "" where nothing is built."""
-    entry = _static_json("dist", "manifest.json").get(source)
+    entry = _static_json(MANIFEST).get(source)
     return static(f"dist/{entry['file']}") if entry else ""
 
 
 @register.simple_tag(takes_context=True)
 def vite(context: Context, entry: str) -> SafeString:
     """Style sheets and the module of one entry: `{% vite "shell" %}`, with the page's CSP nonce."""
-    manifest = _static_json("dist", "manifest.json")
+    manifest = _static_json(MANIFEST)
     chunk = manifest.get(f"static/ts/{entry}.ts") or manifest.get(f"static/{entry}/main.tsx")
     if chunk is None:
         return mark_safe("")
@@ -139,7 +151,7 @@ def catalogue(context: Context) -> SafeString:
 
 @register.simple_tag
 def front_end_built() -> bool:
-    return bool(_static_json("dist", "manifest.json"))
+    return bool(_static_json(MANIFEST))
 
 
 @register.simple_tag
@@ -156,13 +168,18 @@ def favicon(dotted: bool = False) -> str:
 @register.simple_tag
 def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeString:
     """One icon of the sprite. Without a label it is decoration and hidden from screen readers."""
+    return _drawn(name, size, str(label), css, asset("static/icons.json"))
+
+
+@lru_cache(maxsize=4096)
+def _drawn(name: str, size: int, label: str, css: str, sprite: str) -> SafeString:
     if name not in _icons():
         raise UnknownIcon(name)
     css_class = " ".join(part for part in ("icon", f"icon-{size}" if size != 16 else "", css) if part)
     said = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="{}" viewBox="0 0 24 24" width="{}" height="{}" {}><use href="{}#{}"></use></svg>',
-        css_class, size, size, said, asset("static/icons.json"), name,
+        css_class, size, size, said, sprite, name,
     )  # fmt: skip
 
 
@@ -222,7 +239,13 @@ def actor_icon(kind: str) -> str:
 
 def _icons() -> Collection[str]:
     """The names in the sprite (static/build/sprite.ts)."""
-    return {*_static_json("icons.json"), *(f"station-{kind}" for kind in KINDS)}
+    return _named(asset("static/icons.json")) or _STATIONS | _static_json(SPRITE).keys()
+
+
+@lru_cache(maxsize=4)
+def _named(sprite: str) -> frozenset[str]:
+    """By the built sprite's address, which changes with what is in it; none where it is not built."""
+    return _STATIONS.union(_static_json(SPRITE)) if sprite else frozenset()
 
 
 def _known(name: str, otherwise: str) -> str:
