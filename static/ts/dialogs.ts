@@ -18,7 +18,7 @@ function openByAddress(hash: string): boolean {
 
 function linkTo(address: string): HTMLElement | undefined {
   return [...document.querySelectorAll<HTMLElement>("a[href*='#open=']")].find(
-    (one) => new URL(one.getAttribute("href") ?? "", document.baseURI).href === address,
+    (one) => new URL(one.getAttribute("href") ?? "", document.baseURI).href === address && one.checkVisibility(),
   );
 }
 

@@ -157,7 +157,7 @@ def test_a_closed_drawer_asks_for_nothing_and_gives_the_focus_back(
     page.goto(f"{at(world, 'task', task.name)}?station=implement#open=station-drawer")
     drawer = page.get_by_role("dialog", name="Implement")
     expect(drawer).to_be_visible()
-    expect(page.locator("a[href$='station=implement#open=station-drawer']").first).to_be_attached()
+    expect(page.locator(".shown-link[href$='station=implement#open=station-drawer']")).to_be_attached()
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     # It was opened by the address, so no link had the focus before.
@@ -169,7 +169,7 @@ def test_a_closed_drawer_asks_for_nothing_and_gives_the_focus_back(
     expect(page.locator("main")).to_contain_text("Waiting for input")
     page.wait_for_function("() => !document.querySelector('.htmx-request')")
     assert not [url for url in asked if "fragment=station" in url or "within=drawer" in url]
-    page.locator("a[href*='station=implement#open']").first.click()
+    page.locator(".shown-link[href*='station=implement#open']").click()
     expect(drawer.locator("#station-runs")).to_contain_text("succeeded")
 
 
@@ -198,7 +198,7 @@ def test_an_open_drawer_goes_on_by_itself(page: Page, sign_in: SignIn, world: Wo
     assert page.evaluate("window.sameDocument")
     page.keyboard.press("Escape")
     expect(drawer).to_have_count(0)
-    page.locator("a[href*='station=implement#open']").first.click()
+    page.locator(".shown-link[href*='station=implement#open']").click()
     expect(drawer).to_be_visible()
 
 

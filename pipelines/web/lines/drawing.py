@@ -39,6 +39,7 @@ class DrawnEnding:
 class ListedStation:
     """`rules`: each in words, in their order."""
 
+    key: str
     name: str
     rules: tuple[str, ...]
 
@@ -134,4 +135,4 @@ def _listed(line: Line) -> Iterable[ListedStation]:
             words = f"{rule.label or rule.id} → {', '.join(target_name(line, key) for key in rule.to)}"
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)
-        yield ListedStation(station.name, tuple(rules))
+        yield ListedStation(station.key, station.name, tuple(rules))
