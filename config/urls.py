@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from pipelines.api import api
+from pipelines.api.dialects.aliases import aliases
 from pipelines.web.shell.healthz import healthz
 from reviews.api import router as gates
 from reviews.channels.api import router as chats
@@ -20,6 +21,7 @@ api.add_router("", chats)
 
 # Version 1, and the same operations without a version: the addresses of the dialects, and what was there before it.
 operations, app_name, version = api.urls
+operations = [*operations, *aliases(operations)]
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -45,6 +45,7 @@ from pipelines.api import (
     work_items,
 )
 from pipelines.api.auth import Bearer, Session
+from pipelines.api.dialects import alp, alp_events
 
 
 class Api(NinjaAPI):
@@ -80,3 +81,6 @@ for room in ROOMS:
     api.add_router("", room.router)
 # For runners alone, with tokens of their own (docs/runners.md).
 api.add_router("", runners.router)
+# Of other systems, in their words (docs/dialects.md).
+api.add_router("", alp_events.router)
+api.add_router("", alp.router)

@@ -30,12 +30,13 @@ class Request(HttpRequest):
 class Bearer(HttpBearer):
     """`Authorization: Bearer gl_…`; `request.auth` is the ApiToken. A runner's opens nothing here."""
 
-    of_runners = False
+    of_runners: bool | None = False
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         """Unknown, expired and revoked tokens are answered alike. Raises TooMuch: many wrong ones from one address."""
         found = accounts.bearer(token, timezone.now())
-        if found is not None and (found.kind == ApiToken.Kind.RUNNER) != self.of_runners:
+        runs = found is not None and found.kind == ApiToken.Kind.RUNNER
+        if self.of_runners is not None and runs != self.of_runners:
             found = None
         seconds = 0 if found else wrong_tokens.wait(request)
         if seconds:
@@ -47,6 +48,12 @@ class RunnerBearer(Bearer):
     """A runner's token and no other: `request.auth` has its project and labels (law §15)."""
 
     of_runners = True
+
+
+class AnyBearer(Bearer):
+    """A token of any kind: a runner registers itself, or somebody does it."""
+
+    of_runners = None
 
 
 class Session(APIKeyCookie):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Annotated, Any, TypeVar
 
@@ -134,19 +135,26 @@ class WantedOut(BaseModel):
     wanted: list[str]
 
 
+@contextmanager
+def as_problems() -> Iterator[None]:
+    """What the rooms of work raise."""
+    try:
+        yield
+    except LeaseLost as error:
+        raise Conflict(_("This runner does not have this job. Nothing was changed.")) from error
+    except NotStored as error:
+        raise HttpError(422, str(error)) from error
+    except ReportFailed as error:
+        raise HttpError(503, str(error)) from error
+
+
 def answered(view: F) -> F:
-    """What the rooms of work raise, as problems."""
+    """With what the rooms of work raise as problems."""
 
     @wraps(view)
     def call(*arguments: Any, **more: Any) -> Any:
-        try:
+        with as_problems():
             return view(*arguments, **more)
-        except LeaseLost as error:
-            raise Conflict(_("This runner does not have this job. Nothing was changed.")) from error
-        except NotStored as error:
-            raise HttpError(422, str(error)) from error
-        except ReportFailed as error:
-            raise HttpError(503, str(error)) from error
 
     return call  # type: ignore[return-value]
 

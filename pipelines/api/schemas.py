@@ -26,7 +26,8 @@ class Strict(BaseModel):
 
 
 class TaskIn(Strict):
-    """`title`: made from the inputs where it is left out."""
+    """`title`: made from the inputs where it is left out. `columnId`, as ALP has it: the station where every task
+    of the line starts, or nothing."""
 
     title: Title | None = None
     description: str = ""
@@ -36,12 +37,14 @@ class TaskIn(Strict):
     due_at: AwareDatetime | None = None
     depends_on: list[str] = Field(default=[], max_length=50)
     follows: str = ""
+    columnId: str | None = None
 
 
 class TaskOut(BaseModel):
     """`columnId`: the station of its first living token. `visit` and `evidence`: of the gate visit that is open at
     `pendingGateId`; a vote names one of them. `error`: the named error by which it is stuck, or ended. `reason`: why it
-    was rejected, cancelled, aborted, or failed. Times in Unix milliseconds, as ALP has them."""
+    was rejected, cancelled, aborted, or failed. Times in Unix milliseconds, as ALP has them; of
+    its other fields `order` is the number of the task, and there is no `assemblyLineRepo`."""
 
     id: str
     owner: str
@@ -50,9 +53,11 @@ class TaskOut(BaseModel):
     title: str
     description: str
     columnId: str | None
+    order: int
     priority: str
     labels: list[str]
     pendingGateId: str | None
+    assemblyLineRepo: dict[str, Any] | None = None
     visit: str | None
     evidence: str | None
     follows: str | None
@@ -195,6 +200,7 @@ def _out(task: Task, failure: str) -> TaskOut:
         title=task.title,
         description=task.description,
         columnId=token.station if token else None,
+        order=task.number,
         priority=task.priority,
         labels=task.labels,
         pendingGateId=gate.gate if gate else None,

@@ -18,6 +18,7 @@ from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOu
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import ENDED, Line, Task, Token, displayed
 from pipelines.models import Status as TaskStatus
+from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 
 router = Router(tags=["tasks"])
@@ -46,6 +47,10 @@ def start(
 def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     if line.live is None:
         raise Conflict(_("This line has no published version yet; publish it first."))
+    first = versions.parsed(line.live).start
+    if payload.columnId not in (None, "", first):
+        hint = _("Every task of this line starts at %(first)s.") % {"first": first}
+        raise Invalid.at("columnId", _("is not where a task can start"), hint)
     owner, project = line.project.owner.key, line.project.key
     task = engine.submit(
         line.live,

@@ -48,6 +48,11 @@ class Worker(models.Model):
     machine = models.JSONField(
         default=dict, help_text=_("{os, arch, python, git, version} as it says itself.")
     )
+    last_job = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("Of a runner of ALP, whose reports name none: the job it got last."),
+    )
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     stopping = models.BooleanField(default=False)

@@ -360,6 +360,13 @@ POST {DRAFTS}/{{line}}/migrations      >          0         -       -         y 
 GET  {DRAFTS}/{{line}}/migrations/{{migration}}    >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/migrations/{{migration}}/undo    >     0         -       -         y         -         y      -
 POST {DRAFTS}/{{line}}/migrations/{{migration}}/continue    >     0     -       -         y         -         y      -
+POST {PROJECT}/runners/register        >          0         -       -         -         -         y      -
+GET  {PROJECT}/runners/events          >          >         >       >         >         >         >      >
+POST {PROJECT}/runners/jobs            >          >         >       >         >         >         >      >
+PATCH {PROJECT}/runners/{{runner}}     >          >         >       >         >         >         >      >
+POST {PROJECT}/runners/{{runner}}/approval-requests  >  >   >       >         >         >         >      >
+PATCH {PROJECT}/runs/{{run}}/jobs/{{job}}  >      >         >       >         >         >         >      >
+POST {PROJECT}/artifacts               >          >         >       >         >         >         >      >
 POST {RUNNER}                          >          >         >       >         >         >         >      >
 POST {RUNNER}/tell                     >          >         >       >         >         >         >      >
 POST {RUNNER}/sign-off                 >          >         >       >         >         >         >      >

@@ -202,6 +202,7 @@ class Place:
             "escalation": self.escalation.pk,
             "deadlock": self.deadlock.pk,
             "token": self._token_of(name),
+            "run": self.task.name,
             "runner": "00000000-0000-4000-8000-000000000000",
         }
 

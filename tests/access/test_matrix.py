@@ -32,6 +32,7 @@ PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API,
 # Well-formed, so that it is not the form that is refused; what is published and decided is not what is there.
 BODIES: dict[str, dict[str, Any]] = {
     "/tasks": {"title": "t"},
+    "/runners/register": {"name": "t"},
     "/absences": {"stand_in": "nobody", "until": "2001-01-01T00:00:00Z"},
     "/owners/{owner}/projects": {"key": "", "name": ""},
     "/transfer": {"owner": "nobody"},

@@ -23,7 +23,7 @@ from tests.access.tenants import (
     tried,
 )
 from tests.access.test_matrix import API, BODIES, PAGES
-from tests.access.two import DRAFTS, B, Named, Two, arguments, ask_page
+from tests.access.two import DRAFTS, SIGNED, B, Named, Two, arguments, ask_page
 from tests.factories import World
 from tests.live.conftest import session_of
 from tests.waiting import LONG
@@ -49,9 +49,10 @@ def ask_api(client: Client, row: str, **headers: str) -> Callable[[dict[str, Any
 OF_PROJECTS = [row for row in PAGES if PAGES[row]["stranger"] == "0" and foreign_in(ROUTES[row.split()[1]])]
 
 
-# With a token of its own kind, which tests/work/runners/test_lying.py tries: any other is answered 401.
-OF_RUNNERS = "/api/runner/"
-OPERATIONS = [row for row in API if foreign_in(row) and OF_RUNNERS not in row]
+# With a token of its own kind, which tests/work/runners/test_lying.py and tests/dialects/test_alp_runner.py try: any
+# other is answered 401.
+OF_RUNNERS = [row for row in API if API[row]["admin"] == ">" and not row.endswith(SIGNED)]
+OPERATIONS = [row for row in API if foreign_in(row) and row not in OF_RUNNERS]
 
 
 def test_every_address_of_the_other_answers_as_if_nothing_were_there(two: Two) -> None:

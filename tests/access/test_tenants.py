@@ -146,6 +146,8 @@ PLAIN = """
     value values version versions within word Idempotency-Key fields
     abandoned again agents attempt concurrency cuts_network isolation limits_hosts machine no_space offers path pid
     protocol room seconds stopping
+    columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
+    summary
 """
 
 

@@ -13,7 +13,6 @@ from pipelines.formats.foreign.carrier import (
     quoted,
     slug,
     word,
-    worked_by_a_person,
 )
 from pipelines.routing.basics.wording import Wording as _
 
@@ -120,14 +119,11 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     key, name = line.keys[identity], str(station.get("name") or identity)
     trigger = station.get("trigger")
     trigger = trigger if isinstance(trigger, Mapping) else {}
-    by = "a runner of ALP" if trigger.get("type") == "dispatch_worker" else ""
-    parts = (
-        carrier.template(
-            f"{place}.trigger.appendSystemPrompt", trigger.get("appendSystemPrompt") or station.get("system")
-        ),
-        carrier.template(
-            f"{place}.trigger.promptTemplate", trigger.get("promptTemplate") or station.get("prompt")
-        ),
+    system = carrier.template(
+        f"{place}.trigger.appendSystemPrompt", trigger.get("appendSystemPrompt") or station.get("system")
+    )
+    prompt = carrier.template(
+        f"{place}.trigger.promptTemplate", trigger.get("promptTemplate") or station.get("prompt")
     )
     label = name.capitalize() if name.isupper() else name
     own = [(at, rule) for at, rule in line.rules if str(_first(rule, FROM)) == identity]
@@ -138,7 +134,7 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
         if type(minutes := trigger.get(said)) is int and minutes > 0
     }
     labels = trigger.get("labels")
-    if not by and not own and line.rules:
+    if trigger.get("type") != "dispatch_worker" and not own and line.rules:
         # A station where nothing works and nothing leads on is where a task ends (T5).
         rules = [
             {"id": carrier.rule_id(f"{key}-ends", "rule"), "when": {"result": "success"}, "to": "completed"}
@@ -148,12 +144,24 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     return {
         "key": key,
         "name": label,
-        "work": worked_by_a_person(carrier, f"{place}.trigger", label, by, "\n\n".join(filter(None, parts))),
+        "work": _work(trigger.get("type") == "dispatch_worker", system, prompt),
         **({"limits": limits} if limits else {}),
         **({"labels": [str(each) for each in labels]} if isinstance(labels, list) and labels else {}),
         "rules": rules,
         **({"extra": rest} if rest else {}),
     }
+
+
+def _work(dispatched: bool, system: str, prompt: str) -> Json:
+    """Of a runner, who asks for it; or of a person, who is told both."""
+    if dispatched:
+        return {
+            "kind": "runner",
+            **({"prompt": prompt} if prompt else {}),
+            **({"system": system} if system else {}),
+        }
+    said = "\n\n".join(filter(None, (system, prompt)))
+    return {"kind": "manual", **({"instructions": said} if said else {})}
 
 
 def _rules(rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> list[Json]:

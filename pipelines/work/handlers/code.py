@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.analysis.regions.situations import evaluations
-from pipelines.routing.document.kinds import executes, secrets
+from pipelines.routing.document.kinds import elsewhere, executes, secrets
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.document.work.network import OPEN
 
 
 def code_of(line: Line, station: Station) -> list[Any]:
-    """Its own work, if that is code on a worker, sends a secret of the worker somewhere or has the network; the hooks
-    that its rules ask, and the tools of its gates."""
+    """Its own work, if that is code on a worker or what an agent elsewhere is told, sends a secret of the worker
+    somewhere or has the network; the hooks that its rules ask, and the tools of its gates."""
     asked = [each for rule in station.rules for each in evaluations(rule.when)]
     hooks = [each.payload for each in asked if each.kind == "hook"]
-    runs = executes(station.kind) or bool(secrets(station.work)) or station.work.get("network") == OPEN
+    runs = executes(station.kind) or elsewhere(station.kind)
+    runs = runs or bool(secrets(station.work)) or station.work.get("network") == OPEN
     keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
     found = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
     tools = [gate.tool.run() for gate in found if gate.tool]

@@ -58,11 +58,11 @@ def register(token: ApiToken, runner: uuid.UUID, said: Mapping[str, Any]) -> Wor
     except IntegrityError as error:
         raise NotFound from error
     if not made:
-        _take_back(runner)
+        take_back(runner)
     return found
 
 
-def _take_back(runner: uuid.UUID) -> None:
+def take_back(runner: uuid.UUID) -> None:
     """At once: the new process would renew these leases with its own. Each counts an attempt, as after any crash, so
     that a job which ends its runner cannot go on for ever."""
     leases.cut_short(runner)

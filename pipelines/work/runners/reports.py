@@ -70,7 +70,7 @@ def _of_station(
     job: Job, lease: uuid.UUID, kept: dict[str, Any], told: Any, facts: dict[str, Any]
 ) -> dict[str, Any]:
     orders = orders_of(job)
-    artifacts = {each.name: each for each in _artifacts(job)}
+    artifacts = {each.name: each for each in artifacts_of(job)}
     counts = _counted(orders.station, artifacts)
     shown = [*(each.to_dict() for each in artifacts.values()), *_errors(told, artifacts)]
     if shown:
@@ -88,7 +88,7 @@ def _of_station(
     return kept
 
 
-def _artifacts(job: Job) -> Iterable[HandedOver]:
+def artifacts_of(job: Job) -> Iterable[HandedOver]:
     rows = Artifact.objects.filter(job=job).select_related("blob").order_by("pk")
     return [HandedOver(each.name, each.media_type, each.blob_id, each.blob.size) for each in rows]
 

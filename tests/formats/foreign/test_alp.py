@@ -64,7 +64,7 @@ def test_A5_rules_stand_at_their_stations_and_the_order_of_the_list_holds_withou
     assert goes(given, {"result": "success"}, station="review").startswith("move ship")
     station = given.station("write")
     assert (station.name, station.limits.idle_timeout, station.labels) == ("Write", 300, ("vibecheck",))
-    assert station.work == {"kind": "manual", "instructions": "Do {{task.title}}"}
+    assert station.work == {"kind": "runner", "prompt": "Do {{task.title}}"}
 
 
 def test_A15_gates_and_those_that_are_enforced_as_well() -> None:
@@ -157,7 +157,7 @@ def test_a_folder_is_put_together_in_the_order_of_its_stations() -> None:
     opened = foreign.opened_files(files())
     given = read_line(opened.document)
     assert [station.key for station in given.stations] == ["todo", "plan"]
-    assert given.station("todo").work["instructions"] == 'Hire for {{"{{"}}project.name}}'
+    assert given.station("todo").work["prompt"] == 'Hire for {{"{{"}}project.name}}'
     assert goes(given, {"result": "success"}, station="todo").startswith("wait awaiting_review at g")
     assert any(
         str(loss).startswith(".agentics/stations/01-team/station.json: trigger") for loss in opened.losses

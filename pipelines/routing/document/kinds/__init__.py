@@ -17,6 +17,7 @@ from pipelines.routing.document.kinds import (
     manual,
     noop,
     route,
+    runner,
     tools,
     wait,
     wait_for_checks,
@@ -37,6 +38,7 @@ TABLE: Final = (
     manual.KIND,
     noop.KIND,
     route.KIND,
+    runner.KIND,
     tools.KIND,
     wait.KIND,
     wait_for_checks.KIND,
@@ -57,6 +59,11 @@ def kind_of(work: Work) -> Kind | None:
 def executes(kind: str) -> bool:
     """Whether it is code on a worker."""
     return kind in KINDS and KINDS[kind].executes
+
+
+def elsewhere(kind: str) -> bool:
+    """Whether a program of another system does it, on a machine of its own."""
+    return kind in KINDS and KINDS[kind].elsewhere
 
 
 def instant(kind: str) -> bool:

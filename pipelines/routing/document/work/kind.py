@@ -21,7 +21,9 @@ from pipelines.routing.document.work.network import Network
 WORKER: Final = "worker"
 PERSON: Final = "person"
 CLOCK: Final = "clock"
-"""Who does it. The job of a person's work and of the clock's runs from the moment it is opened, without a lease."""
+ELSEWHERE: Final = "elsewhere"
+"""Who does it. The job of a person's work and of the clock's runs from the moment it is opened, without a lease; what
+is done elsewhere is leased to a program of another system."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Kind:
     lacks: Callable[[Line, Station, str], Iterator[Problem]] = nothing_more
     """What keeps it from being published, besides what its keys say."""
 
-    done_by: Literal["worker", "person", "clock"] = WORKER
+    done_by: Literal["worker", "person", "clock", "elsewhere"] = WORKER
     asks_a_person: Callable[[Work], bool] = never
     """Whether this work of a worker's kind is done by a person after all."""
     form: Callable[[Station], tuple[Input, ...]] = no_form
@@ -139,6 +141,10 @@ class Kind:
     @property
     def by_workers(self) -> bool:
         return self.done_by == WORKER
+
+    @property
+    def elsewhere(self) -> bool:
+        return self.done_by == ELSEWHERE
 
     def by_people(self, work: Work) -> bool:
         return self.done_by == PERSON or self.asks_a_person(work)

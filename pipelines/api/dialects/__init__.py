@@ -1,0 +1,2 @@
+"""What clients and runners of other systems ask, in their words (docs/dialects.md). Everything behind it is the same
+engine: a job is leased, an outcome is reported."""

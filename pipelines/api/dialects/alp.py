@@ -1,0 +1,267 @@
+"""The runner protocol of ALP: register, poll, heartbeat and result, artifacts, approval requests; and the addresses of
+its live server. Tasks and gates have ALP's addresses anyway (`api.tasks`, `reviews.api`)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja import File, Form, Router, Status
+from ninja.files import UploadedFile
+
+from pipelines import access
+from pipelines.api.auth import AnyBearer, RunnerBearer, Session, person_of
+from pipelines.api.dialects.alp_bodies import (
+    AlpArtifactOut,
+    AlpJobsOut,
+    AlpRegisteredOut,
+    AlpRegisterIn,
+    AlpResultIn,
+    AlpRunIn,
+    AlpStateOut,
+    ApprovalIn,
+    ApprovalOut,
+    job_out,
+    run_of,
+)
+from pipelines.api.lookup import PROJECT
+from pipelines.api.problems import ProblemOut
+from pipelines.api.runners import RunnerRequest, as_problems
+from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.models import ApiToken, Job, User, Worker
+from pipelines.people import accounts
+from pipelines.work.runners import elsewhere, logs
+
+router = Router(tags=["ALP runners"], auth=RunnerBearer())
+RUNNERS = PROJECT + "/runners"
+RUNNER = RUNNERS + "/{runner}"
+RUN = PROJECT + "/runs/{run}/jobs/{job}"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 503), ProblemOut)
+TIMEOUTS = {"idle_timeout": "idle_timeout", "timeout": "max_timeout"}
+NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+UNFIT = re.compile(r"[\x00\r]")
+
+
+@router.post(
+    RUNNERS + "/register",
+    auth=[AnyBearer(), Session()],
+    response={200: AlpRegisteredOut, **ERRORS},
+    summary="Register a runner of ALP",
+    url_name="alp-register",
+)
+def register(request: HttpRequest, owner: str, project: str, payload: AlpRegisterIn) -> AlpRegisteredOut:
+    """With the token of a runner: the runner of that token. With a person's, who may publish stations that run
+    programs: a new token, with these labels, that is shown this once."""
+    who: ApiToken | User = request.auth  # type: ignore[attr-defined]
+    if isinstance(who, ApiToken) and who.kind == ApiToken.Kind.RUNNER:
+        _within(who, owner, project)
+        token, secret = who, request.headers["Authorization"].partition(" ")[2].strip()
+    else:
+        found = access.get_project(who, owner, project)
+        access.require(who, "execute", found)
+        token, secret = accounts.mint_token(
+            kind=ApiToken.Kind.RUNNER,
+            name=payload.name,
+            scopes=(),
+            labels=payload.labels,
+            now=timezone.now(),
+            created_by=person_of(who),
+            project=found,
+        )
+    runner = elsewhere.register(token, payload.name, request.META.get("REMOTE_ADDR", ""), payload.labels)
+    return AlpRegisteredOut(id=str(runner.pk), token=secret, registeredAt=runner.started_at.isoformat())
+
+
+@router.post(
+    RUNNERS + "/jobs",
+    response={200: AlpJobsOut, 204: None, **ERRORS},
+    summary="Ask for work",
+    url_name="alp-jobs",
+)
+def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut | None]:
+    """At most one job, the most urgent whose labels the runner has all: it is claimed with the answer. 204: nothing
+    waits, or the runner has one already. A runner of which nothing is heard for two minutes loses it to another."""
+    found = elsewhere.take(runner_of(request, owner, project))
+    return Status(204, None) if found is None else Status(200, AlpJobsOut(jobs=[job_out(found)]))
+
+
+@router.patch(
+    RUNNER,
+    response={200: AlpStateOut, **ERRORS},
+    summary="Heartbeat, or the result of the job",
+    url_name="alp-result",
+)
+def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload: AlpResultIn) -> AlpStateOut:
+    """The result again is answered as the first time; another one of the same job is 409, and so is whatever comes
+    after the job was cancelled or given to another runner."""
+    its = runner_of(request, owner, project, runner)
+    job = _job(its, payload.jobId)
+    if payload.jobResult == "in_progress":
+        _renew(its, job)
+    else:
+        outcome = _outcome(payload.jobResult == "success", payload.exitCode, payload.summary or payload.error)
+        _deliver(its, job, outcome)
+    return _state(its, job, payload.jobResult)
+
+
+@router.patch(
+    RUN,
+    response={200: AlpStateOut, **ERRORS},
+    summary="The same, as ALP's live server has it",
+    url_name="alp-run-job",
+)
+def tell_run(
+    request: RunnerRequest, owner: str, project: str, run: str, job: str, payload: AlpRunIn
+) -> AlpStateOut:
+    """A job that timed out is cancelled, whatever its conclusion. `logs` are added to the log of the job."""
+    its = runner_of(request, owner, project)
+    found = _job(its, job)
+    if run_of(found) != run:
+        raise NotFound
+    if payload.status == "completed" and payload.conclusion is None:
+        raise Invalid.at("conclusion", _("is needed when the job is completed"))
+    if payload.logs and elsewhere.held(its, found):
+        _log(found, payload.logs)
+    if payload.status == "in_progress":
+        _renew(its, found)
+        return _state(its, found, payload.status)
+    timed_out = TIMEOUTS.get(payload.completionReason or "")
+    outcome = _outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
+    if timed_out:
+        outcome |= {"result": "cancelled", "reason": timed_out}
+    if payload.sessionId:
+        outcome["comment"] = f"Session {payload.sessionId}"
+    _deliver(its, found, outcome)
+    return _state(its, found, str(payload.conclusion))
+
+
+@router.post(
+    RUNNER + "/approval-requests",
+    response={202: ApprovalOut, **ERRORS},
+    summary="Ask a person before going on",
+    url_name="alp-approval",
+)
+def ask(
+    request: RunnerRequest, owner: str, project: str, runner: str, payload: ApprovalIn
+) -> Status[ApprovalOut]:
+    """The job ends here: its task waits with the question, and its station runs again with what a person answers."""
+    its = runner_of(request, owner, project, runner)
+    if not payload.asked:
+        raise Invalid.at("question", _("is missing"), _("Say what a person is to decide."))
+    job = _job(its, payload.jobId)
+    hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.asked}}
+    _deliver(its, job, {"result": "blocked", "signals": [hold]})
+    made = ApprovalOut(id=f"{job.pk}-{job.attempt}", jobId=str(job.pk), taskId=job.task.name)
+    return Status(202, made)
+
+
+@router.post(
+    PROJECT + "/artifacts",
+    response={201: AlpArtifactOut, **ERRORS},
+    summary="Hand over a file of the job",
+    url_name="alp-artifact",
+)
+def hand_over(
+    request: RunnerRequest,
+    owner: str,
+    project: str,
+    file: UploadedFile | None = File(None),  # noqa: B008
+    name: str = Form(""),
+    jobId: str = Form(""),  # noqa: N803
+) -> Status[AlpArtifactOut]:
+    """A form with the field `file`. It is kept with the job that the runner has, under its name."""
+    its = runner_of(request, owner, project)
+    if getattr(request, "too_large", ()):
+        raise Invalid.at("file", _("is larger than an upload may be"))
+    if file is None:
+        raise Invalid.at("file", _("is required"), _("Send it as the field file of a form."))
+    job = _job(its, jobId or None)
+    called = (name or file.name or "")[:300]
+    with as_problems():
+        kept = elsewhere.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
+    made = AlpArtifactOut(
+        id=str(kept.pk),
+        name=kept.name,
+        size=kept.blob.size,
+        digest=kept.blob_id,
+        jobId=str(job.pk),
+        createdAt=timezone.now(),
+    )
+    return Status(201, made)
+
+
+def runner_of(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
+    """The runner of the token, in its own project. Raises NotFound."""
+    _within(request.auth, owner, project)
+    found = elsewhere.of_token(request.auth)
+    if runner is not None and runner != str(found.pk):
+        raise NotFound
+    return found
+
+
+def _within(token: ApiToken, owner: str, project: str) -> None:
+    its = token.project
+    if its is None or (its.owner.key, its.key) != (owner, project):
+        raise NotFound
+
+
+def _job(runner: Worker, named: str | int | None) -> Job:
+    """Raises NotFound, Conflict (it never had one)."""
+    if named is not None:
+        if not NUMBER.fullmatch(str(named)):
+            raise NotFound
+        return elsewhere.named(runner, int(named))
+    found = elsewhere.current(runner)
+    if found is None:
+        raise Conflict(_("This runner has no job."))
+    return found
+
+
+def _outcome(success: bool, exit_code: int | None, said: str | None) -> dict[str, Any]:
+    """As ALP's operator says it (A12, A13): no verdict, no output, no facts."""
+    return {
+        "result": "success" if success else "failure",
+        **({"exit_code": exit_code} if exit_code is not None else {}),
+        **({"summary": said} if said and said.strip() else {}),
+    }
+
+
+def _renew(runner: Worker, job: Job) -> None:
+    with as_problems():
+        elsewhere.renew(runner, job)
+
+
+def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
+    """Raises Conflict, Invalid."""
+    with as_problems():
+        answer = elsewhere.deliver(runner, job, outcome)
+    if answer.status in ("conflict", "ignored", "not_found"):
+        raise Conflict(
+            _("This job is over, or another runner has it. Nothing was changed.")
+            if answer.status != "conflict"
+            else _("Another result of this job was recorded first.")
+        )
+    if answer.status == "invalid":
+        raise Invalid.at(answer.path, answer.detail)
+
+
+def _state(runner: Worker, job: Job, said: str) -> AlpStateOut:
+    elsewhere.seen(runner)
+    job.task.refresh_from_db(fields=["status"])
+    return AlpStateOut(
+        id=str(runner.pk),
+        jobId=str(job.pk),
+        runId=run_of(job),
+        jobResult=said,
+        taskId=job.task.name,
+        taskStatus=job.task.status,
+    )
+
+
+def _log(job: Job, text: str) -> None:
+    at = f"{elsewhere.age(job, timezone.now()):.3f}"
+    rows = UNFIT.sub("", text).split("\n")
+    logs.append(job, "".join(f"{at}\t{row}\n" for row in rows), again=True)

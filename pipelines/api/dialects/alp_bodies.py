@@ -1,0 +1,183 @@
+# ruff: noqa: N815 - the names are ALP's
+"""What runners of ALP send and get. Keys that are unknown here are ignored: operators send more than is documented."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, StrictInt
+
+from pipelines.models import Job
+from pipelines.queries import versions
+from pipelines.queries.environments import repository_of
+from pipelines.work.runners.elsewhere import Dispatched
+
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
+Word = Annotated[str, Field(min_length=1, max_length=64)]
+Text = Annotated[str, Field(max_length=20_000)]
+Logs = Annotated[str, Field(max_length=900_000)]
+ExitCode = Annotated[StrictInt, Field(ge=-(2**31), lt=2**31)]
+IDLE_MINUTES, MAX_MINUTES = 2, 60
+"""ALP's own, where a station says nothing."""
+OWN = ("initBranch", "autoGit", "commitMessageTemplate", "devcontainerFiles")
+
+
+class AlpRegisterIn(BaseModel):
+    name: Name
+    labels: Annotated[list[Word], Field(max_length=100)] = []
+
+
+class AlpRegisteredOut(BaseModel):
+    """`token`: what the runner sends from now on; the one it came with, if that was a runner's."""
+
+    id: str
+    token: str
+    registeredAt: str
+
+
+class AgentDefinition(BaseModel):
+    """`stageId`: the station. `assemblyLineRepo…`: Gateline keeps no such repository."""
+
+    labels: list[str]
+    taskId: str
+    stageId: str
+    prompt: str
+    appendSystemPrompt: str
+    repository: str | None
+    branch: str | None
+    initBranch: bool
+    autoGit: bool
+    commitMessageTemplate: str | None
+    devcontainerFiles: Any
+    assemblyLineRepoUrl: str | None
+    assemblyLineRepoToken: str | None
+    idleTimeoutMinutes: int
+    maxTimeoutMinutes: int
+
+
+class AlpJobOut(BaseModel):
+    id: str
+    runId: str
+    agentDefinition: AgentDefinition
+
+
+class AlpJobsOut(BaseModel):
+    jobs: list[AlpJobOut]
+
+
+class AlpResultIn(BaseModel):
+    """`in_progress` is the heartbeat. `jobId`: which one; without it the job that the runner has, or had last."""
+
+    jobResult: Literal["success", "failed", "in_progress"]
+    exitCode: ExitCode | None = None
+    error: Text | None = None
+    summary: Text | None = None
+    jobId: str | int | None = None
+
+
+class AlpRunIn(BaseModel):
+    """The live server's own. `conclusion` is needed when the job is completed."""
+
+    status: Literal["completed", "in_progress"]
+    conclusion: Literal["success", "failure"] | None = None
+    completionReason: str | None = None
+    exitCode: ExitCode | None = None
+    summary: Text | None = None
+    sessionId: Annotated[str, Field(max_length=200)] | None = None
+    logs: Logs | None = None
+
+
+class AlpStateOut(BaseModel):
+    """`taskStatus`: how the task stands now, in Gateline's words."""
+
+    id: str
+    jobId: str
+    runId: str
+    jobResult: str
+    taskId: str
+    taskStatus: str
+
+
+class ApprovalIn(BaseModel):
+    """What is asked: the first of these that is there."""
+
+    question: Text | None = None
+    message: Text | None = None
+    title: Text | None = None
+    description: Text | None = None
+    reason: Text | None = None
+    action: Text | None = None
+    jobId: str | int | None = None
+
+    @property
+    def asked(self) -> str:
+        said = (self.title, self.question, self.message, self.description, self.reason, self.action)
+        return "\n\n".join(dict.fromkeys(each.strip() for each in said if each and each.strip()))
+
+
+class ApprovalOut(BaseModel):
+    """The run ends with this question; its station runs again with the answer in the prompt."""
+
+    id: str
+    status: Literal["pending"] = "pending"
+    jobId: str
+    taskId: str
+
+
+class AlpArtifactOut(BaseModel):
+    id: str
+    name: str
+    size: int
+    digest: str
+    jobId: str
+    createdAt: datetime
+
+
+def job_out(found: Dispatched) -> AlpJobOut:
+    job, station = found.job, found.orders.station
+    line = versions.by_id(job.pinned_id)
+    its = line.station(job.station)
+    own = _own(its.extra)
+    branch = f"task-{job.task.name}" if own.get("initBranch") is True else None
+    repository = repository_of(job.task, line) if line.workspace is not None else None
+    return AlpJobOut(
+        id=str(job.pk),
+        runId=run_of(job),
+        agentDefinition=AgentDefinition(
+            labels=list(its.labels),
+            taskId=job.task.name,
+            stageId=job.station,
+            prompt=found.prompt,
+            appendSystemPrompt=found.system,
+            repository=repository.address if repository else None,
+            branch=branch or (repository.default_branch if repository else None),
+            initBranch=branch is not None,
+            autoGit=own.get("autoGit") is True,
+            commitMessageTemplate=_text(own.get("commitMessageTemplate")),
+            devcontainerFiles=own.get("devcontainerFiles"),
+            assemblyLineRepoUrl=None,
+            assemblyLineRepoToken=None,
+            idleTimeoutMinutes=_minutes(station.idle_timeout, IDLE_MINUTES),
+            maxTimeoutMinutes=_minutes(station.max_timeout, MAX_MINUTES),
+        ),
+    )
+
+
+def run_of(job: Job) -> str:
+    return job.task.name
+
+
+def _own(extra: Any) -> dict[str, Any]:
+    """What the station's trigger said that the line has no word for."""
+    trigger = extra.get("trigger") if isinstance(extra, dict) else None
+    return {key: trigger[key] for key in OWN if key in trigger} if isinstance(trigger, dict) else {}
+
+
+def _text(given: Any) -> str | None:
+    return given if isinstance(given, str) else None
+
+
+def _minutes(seconds: float | None, otherwise: int) -> int:
+    """Whole ones, and never fewer."""
+    return otherwise if seconds is None else max(1, -(-int(seconds) // 60))

@@ -1,0 +1,95 @@
+"""The event stream of ALP's runners: that a job is there, so that nobody has to poll often."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from threading import BoundedSemaphore
+from typing import Any, Final
+
+from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
+from django.http import StreamingHttpResponse
+from ninja import Router
+
+from pipelines.api.auth import RunnerBearer
+from pipelines.api.dialects.alp import RUNNERS, runner_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.runners import RunnerRequest
+from pipelines.live.hints import group_of
+from pipelines.models import Worker
+from pipelines.work.runners import elsewhere
+
+router = Router(tags=["ALP runners"], auth=RunnerBearer())
+AT_ONCE: Final = 50
+"""Streams of one web process."""
+LASTS: Final = 600.0
+QUIET: Final = 10.0
+"""Seconds without news, after which it looks all the same: a hint may be lost. Each look is a sign of life."""
+PAUSE: Final = 1.0
+_free = BoundedSemaphore(AT_ONCE)
+
+
+@router.get(
+    RUNNERS + "/events",
+    response={200: None, **dict.fromkeys((401, 404), ProblemOut)},
+    summary="Be told of work (server-sent events)",
+    url_name="alp-events",
+)
+def stream(request: RunnerRequest, owner: str, project: str) -> StreamingHttpResponse:
+    """`event: job_available` with `data: {"jobId": …}`, once for each job that this runner could have. It says what to
+    poll for and claims nothing. It ends after ten minutes, or with the token: connect again."""
+    runner = runner_of(request, owner, project)
+    response = StreamingHttpResponse(_events(runner), content_type="text/event-stream")
+    # A proxy that collects an answer before it passes it on would hide the news.
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+async def _events(runner: Worker) -> AsyncIterator[bytes]:
+    if not _free.acquire(blocking=False):
+        yield b"retry: 60000\n: too many streams are open here, poll for work\n\n"
+        return
+    layer, until, told = get_channel_layer(), time.monotonic() + LASTS, set[int]()
+    channel, group = await layer.new_channel(), group_of(runner.project_id or 0)
+    try:
+        # Subscribed first, then looked at: what comes between is not missed.
+        await layer.group_add(group, channel)
+        yield b"retry: 10000\n\n"
+        while time.monotonic() < until:
+            found = await sync_to_async(_waiting)(runner.pk)
+            if found is None:
+                return
+            for job in (each for each in found if each not in told):
+                yield _event(job)
+            told = set(found)
+            if not found:
+                yield b": nothing waits\n\n"
+            await _news(layer, channel)
+    finally:
+        _free.release()
+        await layer.group_discard(group, channel)
+
+
+async def _news(layer: Any, channel: str) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(QUIET):
+            await layer.receive(channel)
+    await asyncio.sleep(PAUSE)
+
+
+def _waiting(runner: uuid.UUID) -> list[int] | None:
+    """None: its token was taken away."""
+    found = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
+    if found is None:
+        return None
+    elsewhere.seen(found)
+    return elsewhere.waiting(found)
+
+
+def _event(job: int) -> bytes:
+    return f"event: job_available\ndata: {json.dumps({'jobId': str(job)})}\n\n".encode()

@@ -1,0 +1,39 @@
+"""A runner of another system: it asks for the work over its own protocol (ALP's), and reports how it went."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.work.keys import PROMPT, TextKey
+from pipelines.routing.document.work.kind import ELSEWHERE, Kind
+from pipelines.routing.document.work.model_keys import first_line
+
+KIND = Kind(
+    key="runner",
+    name=_("External runner"),
+    about=_("A runner of ALP asks for the work and reports the result."),
+    icon="satellite-dish",
+    docs="kinds.md#runner",
+    title=_("External runner"),
+    keys={
+        "system": TextKey(
+            label=_("System"),
+            help=_("What its agent is told of its part."),
+            longest=PROMPT,
+            template=True,
+            rows=3,
+        ),
+        "prompt": TextKey(
+            label=_("Prompt"),
+            help=_("A template: {{task.title}}, {{input.key}}. Leave empty for the title and description."),
+            longest=PROMPT,
+            template=True,
+            rows=5,
+        ),
+    },
+    fields=("prompt", "system"),
+    done_by=ELSEWHERE,
+    calls=True,
+    actor="agent",
+    says=first_line,
+    silent=_("It gets the title and description of the task."),
+)

@@ -1,0 +1,243 @@
+"""Runners of another system: one job at a time, leased like any other, and reported without facts (law §13).
+
+Their protocol has no lease: a runner is its token, and what it may report on is what that runner has, or had."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, BinaryIO, Final
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines import engine
+from pipelines.engine import Report
+from pipelines.errors import Invalid
+from pipelines.models import ApiToken, Artifact, Job, RunnerUpload, Worker
+from pipelines.ports import leases, queue
+from pipelines.ports.leases import Claim
+from pipelines.queries import versions
+from pipelines.routing.document.kinds.runner import KIND
+from pipelines.work.measuring import TooLarge, measure
+from pipelines.work.orders.order import MAX_SECONDS, Orders, Unrenderable, prompt, rendered
+from pipelines.work.results.text import escaped, masked
+from pipelines.work.runners import claiming, files, presence
+from pipelines.work.runners.reports import artifacts_of
+from pipelines.work.transport.local import handover, reports
+from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.protocol import MEDIA_TYPE, LeaseLost, ReportAnswer, ReportFailed
+from pipelines.work.worker.handover import MOST_ARTIFACTS, MOST_BYTES
+
+SECONDS: Final = 120.0
+"""How long a lease lasts that is not renewed: nothing says how often such a runner calls, and it asks every ten
+seconds while it has nothing to do."""
+SEEN_AHEAD: Final = timedelta(seconds=30)
+"""It is there until it should have asked again, and then some."""
+GRACE: Final = timedelta(seconds=60)
+"""Beyond its limit: the runner is the one who keeps it."""
+MOST_UNRENDERABLE: Final = 20
+WITHOUT_A_PROMPT: Final = "{{task.title}}\n\n{{task.description}}"
+NAMES: Final = uuid.UUID("5b0d7a0e-3f56-4a0c-9a53-2a1f6c1b7d10")
+
+
+@dataclass(frozen=True)
+class Dispatched:
+    """A job that this runner holds from now on. `system`: what its agent is told besides."""
+
+    job: Job
+    orders: Orders
+    prompt: str
+    system: str
+
+
+def register(token: ApiToken, name: str, host: str, labels: Sequence[str]) -> Worker:
+    """The one runner of this token. What an earlier process of it held is taken back. `labels`: as for any runner, of
+    those of its token."""
+    runner, now = runner_id(token), timezone.now()
+    its = {
+        "name": name,
+        "host": host,
+        "pid": 0,
+        "labels": sorted(set(labels) & set(token.labels)) if labels else sorted(token.labels),
+        "owners": None,
+        "answers": [],
+        "offers": [f"kind:{KIND.key}"],
+        "isolation": "none",
+        "concurrency": 1,
+        "project_id": token.project_id,
+        "stopping": token.drained_at is not None,
+        "no_space": False,
+        "stopped_at": None,
+        "started_at": now,
+        "seen_at": now + SEEN_AHEAD,
+    }
+    found, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
+    if not made:
+        presence.take_back(runner)
+    return found
+
+
+def runner_id(token: ApiToken) -> uuid.UUID:
+    return uuid.uuid5(NAMES, str(token.pk))
+
+
+def of_token(token: ApiToken) -> Worker:
+    """:raises NotFound: it never registered"""
+    return presence.of_token(token, runner_id(token))
+
+
+def claim_of(runner: Worker) -> Claim:
+    return Claim(
+        runner.pk,
+        labels=frozenset(runner.labels),
+        seconds=SECONDS,
+        offers=frozenset(runner.offers or ()),
+        project=runner.project_id,
+    )
+
+
+def seen(runner: Worker) -> None:
+    Worker.objects.filter(pk=runner.pk).update(seen_at=timezone.now() + SEEN_AHEAD, stopped_at=None)
+
+
+def waiting(runner: Worker) -> list[int]:
+    """The jobs that it could have now, the most urgent first."""
+    if runner.stopping or leases.held_by(runner.pk):
+        return []
+    return list(claiming.waiting(claim_of(runner), {queue.DRIVE: 10}))
+
+
+def take(runner: Worker) -> Dispatched | None:
+    """The most urgent job that fits, leased; none while it has one. What cannot be rendered fails before anything
+    starts (law §12)."""
+    seen(runner)
+    for _try in range(MOST_UNRENDERABLE):
+        found = waiting(runner)
+        job = next((job for each in found if (job := engine.start(each, claim_of(runner)))), None)
+        if job is None:
+            return None
+        RunnerUpload.objects.filter(job=job).delete()
+        Artifact.objects.filter(job=job).delete()
+        Worker.objects.filter(pk=runner.pk).update(last_job=job.pk)
+        orders = orders_of(job)
+        try:
+            return Dispatched(job, orders, _prompt(orders), _system(orders))
+        except Unrenderable as fault:
+            said = {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
+            deliver(runner, job, said)
+    return None
+
+
+def _prompt(orders: Orders) -> str:
+    text = orders.station.work.get("prompt") or WITHOUT_A_PROMPT
+    work = {**orders.station.work, "prompt": text}
+    return prompt(_with(orders, work)) or ""
+
+
+def _system(orders: Orders) -> str:
+    return rendered(orders, "system", str(orders.station.work.get("system") or ""))
+
+
+def _with(orders: Orders, work: Mapping[str, Any]) -> Orders:
+    return replace(orders, station=replace(orders.station, work=work))
+
+
+def current(runner: Worker) -> Job | None:
+    """The job that it has now, else the one that it had last."""
+    held = leases.held_by(runner.pk)
+    found: Job | None = _jobs().filter(pk=held[0].job_id if held else runner.last_job).first()
+    return found
+
+
+def named(runner: Worker, job_id: int) -> Job:
+    """A job that it has, or had. :raises NotFound"""
+    return claiming.reported_by(runner, job_id)
+
+
+def held(runner: Worker, job: Job) -> bool:
+    return job.lease_key is not None and leases.is_held(job.pk, job.lease_key, runner.pk)
+
+
+def renew(runner: Worker, job: Job) -> None:
+    """A heartbeat. Beyond the limit of its station the job is cancelled.
+
+    :raises LeaseLost: it has this job no longer"""
+    if not held(runner, job):
+        raise LeaseLost
+    limits = versions.by_id(job.pinned_id).station(job.station).limits
+    limit = timedelta(seconds=limits.max_timeout or MAX_SECONDS)
+    if job.started_at is not None and job.started_at + limit + GRACE < timezone.now():
+        deliver(runner, job, {"result": "cancelled", "reason": "max_timeout"})
+        raise LeaseLost
+    if job.pk not in leases.renew(runner.pk, SECONDS):
+        raise LeaseLost
+    seen(runner)
+
+
+def deliver(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswer:
+    """What such a runner says of its job. It observed nothing that Gateline could rely on.
+
+    :raises ReportFailed: nothing moved"""
+    said = dict(outcome)
+    if shown := [each.to_dict() for each in artifacts_of(job)]:
+        said["artifacts"] = shown
+    its = job.worker_id == runner.pk and job.lease_key is not None
+    lease = job.lease_key if its else uuid.uuid5(NAMES, f"{runner.pk} {job.pk}")
+    by = f"worker:{runner.pk}"
+    (answer,) = reports.deliver(
+        [Report(job.pk, job.attempt, lease, masked(said, masker_of(job.task)), by=by)]
+    )
+    if answer.status == "error":
+        raise ReportFailed(answer.detail)
+    if answer.status == "accepted":
+        RunnerUpload.objects.filter(job=job).delete()
+    return answer
+
+
+def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: BinaryIO) -> Artifact:
+    """Bytes that its work left, under a name; the same name again replaces them.
+
+    :raises Invalid: it is too large, one too many, or its name cannot be shown; LeaseLost"""
+    lease = job.lease_key
+    if lease is None or not held(runner, job):
+        raise LeaseLost
+    if not name or escaped(name) != name or escaped(media_type) != media_type:
+        raise Invalid.at("name", _("is no name that can be shown"))
+    try:
+        measured = measure(file, MOST_BYTES)
+    except TooLarge as error:
+        raise Invalid.at("file", str(error)) from error
+    others = Artifact.objects.filter(job=job).exclude(name=name).select_related("blob")
+    sizes = [each.blob.size for each in others]
+    if len(sizes) >= MOST_ARTIFACTS:
+        raise Invalid.at("file", _("A run hands over at most %d files.") % MOST_ARTIFACTS)
+    if sum(sizes) + measured.size > MOST_BYTES:
+        raise Invalid.at("file", _("A run hands over at most %d MB.") % (MOST_BYTES // 1024**2))
+    file.seek(0)
+    files.keep(job, lease, measured.digest, measured.size, file)
+    with transaction.atomic():
+        handover.still_held(job.pk, lease)
+        kept, _made = Artifact.objects.update_or_create(
+            job=job,
+            name=name,
+            defaults={
+                "task_id": job.task_id,
+                "media_type": media_type or MEDIA_TYPE,
+                "blob_id": measured.digest,
+            },
+        )
+    return kept
+
+
+def age(job: Job, now: datetime) -> float:
+    """Seconds since it began, as its log counts them."""
+    return max(0.0, (now - job.started_at).total_seconds()) if job.started_at else 0.0
+
+
+def _jobs() -> Any:
+    return Job.objects.select_related("task__project__owner")
