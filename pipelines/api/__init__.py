@@ -45,7 +45,7 @@ from pipelines.api import (
     work_items,
 )
 from pipelines.api.auth import Bearer, Session
-from pipelines.api.dialects import alp, alp_events
+from pipelines.api.dialects import alp, alp_events, vibe_factory
 
 
 class Api(NinjaAPI):
@@ -84,3 +84,4 @@ api.add_router("", runners.router)
 # Of other systems, in their words (docs/dialects.md).
 api.add_router("", alp_events.router)
 api.add_router("", alp.router)
+api.add_router("", vibe_factory.router)

@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 from ninja import Router
 
 from pipelines import access
-from pipelines.api.auth import Request
+from pipelines.api.auth import Caller, Request
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import LineOut, TaskOut, task_out
 from pipelines.errors import Conflict, NotFound
-from pipelines.models import Line
+from pipelines.models import Line, Task
 
 router = Router(tags=["tasks"])
 ERRORS = dict.fromkeys((401, 403), ProblemOut)
@@ -48,8 +48,13 @@ def lines(request: Request) -> list[PlacedLineOut]:
 )
 def task(request: Request, task: str, owner: str = "") -> TaskOut:
     """409: projects of several owners have this key; `owner` says which."""
+    return task_out(task_by_number(request.auth, task, owner))
+
+
+def task_by_number(who: Caller, task: str, owner: str = "", action: str = "view") -> Task:
+    """Raises NotFound, Conflict, Forbidden."""
     named = NUMBER.fullmatch(task)
-    places = access.visible_projects(request.auth).filter(key=named["project"] if named else "")
+    places = access.visible_projects(who).filter(key=named["project"] if named else "")
     if owner:
         places = places.filter(owner__key=owner)
     found = list(places)
@@ -60,5 +65,5 @@ def task(request: Request, task: str, owner: str = "") -> TaskOut:
         )
     if not found:
         raise NotFound
-    access.require(request.auth, "view", found[0])
-    return task_out(access.find_task(request.auth, found[0].owner.key, found[0].key, task))
+    access.require(who, action, found[0])
+    return access.find_task(who, found[0].owner.key, found[0].key, task)

@@ -289,6 +289,14 @@ DELETE {LINE}/{{task}}/gates/{{gate}}/snooze  >   0         y       y         y 
 GET  {LINE}/{{task}}/gates/{{gate}}/review  >     0         y       y         y         y         y      -
 GET  {LINE}/{{task}}/visits/{{visit}}/log  >      0         y       y         y         y         y      y
 GET  /api/tasks/{{task}}               >          0         y       y         y         y         y      y
+GET  /api/tasks/{{task}}/workflow-execution  >    0         y       y         y         y         y      y
+POST /api/workflows/{{workflow}}/execute  >       0         -       y         y         y         y      y
+GET  /api/workflow-executions/{{execution}}  >    0         y       y         y         y         y      y
+GET  /api/workflow-executions/{{execution}}/stations  >  0  y       y         y         y         y      y
+POST /api/workflow-executions/{{execution}}/retry-station  >  0  -  y         y         y         y      y
+POST /api/workflow-executions/{{execution}}/cancel  >  0    -       y         y         y         y      y
+POST /api/workflow-executions/{{execution}}/complete-station  >  0  -  y      y         y         y      -
+POST /api/workflow-executions/{{execution}}/resume  >  0    -       y         y         y         y      -
 GET  /api/lines                        >          y         y       y         y         y         y      y
 GET  /api/needs                        >          y         y       y         y         y         y      -
 GET  /api/projects                     >          y         y       y         y         y         y      y

@@ -158,6 +158,8 @@ def ghost(mark: str) -> dict[str, Any]:
         "name": f"GHOST{mark.upper().replace('-', '_')}",
         **dict.fromkeys(("visit", "migration", "comment", "escalation", "deadlock"), nobody),
         "digest": "7" * 64,
+        "workflow": f"ghost{mark}:ghost{mark}:ghost{mark}",
+        "execution": f"WI-ghost{mark}-1",
         "wi": f"WI-ghost{mark}-1",
         "task": f"WI-ghost{mark}-1",
     }

@@ -130,6 +130,16 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
     ),
     ("GET", f"{DRAFTS}/{{line}}/impact", lambda x: {"to": 1, "task": x.task}),
     ("GET", f"{DRAFTS}/{{line}}/backtest", lambda x: {"to": "draft", "tasks": x.task}),
+    (
+        "POST",
+        "/api/workflow-executions/{execution}/retry-station",
+        lambda x: {"station_execution_id": str(x.job)},
+    ),
+    (
+        "POST",
+        "/api/workflow-executions/{execution}/complete-station",
+        lambda x: {"station_execution_id": str(x.job), "status": "completed"},
+    ),
     ("GET", "/api/needs", lambda x: {"project": x.project}),
     ("GET", f"{PROJECT}/secrets", lambda x: {"line": x.line}),
 ]
@@ -146,6 +156,7 @@ PLAIN = """
     value values version versions within word Idempotency-Key fields
     abandoned again agents attempt concurrency cuts_network isolation limits_hosts machine no_space offers path pid
     protocol room seconds stopping
+    task_id base_branch executor_profile_id output_data
     columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
     summary
 """

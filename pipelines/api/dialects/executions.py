@@ -1,0 +1,154 @@
+"""A task as an execution of Vibe Factory. It ends for good here and is retried as a linked task (law §12): the number
+of the first leads to the latest, and its station executions are those of all of them, in order."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from pipelines.models import ENDED, Job, Purpose, Status, Task
+from pipelines.queries import versions
+
+RUNNING: Final = "running"
+OF_JOB: Final = {Job.State.QUEUED: "pending", Job.State.RUNNING: RUNNING}
+OF_RESULT: Final = {"success": "completed"}
+
+
+class ExecutionOut(BaseModel):
+    """`task_id`: the task that was begun. `task_attempt_id`: the one that goes on with it; another after a retry."""
+
+    id: str
+    workflow_id: str
+    task_id: str
+    task_attempt_id: str
+    current_station_id: str | None
+    status: str
+    error: str | None
+    started_at: datetime
+    completed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class StationExecutionOut(BaseModel):
+    """`output_data`: JSON, as text."""
+
+    id: str
+    workflow_execution_id: str
+    station_id: str
+    station_name: str
+    status: str
+    output_data: str | None
+    attempt_number: int
+    started_at: datetime | None
+    completed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Execution:
+    """`chain`: the task, and what retried it, one after the other."""
+
+    asked: str
+    chain: tuple[Task, ...]
+
+    @classmethod
+    def of(cls, task: Task) -> Execution:
+        return cls(task.name, tuple(_chain(task)))
+
+    @property
+    def task(self) -> Task:
+        """The latest: what happens now happens to it."""
+        return self.chain[-1]
+
+    @property
+    def status(self) -> str:
+        """What waits for somebody still runs there (C17)."""
+        return str(self.task.status) if self.task.status in ENDED else RUNNING
+
+    def jobs(self) -> list[Job]:
+        wanted = Job.objects.filter(task__in=[each.pk for each in self.chain], purpose=Purpose.STATION)
+        return list(wanted.select_related("token").order_by("pk"))
+
+    def job(self, named: str) -> Job | None:
+        return next((job for job in self.jobs() if str(job.pk) == named), None)
+
+    def out(self) -> ExecutionOut:
+        task, first = self.task, self.chain[0]
+        living = [each for each in task.tokens.order_by("pk") if each.ended_at is None and not each.forked]
+        last = task.jobs.filter(purpose=Purpose.STATION).order_by("-pk").first()
+        at = living[0].station if living else last.station if last else ""
+        return ExecutionOut(
+            id=self.asked,
+            workflow_id=workflow_of(task),
+            task_id=first.name,
+            task_attempt_id=task.name,
+            current_station_id=station_id(task.pinned_id, at) if at else None,
+            status=self.status,
+            error=task.error or next((each.error for each in living if each.error), None),
+            started_at=first.created_at,
+            completed_at=task.ended_at,
+            created_at=first.created_at,
+            updated_at=task.changed_at,
+        )
+
+    def stations(self) -> list[StationExecutionOut]:
+        return [
+            StationExecutionOut(
+                id=str(job.pk),
+                workflow_execution_id=self.asked,
+                station_id=station_id(job.pinned_id, job.station),
+                station_name=_name(job),
+                status=self.status_of(job),
+                output_data=_output(job.outcome),
+                attempt_number=number,
+                started_at=job.started_at,
+                completed_at=job.ended_at,
+            )
+            for number, job in enumerate(self.jobs(), start=1)
+        ]
+
+    def status_of(self, job: Job) -> str:
+        if job.state != Job.State.DONE:
+            return OF_JOB[Job.State(job.state)]
+        by_hand = job.result == "cancelled" and (job.outcome or {}).get("reason") == "manual"
+        return "cancelled" if by_hand else OF_RESULT.get(job.result, "failed")
+
+
+def _chain(task: Task) -> list[Task]:
+    found = [task]
+    while True:
+        after = Task.objects.filter(follows=found[-1], retry_of__isnull=False)
+        last = after.select_related("project__owner", "line", "pinned").order_by("-pk").first()
+        if last is None:
+            return found
+        found.append(last)
+
+
+def workflow_of(task: Task) -> str:
+    project = task.line.project
+    return f"{project.owner.key}:{project.key}:{task.line.key}"
+
+
+def station_id(pinned: int, key: str) -> str:
+    """As the imported document calls it, where it was one."""
+    station = versions.by_id(pinned).stations_by_key.get(key)
+    said = station.extra.get("id") if station and isinstance(station.extra, dict) else None
+    return said if isinstance(said, str) and said else key
+
+
+def _name(job: Job) -> str:
+    station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+    return station.name if station else job.station
+
+
+def _output(outcome: dict[str, Any] | None) -> str | None:
+    said = (outcome or {}).get("output")
+    return None if said is None else json.dumps(said, ensure_ascii=False)
+
+
+def is_failed(task: Task) -> bool:
+    return task.status == Status.FAILED

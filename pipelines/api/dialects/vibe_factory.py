@@ -1,0 +1,256 @@
+"""The workflow endpoints of Vibe Factory (C16, C17, C21, C22, C26): execute, look, retry a station, cancel, complete a
+station, resume."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from pipelines import access, engine
+from pipelines.api.auth import Caller, Request, actor_of, person_of
+from pipelines.api.dialects.executions import (
+    RUNNING,
+    Execution,
+    ExecutionOut,
+    StationExecutionOut,
+    is_failed,
+)
+from pipelines.api.everywhere import task_by_number
+from pipelines.api.problems import ProblemOut
+from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
+from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.models import ENDED, Job, Line, Status
+from pipelines.queries import versions
+from pipelines.routing.basics import jsontext
+
+router = Router(tags=["Vibe Factory"])
+HERE = "/workflow-executions/{execution}"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+BASE_BRANCH = "base_branch"
+RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
+Id = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ExecuteIn(BaseModel):
+    """`task_id`: whatever the client calls its task; it is the title where there is no `title`. `base_branch`: the
+    input of that key, where the line has one."""
+
+    task_id: Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
+    base_branch: str | None = None
+    executor_profile_id: Any = None
+    title: Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")] | None = None
+    description: str = ""
+    inputs: dict[str, Any] = {}
+
+
+class ExecutedOut(BaseModel):
+    workflow_execution_id: str
+    task_attempt_id: str
+    current_station_id: str | None
+    status: str
+
+
+class RetryStationIn(BaseModel):
+    station_execution_id: Id
+
+
+class CancelExecutionIn(BaseModel):
+    reason: str | None = None
+
+
+class CompleteStationIn(BaseModel):
+    """`output_data`: a JSON value, or a text of one."""
+
+    station_execution_id: Id
+    status: Literal["completed", "failed"]
+    output_data: Any = None
+
+
+class ResumeIn(BaseModel):
+    pass
+
+
+@router.post(
+    "/workflows/{workflow}/execute", response={200: ExecutedOut, **ERRORS}, summary="Execute a workflow"
+)
+def execute(
+    request: Request, workflow: str, payload: ExecuteIn, idempotency_key: str | None = IDEMPOTENCY_KEY
+) -> HttpResponse:
+    """`workflow`: `owner:project:line`, or the id that the imported document has. Starts a task on its live version."""
+    line = _line(request.auth, workflow)
+    access.require(request.auth, "submit", line.project)
+    return answer_once(request, idempotency_key, partial(_execute, request.auth, line, payload))
+
+
+def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
+    if line.live is None:
+        raise Conflict(_("This line has no published version yet; publish it first."))
+    asks = {each.key for each in versions.parsed(line.live).inputs}
+    given = {BASE_BRANCH: payload.base_branch} if payload.base_branch and BASE_BRANCH in asks else {}
+    task = engine.submit(
+        line.live,
+        actor=actor_of(who),
+        title=payload.title or payload.task_id,
+        description=payload.description,
+        inputs={**given, **payload.inputs},
+    )
+    out = Execution.of(task).out()
+    return ExecutedOut(
+        workflow_execution_id=out.id,
+        task_attempt_id=out.task_attempt_id,
+        current_station_id=out.current_station_id,
+        status=out.status,
+    )
+
+
+@router.get(HERE, response={200: ExecutionOut, **ERRORS}, summary="Look at an execution")
+def show(request: Request, execution: str, owner: str = "") -> ExecutionOut:
+    """Of an execution that was retried the latest task: its number is `task_attempt_id`."""
+    return _execution(request.auth, execution, owner).out()
+
+
+@router.get(
+    "/tasks/{task}/workflow-execution",
+    response={200: ExecutionOut, **ERRORS},
+    summary="The execution of a task",
+)
+def of_task(request: Request, task: str, owner: str = "") -> ExecutionOut:
+    return _execution(request.auth, task, owner).out()
+
+
+@router.get(
+    HERE + "/stations",
+    response={200: list[StationExecutionOut], **ERRORS},
+    summary="Station executions, the oldest first",
+)
+def stations(request: Request, execution: str, owner: str = "") -> list[StationExecutionOut]:
+    return _execution(request.auth, execution, owner).stations()
+
+
+@router.post(
+    HERE + "/retry-station", response={200: ExecutionOut, **ERRORS}, summary="Retry a failed station"
+)
+def retry_station(
+    request: Request,
+    execution: str,
+    payload: RetryStationIn,
+    owner: str = "",
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """A new station execution; the failed one is kept. Where the execution has failed a linked task goes on with it,
+    with the context of the completed stations, and this id leads to it. Gates on the way are asked again."""
+    who = request.auth
+    found = _execution(who, execution, owner, "operate")
+    return answer_once(request, idempotency_key, partial(_retry, who, found, payload))
+
+
+def _retry(who: Caller, found: Execution, payload: RetryStationIn) -> ExecutionOut:
+    job = _station(found, payload.station_execution_id)
+    status = found.status_of(job)
+    if status != "failed":
+        raise Conflict(
+            _("Can only retry failed stations, current status is '%(status)s'") % {"status": status}
+        )
+    if job.task_id != found.task.pk:
+        raise Conflict(_("This station was retried already, by %(task)s.") % {"task": found.task.name})
+    if found.task.status in ENDED:
+        if not is_failed(found.task):
+            raise Conflict(_("The execution is %(status)s; start another one.") % {"status": found.status})
+        engine.retry_ended(found.task.pk, station=job.station, actor=actor_of(who))
+    else:
+        token = job.token
+        if token.station != job.station or token.status not in RETRIED:
+            raise Conflict(_("The execution went on from this station."))
+        engine.retry(token.pk, user=actor_of(who), token_version=token.version)
+    found.task.refresh_from_db()
+    return Execution(found.asked, Execution.of(found.chain[0]).chain).out()
+
+
+@router.post(HERE + "/cancel", response={200: ExecutionOut, **ERRORS}, summary="Cancel an execution")
+def cancel(request: Request, execution: str, payload: CancelExecutionIn, owner: str = "") -> ExecutionOut:
+    """409: it is completed, failed or cancelled."""
+    found = _execution(request.auth, execution, owner, "operate")
+    engine.cancel(found.task.pk, actor=actor_of(request.auth), reason=payload.reason or "")
+    found.task.refresh_from_db()
+    return found.out()
+
+
+@router.post(HERE + "/complete-station", response={200: ExecutionOut, **ERRORS}, summary="Complete a station")
+def complete_station(
+    request: Request, execution: str, payload: CompleteStationIn, owner: str = ""
+) -> ExecutionOut:
+    """The report of a person on the station at which the execution is. 409: it is not there, the execution does not
+    run, or a program does that station."""
+    found = _execution(request.auth, execution, owner, "operate")
+    user = person_of(request.auth)
+    job = _station(found, payload.station_execution_id)
+    if found.status != RUNNING:
+        raise Conflict(_("The execution is %(status)s, not running.") % {"status": found.status})
+    if job.state == Job.State.DONE or job.task_id != found.task.pk:
+        raise Conflict(_("This is not the current station of the execution."))
+    if job.kind != "manual":
+        raise Conflict(_("A program does the work of this station and reports it."))
+    engine.complete(job.pk, user=user, token_version=job.token.version, outcome=_outcome(payload))
+    found.task.refresh_from_db()
+    return found.out()
+
+
+def _outcome(payload: CompleteStationIn) -> dict[str, Any]:
+    """Output that is no JSON is known as such, for whatever condition asks for it (C13)."""
+    made: dict[str, Any] = {"result": "success" if payload.status == "completed" else "failure"}
+    said = payload.output_data
+    if isinstance(said, str) and said.strip():
+        try:
+            return {**made, "output": jsontext.loads(said)}
+        except jsontext.JsonTextError as fault:
+            return {**made, "output_error": fault.message}
+    return made if said in (None, "") else {**made, "output": said}
+
+
+@router.post(HERE + "/resume", response={200: ExecutionOut, **ERRORS}, summary="Resume an execution")
+def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "") -> ExecutionOut:
+    """Releases what a person holds. Whatever else runs goes on by itself, after a restart, too. 409: it has ended."""
+    found = _execution(request.auth, execution, owner, "operate")
+    user = person_of(request.auth)
+    if found.status != RUNNING:
+        raise Conflict(
+            _("Can only resume running executions, current status is '%(status)s'") % {"status": found.status}
+        )
+    for token in found.task.tokens.filter(status=Status.HELD, forked=False, wait__has_key="by"):
+        engine.release(token.pk, user=user, token_version=token.version)
+    found.task.refresh_from_db()
+    return found.out()
+
+
+def _execution(who: Caller, named: str, owner: str, action: str = "view") -> Execution:
+    """Raises NotFound, Forbidden, Conflict."""
+    return Execution.of(task_by_number(who, named, owner, action))
+
+
+def _station(found: Execution, named: str) -> Job:
+    """Raises Invalid."""
+    job = found.job(named)
+    if job is None:
+        raise Invalid.at("station_execution_id", _("is no station execution of this execution"))
+    return job
+
+
+def _line(who: Caller, named: str) -> Line:
+    """Raises NotFound, Conflict (several documents have this id)."""
+    owner, colon, rest = named.partition(":")
+    project, _colon, key = rest.partition(":")
+    if colon:
+        return access.get_line(who, owner, project, key)
+    seen = [each for each in access.visible_projects(who) if access.can(who, "view", each)]
+    lines = Line.objects.filter(project__in=seen, live__document__extra__id=named)
+    found = list(lines.select_related("live", "project__owner")[:2])
+    if not found:
+        raise NotFound
+    if len(found) > 1:
+        raise Conflict(_("Several lines come from this workflow. Name one as owner:project:line."))
+    return found[0]
