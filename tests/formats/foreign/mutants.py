@@ -1,0 +1,125 @@
+"""Documents of each system that went wrong somewhere: a right one, in which values, keys or pieces of its text are
+others. The same number makes the same document."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pipelines.formats import native
+from tests.dialects import test_imported as right
+from tests.formats.foreign.test_aeef import EVENT, ITEM, MACHINE
+
+CHAIN: Final = {
+    "id": "moderation",
+    "token_limit": 9,
+    "tasks": [
+        {
+            "id": "score",
+            "handler": "prompt_to_int",
+            "prompt_template": "Rate {{.input}}",
+            "retry_on_failure": 2,
+            "timeout": "30s",
+            "execute_config": {"model": "m", "temperature": 0.5, "max_tokens": "{{var:n|512}}"},
+            "transition": {
+                "on_failure": "answer",
+                "branches": [
+                    {"operator": "default", "goto": "answer"},
+                    {"operator": ">", "when": "6", "goto": "refuse"},
+                    {"operator": "edge_traversed_at_least", "edge": "score->answer", "when": "3", "goto": "end"},
+                ],
+            },
+        },
+        {"id": "answer", "handler": "route", "transition": {"branches": [
+            {"operator": "equals", "when": "yes", "goto": "end",
+             "compose": {"with_var": "id", "strategy": "json_path:$.user.id"}}]}},
+        {"id": "refuse", "handler": "raise_error", "transition": {"branches": []}},
+    ],
+}  # fmt: skip
+AGENTS: Final = {
+    "agents": [{"agent_id": "qa-agent", "contract_version": "1.0", "forbidden_actions": ["merge"]}]
+}
+RIGHT: Final[Mapping[str, tuple[Any, ...]]] = {
+    "alp": (right.ALP,),
+    "contenox": (CHAIN,),
+    "vibe-factory": (right.VIBE,),
+    "flux": (native.value_of(right.FLUX),),
+    "aeef": (MACHINE, ITEM, EVENT, AGENTS, [ITEM, EVENT], native.value_of(right.AEEF)),
+}
+ODD: Final = (
+    None, True, False, 0, -1, 1e308, 10**30, 0.1, "", " ", "x" * 5_000, "\u2028", "\ud7ff", "é" * 40, "end",
+    "@origin", "@blocked", "{{", "}}", "{{.a.b}}", "{{$.x}}", "{{macro:x|y}}", "$[", "a < ", "<", "1,2,3", "{", "[1",
+    "$.a[?(@.b == 'c')].length == 0", "null", "999999999999999999h", "-5m", "1e9", "../../etc/passwd", "<script>",
+    "http://127.0.0.1/", "'; --", [], {}, [[]], [None], {"": None}, {"a": {"b": []}}, ["x"] * 60, {"if": [1]},
+    {"and": [{"==": [{"var": "x"}, 1]}]}, {"logic": "OR", "rules": [{}]},
+)  # fmt: skip
+PIECES: Final = (
+    *"{}[],:\"\\\n\t\x00", "//", "/*", "&a ", "*a", "!!x ", "---\n", "1e", "\ufeff", "- ",
+)  # fmt: skip
+
+
+def documents(dialect: str, count: int, seed: int = 0) -> Iterator[str]:
+    for number in range(count):
+        yield document(dialect, random.Random(f"{dialect} {seed} {number}"))
+
+
+def document(dialect: str, chance: random.Random) -> str:
+    made = copy.deepcopy(chance.choice(RIGHT[dialect]))
+    for _time in range(chance.choice((1, 1, 2, 3, 5, 9))):
+        made = _changed(made, chance)
+    text = _yaml(made) if chance.random() < 0.2 else json.dumps(made)
+    if chance.random() < 0.15:
+        for _time in range(chance.randint(1, 4)):
+            at, length = chance.randrange(len(text) + 1), chance.choice((0, 0, 1, 5, 40))
+            text = text[:at] + chance.choice(PIECES) + text[at + length :]
+    return text
+
+
+def _yaml(made: Any) -> str:
+    try:
+        return native.dumps(made)
+    except (RecursionError, UnicodeEncodeError, AttributeError, TypeError):
+        # Nobody could write this one as YAML.
+        return json.dumps(made)
+
+
+def _changed(made: Any, chance: random.Random) -> Any:
+    """One place of it, anywhere."""
+    places = list(_places(made))
+    if not places:
+        return chance.choice(ODD)
+    holder, key = chance.choice(places)
+    how = chance.randrange(7)
+    if how == 0:
+        del holder[key]
+    elif how in (1, 2):
+        holder[key] = copy.deepcopy(chance.choice(ODD))
+    elif how == 3:
+        # The value of another place.
+        other, at = chance.choice(places)
+        holder[key] = copy.deepcopy(other[at])
+    elif how == 4 and isinstance(holder, dict):
+        holder[str(chance.choice(ODD))[:40]] = holder.pop(key)
+    elif how == 5:
+        depth, inner = chance.choice((1, 3, 120)), holder[key]
+        for _level in range(depth):
+            inner = [inner] if chance.random() < 0.5 else {"stations": inner}
+        holder[key] = inner
+    elif isinstance(holder, list):
+        holder.extend(copy.deepcopy(holder[key]) for _time in range(chance.choice((1, 2, 30))))
+    else:
+        holder[f"{key}_"] = copy.deepcopy(holder[key])
+    return made
+
+
+def _places(made: Any) -> Iterator[tuple[Any, Any]]:
+    waiting = [made]
+    while waiting:
+        each = waiting.pop()
+        keys = range(len(each)) if isinstance(each, list) else each if isinstance(each, dict) else ()
+        for key in keys:
+            yield each, key
+            waiting.append(each[key])

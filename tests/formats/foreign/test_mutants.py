@@ -1,0 +1,88 @@
+"""Documents of each system with something wrong in them: a line, or problems with their places; soon, and in bounds."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import time
+from collections import Counter
+
+import pytest
+
+from pipelines.formats import foreign, native
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import read_line
+from tests.formats.foreign.mutants import RIGHT, documents
+
+MANY = int(os.environ.get("FOREIGN_DOCUMENTS", "25000"))
+SLOW = 5.0
+"""Seconds of the processor, on a machine that does other work as well."""
+GROWTH = 400
+"""Megabytes that reading thousands of them may leave behind."""
+
+
+def read(text: str, *, whole: bool = True) -> str:
+    """What became of it. `whole`: its text is read again, too, which costs as much as all else."""
+    try:
+        opened = foreign.opened(text)
+    except DocumentError as error:
+        assert error.problems and all(str(each.message) for each in error.problems)
+        return "refused"
+    if not opened.dialect:
+        return "not recognised"
+    if whole:
+        assert native.loads(opened.text) == opened.document, "the text that is shown is the document"
+    try:
+        read_line(opened.document)
+    except DocumentError as error:
+        # It is drawn, and lint names what keeps it from being published.
+        assert all(str(each.message) for each in error.problems)
+        return "read with findings"
+    return "read"
+
+
+def memory() -> int:
+    """Megabytes that this process had at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def tried(dialect: str, count: int, seed: int = 0) -> dict[str, object]:
+    became, slowest, before, began = Counter[str](), 0.0, memory(), time.process_time()
+    for number, text in enumerate(documents(dialect, count, seed)):
+        start = time.process_time()
+        try:
+            became[read(text, whole=number % 20 == 0)] += 1
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise AssertionError(f"document {number} of {dialect}: {error!r}: {text[:2000]}") from error
+        slowest = max(slowest, time.process_time() - start)
+    return {
+        "dialect": dialect,
+        "documents": count,
+        **became,
+        "seconds": round(time.process_time() - began, 1),
+        "slowest": round(slowest, 3),
+        "grown_mb": memory() - before,
+    }
+
+
+@pytest.mark.parametrize("dialect", RIGHT)
+def test_a_right_document_is_read(dialect: str) -> None:
+    assert {read(json.dumps(each)) for each in RIGHT[dialect]} <= {"read", "read with findings"}
+
+
+@pytest.mark.parametrize("dialect", RIGHT)
+def test_a_document_with_something_wrong_is_read_or_refused(dialect: str) -> None:
+    found = tried(dialect, 40)
+    assert sum(found.get(each, 0) for each in ("read", "read with findings")) > 0, found  # type: ignore[misc]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("dialect", RIGHT)
+def test_thousands_with_something_wrong_are_read_or_refused_in_bounds(dialect: str) -> None:
+    found = tried(dialect, MANY)
+    print(json.dumps(found))
+    assert float(str(found["slowest"])) < SLOW
+    assert int(str(found["grown_mb"])) < GROWTH
