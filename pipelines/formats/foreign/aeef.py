@@ -34,6 +34,8 @@ PASSED: Final = ("pass", "passed", "passing", "present", True)
 """How a requirement says that something has to be so."""
 HANDED_OVER: Final = ("handoff_artifact", "handoff", "audit_record")
 READ_OF_TRANSITION: Final = ("from", "to", "requires", "id", "failure_type", "max", "agent", "target_agent")
+READ_OF_MACHINE: Final = ("id", "name", "description", "transitions", "transition", "from", "to")
+RECORDED: Final = ("stage_history", "event_id", "agent_id", "contract_version")
 PARTS: Final = (
     "transition",
     "transitions",
@@ -296,9 +298,16 @@ def _line(
 
 
 def _unread(given: Any) -> Json:
-    return kept(given, ("id", "name", "description", "transitions", "transition", "from", "to")) if (
-        isinstance(given, Mapping)
-    ) else {"extra": {"records": given}}  # fmt: skip
+    """Records as they were, of which an export writes each again; of a list of transitions what was not read."""
+    if isinstance(given, Mapping) and not is_record(given):
+        return kept(given, READ_OF_MACHINE)
+    return {"extra": {"records": [given] if isinstance(given, Mapping) else given}}
+
+
+def is_record(part: Mapping[str, Any]) -> bool:
+    """A work item, an event or a contract by itself, and no document that has several of them."""
+    moved = part.get("transition")
+    return any(name in part for name in RECORDED) or (isinstance(moved, Mapping) and "from_state" in moved)
 
 
 def _station(

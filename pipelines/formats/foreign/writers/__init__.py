@@ -18,7 +18,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.sentences.changes import sentence
 
-WRITERS: Final[Mapping[str, Callable[[Json], Json]]] = {
+WRITERS: Final[Mapping[str, Callable[[Json], Any]]] = {
     ALP: alp.write,
     CONTENOX: contenox.write,
     VIBE_FACTORY: vibe_factory.write,

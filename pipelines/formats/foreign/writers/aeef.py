@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef import ENDS, REWORK, REWORKS
+from pipelines.formats.foreign.aeef import ENDS, READ_OF_MACHINE, REWORK, REWORKS, is_record
 from pipelines.formats.foreign.aeef_contracts import TITLES
-from pipelines.formats.foreign.carrier import slug
+from pipelines.formats.foreign.carrier import kept, slug
 from pipelines.formats.foreign.writers.parts import Json, extra, in_order
 from pipelines.routing.document.preconditions import METADATA
 
 RECORDS: Final = (
-    *("records", "events", "work_items", "agents", "agent", "gate_results", "stage_history", "event_id"),
+    *("records", "agent", "gate_results", "stage_history", "event_id"),
     *("agent_id", "contract_version", "current_state", "current_agent", *TITLES),
 )
-"""What a line was read from when it was no list of transitions: not written again as if it went on."""
+"""Of a record by itself that was read before records were kept whole: no part of a list of transitions."""
 SIDES: Final = (("agent", "from"), ("target_agent", "to"))
 OF_ENDS: Final = {kind: state for state, kind in ENDS.items()}
 
 
-def write(line: Json) -> Json:
+def write(line: Json) -> Any:
+    """A list of transitions; and behind it each record from which the line was read, as it was."""
+    records = extra(line).get("records")
+    parts = [each for each in records if isinstance(each, Mapping)] if isinstance(records, list) else []
+    made = _machine(line)
+    for part in parts:
+        if not is_record(part):
+            made = {**kept(part, READ_OF_MACHINE).get("extra", {}), **made}
+    return [made, *rest] if (rest := [part for part in parts if is_record(part)]) else made
+
+
+def _machine(line: Json) -> Json:
     names = {each["key"]: _state(each["name"], each["key"]) for each in line["stations"]}
     for end in line.get("ends") or []:
         names[end["key"]] = _state(end.get("label"), end["key"], OF_ENDS[end["kind"]])
@@ -77,7 +88,8 @@ def _required(station: Json, gates: Mapping[str, Json]) -> Json:
     gate = gates.get(str(station.get("gate")))
     made: Json = {}
     if gate is not None:
-        made[f"{gate['key']}_passed"] = True
+        if gate["key"].startswith("gate_"):
+            made[f"{gate['key']}_passed"] = True
         for check in (gate.get("checks") or {}).get("all", ()):
             name = str(check.get("field", "")).removeprefix("output.")
             value = check.get("value")
