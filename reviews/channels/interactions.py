@@ -211,7 +211,10 @@ def _may(user: User, visit: GateVisit) -> None:
     if not offered(visit, gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)):
         raise ChatRefused(_at(_("This gate cannot be approved in a chat."), visit))
     standing = Standings(user).at(visit)
-    if not standing.may:
+    if standing.may:
+        return
+    visit.refresh_from_db(fields=["state"])
+    if visit.state == GateVisit.State.OPEN:
         raise ChatRefused(_at(standing.why or _("This gate does not ask you to review."), visit))
 
 

@@ -20,7 +20,9 @@ from reviews.decision.mail_link import MailLinkRefused
 from reviews.models import MailLink
 
 COOKIE, SECONDS = "gateline-mail-link", 600
-STATUS = {"invalid": 404, "used": 410, "decided": 409, "superseded": 410, "reassigned": 403, "changed": 403}
+STATUS = {"invalid": 404, "used": 410, "decided": 409, "superseded": 410}
+FORBIDDEN = 403
+"""For reassigned, changed and another."""
 
 
 @sensitive_variables("token")
@@ -48,17 +50,20 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
 def confirm(request: HttpRequest) -> HttpResponse:
     token = request.COOKIES.get(COOKIE, "")
     try:
+        link = mail_link.look(token)
+        if request.user.is_authenticated and request.user.pk != link.user_id:
+            raise MailLinkRefused("another", visit=link.visit)
         if request.method == "POST":
             link = mail_link.approve(token, timezone.now())
             link.visit.refresh_from_db()
             answer = _page(request, {"done": True, **_about(link.visit)})
             answer.delete_cookie(COOKIE, path=reverse("mail-link"))
             return answer
-        return _page(request, _asked(mail_link.look(token)))
+        return _page(request, _asked(link))
     except MailLinkRefused as refused:
         visit = refused.visit
         context = {"refused": refused.state, "detail": refused.detail, **(_about(visit) if visit else {})}
-        return _page(request, context, STATUS[refused.state])
+        return _page(request, context, STATUS.get(refused.state, FORBIDDEN))
 
 
 def _asked(link: MailLink) -> dict[str, object]:

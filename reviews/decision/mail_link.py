@@ -25,7 +25,7 @@ from reviews.models import MailLink
 
 @dataclass
 class MailLinkRefused(Exception):
-    """Why a link decides nothing: invalid, used, decided, superseded, reassigned or changed."""
+    """Why a link decides nothing: invalid, used, decided, superseded, reassigned, changed, or another (person's)."""
 
     state: str
     detail: str = ""
@@ -101,18 +101,25 @@ def _checked(link: MailLink | None) -> MailLink:
     visit = link.visit
     if link.used_at is not None:
         raise MailLinkRefused("used", visit=visit)
-    if visit.state == GateVisit.State.DECIDED:
-        raise MailLinkRefused("decided", visit=visit)
-    if visit.state == GateVisit.State.CLOSED:
-        raise MailLinkRefused("superseded", visit=visit)
+    _still_open(visit)
     if (visit.token_version, visit.evidence_digest) != (link.token_version, link.evidence_digest):
         raise MailLinkRefused("superseded", visit=visit)
     if not offered(visit, _gate(visit)):
         raise MailLinkRefused("changed", visit=visit)
     standing = Standings(link.user).at(visit)
     if not link.user.is_active or not standing.may:
+        # Decided while it was looked at, perhaps by their own vote: that is the reason then.
+        visit.refresh_from_db(fields=["state", "word", "decided_by", "decided_at", "overridden"])
+        _still_open(visit)
         raise MailLinkRefused("reassigned", standing.why or _("This gate does not ask you to review."), visit)
     return link
+
+
+def _still_open(visit: GateVisit) -> None:
+    if visit.state == GateVisit.State.DECIDED:
+        raise MailLinkRefused("decided", visit=visit)
+    if visit.state == GateVisit.State.CLOSED:
+        raise MailLinkRefused("superseded", visit=visit)
 
 
 def _gate(visit: GateVisit) -> Gate:

@@ -17,6 +17,7 @@ from reviews.models import Mail, MailLink
 from reviews.tasks import send
 from tests.factories import World, make_member
 from tests.fixtures.mailbox import Mailbox
+from tests.pages.conftest import client_of
 from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -192,6 +193,17 @@ def test_a_stale_link_decides_nothing_and_says_why(
         ).used_at
         is None
     )
+
+
+def test_who_is_signed_in_uses_no_link_of_somebody_else(world: World, lead: User, mailbox: Mailbox) -> None:
+    path = link(mailbox, asked(world, lead))
+    other = client_of(world.reviewer)
+    other.get(path)
+    for answer in (other.get(reverse("mail-link")), other.post(reverse("mail-link"))):
+        assert (answer.status_code, "of somebody else" in answer.content.decode()) == (403, True)
+    assert not Vote.objects.exists()
+    assert confirm(client_of(lead), path).status_code == 200
+    assert Vote.objects.get().user == lead
 
 
 @pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t + "A", lambda t: "x", lambda t: t.lower()])
