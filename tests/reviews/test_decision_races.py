@@ -1,19 +1,15 @@
-"""Mail link, page, API and override at once on one gate: one outcome each, and the losers are told (house §4)."""
+"""Mail link, page, API and override at once on one gate: one outcome each, and the losers are told (house §4).
+`test_mixed_races.py` has the many."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from threading import Barrier, BoundedSemaphore
+from threading import Barrier
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connection
-from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
@@ -94,84 +90,3 @@ def test_one_outcome_each_time_a_hundred_times(world: World) -> None:
     assert Membership.objects.filter(user=lead).exists()
     for _ in range(100):
         _race(world, lead)
-
-
-SEATS = BoundedSemaphore(60)
-"""How many requests are answered at once: PostgreSQL has a hundred connections."""
-LOST = {403, 404, 409, 410}
-"""What a loser is told: of a page, of the API and of a link whose gate was decided."""
-
-
-def _requests(world: World, task: Task, lead: User, count: int) -> list[Callable[[], Any]]:
-    """Page, API and mail link in turn; page and API approve and reject by turns."""
-    visit = world.visit(task)
-    shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
-    project, words = task.project, ("approve", "reject")
-    where = f"/api/owners/{project.owner.key}/projects/{project.key}/stages/{task.line.key}"
-    api = f"{where}/tasks/{task.name}/gates/{visit.gate}"
-    bearer = world.token_of(world.reviewer)[1]
-    session = Client()
-    session.force_login(world.reviewer)
-    cookie = session.cookies[settings.SESSION_COOKIE_NAME].value
-
-    def page(word: str) -> Any:
-        client = Client()
-        client.cookies[settings.SESSION_COOKIE_NAME] = cookie
-        said = {"word": word, "reason": "Said on the page", **shown}
-        return client.post(reverse("gate-decide", args=[visit.pk]), said)
-
-    def call(word: str) -> Any:
-        said = {"action": word, "reason": "Said to the API", "visit": str(visit.pk)}
-        headers = {"authorization": f"Bearer {bearer}"}
-        return Client().post(api, said, content_type="application/json", headers=headers)
-
-    def link(token: str) -> Any:
-        client = Client()
-        client.get(reverse("mail-link-arrive", args=[token]))
-        return client.post(reverse("mail-link"))
-
-    asked: list[Callable[[], Any]] = []
-    for number in range(count):
-        word = words[number // 3 % 2]
-        token = mail_link.issue(visit, lead.email, timezone.now()) if number % 3 == 2 else ""
-        asked.append([partial(page, word), partial(call, word), partial(link, token)][number % 3])
-    return asked
-
-
-@pytest.mark.parametrize(
-    ("clients", "gates"),
-    [
-        (12, 2),
-        pytest.param(64, 10, marks=pytest.mark.wide),
-        pytest.param(64, 500, marks=pytest.mark.soak),
-        pytest.param(200, 50, marks=pytest.mark.soak),
-    ],
-)
-def test_one_outcome_of_many_clients_over_page_api_and_mail_link(
-    world: World, clients: int, gates: int
-) -> None:
-    lead = make_member(world.project, "reviewer", "lead")
-    world.reviewer.set_password("correct horse battery")
-    world.reviewer.save()
-    told: Counter[int] = Counter()
-    with ThreadPoolExecutor(clients) as pool:
-        for _gate in range(gates):
-            task = _waiting(world, lead)
-            visit, barrier = world.visit(task), Barrier(clients)
-
-            def run(ask: Callable[[], Any], barrier: Barrier = barrier) -> int:
-                barrier.wait()
-                with SEATS:
-                    try:
-                        return ask().status_code
-                    finally:
-                        connection.close()
-
-            answers = Counter(pool.map(run, _requests(world, task, lead, clients)))
-            told += answers
-            visit.refresh_from_db()
-            assert visit.state == GateVisit.State.DECIDED
-            assert visit.votes.count() == Event.objects.filter(task=task, kind="gate.decided").count() == 1
-            assert sum(n for status, n in answers.items() if status not in LOST) == 1, answers
-    assert sum(told.values()) == clients * gates
-    print(f"{clients} clients, {gates} gates: {dict(told)}")
