@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from django.core.mail import EmailMultiAlternatives
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from procrastinate import RetryStrategy
@@ -32,9 +32,13 @@ from reviews.notifications.recipients import members_at
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
 CALLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="channels")
-CHANNEL_RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[ChannelAway])
+# A database that was away for a moment loses no mail: what was sent and could not be noted is sent again.
+AWAY = (DatabaseError, InterfaceError)
+CHANNEL_RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[ChannelAway, *AWAY])
 Row = TypeVar("Row", bound=Posted)
-RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[OSError, smtplib.SMTPException])
+RETRY = RetryStrategy(
+    max_attempts=8, exponential_wait=5, retry_exceptions=[OSError, smtplib.SMTPException, *AWAY]
+)
 
 
 @app.task(name="reviews.send_mail", queue="mail", retry=RETRY)

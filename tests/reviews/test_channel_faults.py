@@ -3,23 +3,29 @@ taken before the server broke off (house §4)."""
 
 from __future__ import annotations
 
+import asyncio
 import smtplib
 from collections import Counter
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+import psycopg
 import pytest
 from aiosmtpd.smtp import SMTP, Envelope, Session
+from django.db import DatabaseError
+from django.db import connection as database
+from procrastinate.jobs import Job
 
 from pipelines.models import Task
 from reviews.channels import sending
 from reviews.channels.channel import ChannelAway
 from reviews.models import ChannelMessage, Mail
-from reviews.tasks import send
+from reviews.tasks import CHANNEL_RETRY, RETRY, send
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.outgoing.servers import Asked, serving, silent
 from tests.reviews.test_channels import Chat, asked, chat, connect  # noqa: F401 a fixture
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,12 +64,42 @@ def test_mail_arrives_whatever_its_server_does(
     assert list(ids.values()) == [3]
 
 
+def test_a_mail_is_sent_again_when_the_database_went_away_before_it_was_noted(
+    waiting: Task, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    took, cut = mailbox.handle_DATA, [True]
+    mail = Mail.objects.get(visit__task=waiting)
+    with database.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        [own] = cursor.fetchone()
+
+    def cut_off() -> None:
+        with psycopg.connect(**database.get_connection_params() | {"cursor_factory": None}) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [own])
+
+    async def faulty(server: SMTP, session: Session, envelope: Envelope) -> str:
+        said = await took(server, session, envelope)
+        if cut and cut.pop():
+            await asyncio.to_thread(cut_off)
+        return said
+
+    monkeypatch.setattr(mailbox, "handle_DATA", faulty)
+    with pytest.raises(DatabaseError) as gone:
+        send(mail.pk)
+    job = Job(id=1, queue="mail", lock=None, queueing_lock=None, task_name="reviews.send_mail")
+    assert RETRY.get_retry_decision(exception=gone.value, job=job) is not None
+    assert CHANNEL_RETRY.get_retry_decision(exception=gone.value, job=job) is not None
+    assert Mail.objects.get().state == "queued"
+    send(mail.pk)
+    first, second = (message["Message-ID"] for _to, message in mailbox.received)
+    assert (Mail.objects.get().state, first == second) == ("sent", True)
+
+
 def test_a_chat_is_told_whatever_its_server_does(
     world: World,
     chat: Chat,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sending, "SECONDS", 0.3)
     faults, taken = iter(("503", "hang", "drop")), Counter[str]()
     answer = chat.answer
 
@@ -85,7 +121,9 @@ def test_a_chat_is_told_whatever_its_server_does(
         connect(world, chat, "slack")
         asked(world)
         message = ChannelMessage.objects.get()
-        for _ in range(3):
+        for turn in range(3):
+            # Only what hangs is not waited for, however slow the machine is.
+            monkeypatch.setattr(sending, "SECONDS", 0.3 if turn == 1 else LONG)
             with pytest.raises(ChannelAway):
                 sending.send(message.pk)
             message.refresh_from_db()
