@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy
 
+from pipelines.ports import clock
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, check, post
 
@@ -32,7 +33,8 @@ def _call(message: ReviewMessage, target: Target) -> Call:
         },
     }
     call = post(target.address, document)
-    stamp = str(int(message.at.timestamp()))
+    # Of this try: a receiver refuses what is older than some minutes, however late it is sent again.
+    stamp = str(int(clock.now().timestamp()))
     headers = {
         "webhook-id": message.id,
         "webhook-timestamp": stamp,
