@@ -41,9 +41,9 @@ def decide(
     """One vote, on the gate visit that `visit` or `evidence` names; without either, only on the task's first visit of
     this gate. With an `Idempotency-Key` a repeated request gets the first answer and does not vote again.
 
-    400: unknown action, or a reason is missing · 401: no valid token · 403: a machine, or a person whom this gate
-    does not ask · 404: unknown ids · 409: not waiting there, decided already, or another visit is open than the one
-    that the vote names: the problem has the open one as `visit` and `evidence`.
+    400: unknown action, a reason is missing, or `visit` is of another task or gate · 401: no valid token · 403: a
+    machine, or a person whom this gate does not ask · 404: unknown ids · 409: not waiting there, decided already, or
+    another visit is open than the one that the vote names: the problem has the open one as `visit` and `evidence`.
     """
     found = access.get_task(request.auth, owner, project, line, task)
     if not access.can(request.auth, "decide", found.project):
@@ -94,6 +94,8 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
     Raises Invalid (path `visit`), Conflict."""
     wanted = _uuid(payload.visit) if payload.visit is not None else None
     visits = list(task.gate_visits.filter(gate=gate).defer("evidence").order_by("opened_at"))
+    if wanted is not None and all(visit.pk != wanted for visit in visits):
+        raise Invalid.at("visit", _("This gate of this task has no such visit."))
     open_visits = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
     if not open_visits:
         raise _why_closed(task, gate)

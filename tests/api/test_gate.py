@@ -137,8 +137,8 @@ def test_a_vote_on_other_evidence_is_409(world: World, api: Apis, waiting: Task)
     reviewer = api.as_(world.reviewer)
     stale = reviewer.post(gate_path(waiting), {"action": "approve", "evidence": "0" * 64})
     assert stale.status_code == 409
-    other = reviewer.post(gate_path(waiting), {"action": "approve", "visit": str(uuid.uuid4())})
-    assert other.status_code == 409
+    unknown = reviewer.post(gate_path(waiting), {"action": "approve", "visit": str(uuid.uuid4())})
+    assert unknown.status_code == 400
     shown = waiting.gate_visits.get().evidence_digest
     assert reviewer.post(gate_path(waiting), {"action": "approve", "evidence": shown}).status_code == 200
 
