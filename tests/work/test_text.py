@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pipelines.work.handlers import log
 from pipelines.work.handlers.log import JobLog
+from pipelines.work.results.output import besides_output
 from pipelines.work.results.text import LONGEST_LINE, MASK, LineCutter, Masker, escaped
 from tests.waiting import LONG, eventually, let_others_run
 
@@ -150,3 +151,21 @@ async def test_what_keeps_a_log_from_being_stored_is_not_silent() -> None:
             while True:
                 await running.write("out", b"z" * 50_000 + b"\n")
                 await let_others_run()
+
+
+FENCED = '```json\n{"plan": "Count attempts."}\n```'
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (f"Planned.\n\n{FENCED}", "Planned."),
+        (f"First.\n\n{FENCED}\n\n\nThen.", "First.\n\nThen."),
+        (FENCED, "Count attempts."),
+        ('{"plan": "Count attempts."}', "Count attempts."),
+        ('An example:\n```json\n{"a": 1}\n```', 'An example:\n```json\n{"a": 1}\n```'),
+    ],
+)
+def test_a_summary_does_not_repeat_the_output(said: str, kept: str) -> None:
+    assert besides_output(said, ["plan"], {"plan": "Count attempts."}) == kept
+    assert besides_output(said, [], {"plan": "Count attempts."}) == said

@@ -211,8 +211,8 @@ class AgentWatch(command.Watch):
             # It was over, and only did not end.
             del outcome["exit_code"]
             outcome["result"] = "failure" if stream.problem else "success"
-        if stream.claim:
-            outcome.setdefault("summary", escaped(stream.claim[:LONGEST_SUMMARY]))
+        if said := output.besides_output(stream.claim, self.spec.output_keys, outcome.get("output")):
+            outcome.setdefault("summary", escaped(said[:LONGEST_SUMMARY]))
         if outcome.get("result") != "cancelled":
             outcome |= self._failed(outcome)
         used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pipelines.work.results.strict_json import Unreadable, parse
@@ -40,6 +41,34 @@ def from_text(text: str, wanted: Sequence[str], prompt: str = "") -> tuple[bool,
     except Unreadable:
         return False, None
     return (False, None) if wanted and is_example(value) else (True, filtered(value, wanted))
+
+
+def besides_output(text: str, wanted: Sequence[str], output: Any) -> str:
+    """What an agent said around its output. Where it said nothing else, the text that the output is, if it is one."""
+    if not wanted or not isinstance(output, dict):
+        return text
+    said = FENCE.sub(partial(_kept, wanted), plain_lines(text)).strip()
+    if said and not _is_json(said):
+        return re.sub(r"\n{3,}", "\n\n", said)
+    values = [each for each in output.values() if isinstance(each, str)]
+    return values[0].strip() if len(values) == len(output) == 1 else ""
+
+
+def _kept(wanted: Sequence[str], match: re.Match[str]) -> str:
+    """A block that holds none of the wanted keys is part of what it said."""
+    try:
+        value = parse(match.group(1), "output")
+    except Unreadable:
+        return match.group()
+    return "" if isinstance(value, dict) and any(key in value for key in wanted) else match.group()
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse(text, "output")
+    except Unreadable:
+        return False
+    return True
 
 
 def without_echo(text: str, prompt: str) -> str:
