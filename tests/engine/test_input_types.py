@@ -85,7 +85,13 @@ def test_a_file_is_bounded_by_its_ending_and_the_size_that_was_measured(world: W
         ([Input("a", "repository")], {"a": "/srv/app/"}, "Check: app"),
         ([Input("a", "file")], {"a": {"name": "fix.patch", "digest": ""}}, "Check: fix.patch"),
         ([Input("a", "text"), Input("b", "choice")], {"a": "\u202eevil", "b": "fast"}, "Check: fast"),
-        ([Input("a", "long_text")], {"a": "x" * 400}, "Check: " + "x" * 293),
+        ([Input("a", "long_text")], {"a": "x" * 400}, "Check: " + "x" * 71 + "…"),
+        (
+            [Input("a", "long_text")],
+            {"a": "Nobody should guess passwords. Count attempts by account and by address.\nMore."},
+            "Check: Nobody should guess passwords.",
+        ),
+        ([Input("a", "long_text")], {"a": "word " * 99}, "Check: " + "word " * 13 + "word…"),
     ],
 )
 def test_a_title_is_made_from_the_line_and_the_first_input_that_tells(

@@ -4,6 +4,7 @@ One validator for browser, command line, API and triggers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -16,11 +17,15 @@ from pipelines.engine.commands.input_values import NO_SECRET, content_fault, fau
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.finding import SECRET, Reach
+from pipelines.routing.basics.visible import shortened
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Line, Problem, Station
 
 TITLE = 300
+TOLD = 72
+"""What a title says of an input at most: the whole is on the page of the task."""
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[“\"'(]?[A-ZÀ-Þ])")
 
 
 def fill(
@@ -140,9 +145,10 @@ def _telling(field: Input, value: Any) -> str:
         return ""
     if field.type == "repository":
         value = value.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
-    return next(
+    first = next(
         (line.strip() for line in value.splitlines() if line.strip().isprintable() and line.strip()), ""
     )
+    return shortened(SENTENCE.split(first, maxsplit=1)[0], TOLD)
 
 
 def form_of(station: Station) -> tuple[Input, ...]:

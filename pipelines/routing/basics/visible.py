@@ -19,6 +19,13 @@ def visible(text: str) -> str:
     return HIDDEN.sub(_escape, text)
 
 
+def shortened(text: str, most: int) -> str:
+    """Cut after a word, with “…” where something was left out; within the word where it is the only one."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 1].rsplit(' ', 1)[0] if text[most - 1] != ' ' else text[: most - 1]}…"
+
+
 def visible_json(text: str) -> str:
     """The same in the escapes of JSON, `\\u001b`: a text that is JSON says what it said."""
     return HIDDEN.sub(_json_escape, text)

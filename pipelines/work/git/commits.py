@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dulwich.objects import Commit, ObjectID
 from dulwich.refs import Ref, check_ref_format
 
+from pipelines.routing.basics.visible import shortened
+
 COMMITTER = b"Gateline <gateline@gateline.invalid>"
 DELIVERY = "Gateline-Delivery"
 SUBJECT = 72
@@ -45,18 +47,11 @@ def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     """`body` is a paragraph of ours. A subject that is cut stands whole below, in quotes: no value begins a line, so
     none can pass for a trailer."""
     said = one_line(subject)
-    first = shortened(said)
+    first = shortened(said, SUBJECT)
     whole = f"“{said[:LONGEST]}”" if first != said else ""
     lines = [f"{name}: {one_line(value)}" for name, value in trailers.items() if value]
     parts = [first, whole, body, "\n".join(lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def shortened(text: str, most: int = SUBJECT) -> str:
-    """Cut after a word, with “…” where something was left out; within the word where it is the only one."""
-    if len(text) <= most:
-        return text
-    return f"{text[: most - 1].rsplit(' ', 1)[0] if text[most - 1] != ' ' else text[: most - 1]}…"
 
 
 def one_line(text: str) -> str:
