@@ -135,8 +135,12 @@ def _show(shown: dict[str, Any], json: bool) -> None:
         say(f"\n{plain(shown['description'])}")
     if shown["summary"]:
         say(f"\n{plain(shown['station'])}: {plain(shown['summary'])}")
+    for key, value in shown["output"].items() if isinstance(shown["output"], dict) else ():
+        if isinstance(value, str) and value.strip() != shown["summary"].strip():
+            say(f"\n[bold]{plain(key.capitalize())}[/bold]\n{plain(value.strip())}")
     _files(shown)
     for title, rows in (
+        ("What ran", [_ran(each) for each in shown.get("ran", ())]),
         ("Facts", [f"{plain(each['words'])} [dim]{plain(each['by'])}[/dim]" for each in shown["facts"]]),
         ("Claims", [_claim(each) for each in shown["claims"]]),
         ("To fill in with an approval", [_field(each) for each in shown["fields"]]),
@@ -151,6 +155,12 @@ def _show(shown: dict[str, Any], json: bool) -> None:
     if not shown["may"]:
         say(f"[yellow]You cannot decide here:[/yellow] {plain(shown['why'])}")
     say(f"[dim]Evidence {shown['evidence']}[/dim]")
+
+
+def _ran(run: dict[str, Any]) -> str:
+    sign = "[green]✓[/green]" if run["result"] == "success" else "[red]✗[/red]"
+    stale = " [yellow]before the last change of the files[/yellow]" if run["stale"] else ""
+    return f"{sign} {plain(run['station'])}: {plain(run['words'])}{stale} [dim]{plain(run['command'])}[/dim]"
 
 
 def _files(shown: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from pipelines.engine import VoteResult
 from pipelines.models import GateVisit, Word
 from pipelines.queries.versions import parsed
 from pipelines.routing.decide.decide import decide
@@ -30,6 +31,13 @@ CONFIRMS = {
     Word.REJECT: gettext_lazy("Confirm rejection"),
     Word.REWORK: gettext_lazy("Confirm rework"),
     Word.ABORT: gettext_lazy("Confirm and abort"),
+}
+DONE = {
+    Word.APPROVE: gettext_lazy("approved"),
+    Word.SEND_BACK: gettext_lazy("sent back"),
+    Word.REJECT: gettext_lazy("rejected"),
+    Word.REWORK: gettext_lazy("sent back for rework"),
+    Word.ABORT: gettext_lazy("aborted"),
 }
 SAID = "…"
 """Stands for the reviewer's text, while it is not known."""
@@ -88,6 +96,27 @@ def options(visit: GateVisit) -> list[VoteOption]:
     line = parsed(visit.asked_by.pinned)
     gate = gate_of(line, visit.gate)
     return [_option(line, visit, word) for word in gate.offers if not _used_up(gate, visit, word)]
+
+
+def then(visit: GateVisit, word: str, route: str = "") -> str:
+    """What follows from this word, in the sentence of its button; before it is said."""
+    line = parsed(visit.asked_by.pinned)
+    chosen = route if word == Word.REJECT and _routes(line, visit.gate) else None
+    words = _then(line, visit, word, _decided(line, visit, word, chosen))
+    return words[:1].upper() + words[1:] + "."
+
+
+def told(visit: GateVisit, word: str, then: str, result: VoteResult) -> str:
+    """To whoever decided: what was done, and what happens now."""
+    if result.state != GateVisit.State.DECIDED:
+        return _("Your vote is counted. %(then)s") % {"then": then}
+    if not result.moved:
+        then = _("The task goes on when its other reviews are decided.")
+    return _("%(task)s: %(done)s. %(then)s") % {
+        "task": visit.task.name,
+        "done": DONE[Word(word)],
+        "then": then,
+    }
 
 
 def no_way_back(visit: GateVisit) -> str:

@@ -65,11 +65,23 @@ class CheckedOut(BaseModel):
     by: str
 
 
+class CommandRunOut(BaseModel):
+    """A command that a station ran on the work: `words` say what came out, `stale` that the files changed after it."""
+
+    station: str
+    command: str
+    result: str
+    exit_code: int | None
+    words: str
+    seconds: float | None
+    stale: bool
+
+
 class ReviewOut(BaseModel):
     """`may`: whether the person of this token may decide now; else `why` says why not. `files`: at most 200, the
     changes since the start; `more_files`: how many there are besides. `fields`: what an approval fills in.
-    `claims`: what the agent said it did; `claimed`: who looks after the review; `questions`: those to the requester.
-    `page`: where everything is shown."""
+    `ran`: which commands looked at it. `claims`: what the agent said it did; `claimed`: who looks after the review;
+    `questions`: those to the requester. `page`: where everything is shown."""
 
     gate: str
     name: str
@@ -96,6 +108,7 @@ class ReviewOut(BaseModel):
     added: int
     removed: int
     facts: list[CheckedOut]
+    ran: list[CommandRunOut]
     claims: list[ClaimOut]
     claimed: ReviewClaimOut | None
     questions: list[QuestionOut]
@@ -180,6 +193,18 @@ def _out(visit: GateVisit, reader: User) -> ReviewOut:
         added=sum(each.added or 0 for each in files),
         removed=sum(each.removed or 0 for each in files),
         facts=[CheckedOut(words=each.words, by=each.by) for each in facts],
+        ran=[
+            CommandRunOut(
+                station=each.station,
+                command=each.command,
+                result=each.job.result,
+                exit_code=each.job.exit_code,
+                words=each.words,
+                seconds=each.seconds,
+                stale=each.stale,
+            )
+            for each in evidence.ran
+        ],
         claims=[
             ClaimOut(
                 text=each.text, verdict=VERDICTS.get(each.checked.verdict, "unobserved"), observed=each.words

@@ -26,6 +26,29 @@ from reviews.review.steps import PathStep, artifacts_of, steps_of
 
 LOG_LINES = 60
 SHOWN_OUTPUT = 200_000
+MOST_PARTS = 12
+
+
+@dataclass(frozen=True)
+class OutputPart:
+    """One value of an output, as people read it: a text as it was written, anything else as JSON."""
+
+    key: str
+    value: Any
+
+    @property
+    def label(self) -> str:
+        return visible(self.key.replace("_", " ").replace("-", " ").capitalize())
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.value, str)
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.value, str):
+            return visible(self.value[:SHOWN_OUTPUT].strip())
+        return json.dumps(self.value, ensure_ascii=False, indent=2)[:SHOWN_OUTPUT]
 
 
 @dataclass(frozen=True)
@@ -130,6 +153,16 @@ class Dossier:
         if "output" not in self.outcome:
             return ""
         return json.dumps(self.outcome["output"], ensure_ascii=False, indent=2)[:SHOWN_OUTPUT]
+
+    @property
+    def told(self) -> list[OutputPart]:
+        """The output value by value, where it is an object of few; without what its summary says already."""
+        output = self.outcome.get("output")
+        if not isinstance(output, dict) or len(output) > MOST_PARTS:
+            return []
+        summary = str(self.outcome.get("summary") or "").strip()
+        parts = [OutputPart(str(key), value) for key, value in output.items()]
+        return [each for each in parts if each.text != summary]
 
     @property
     def rule(self) -> dict[str, str] | None:

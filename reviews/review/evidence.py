@@ -27,6 +27,7 @@ from pipelines.web.changes.comparing import Bytes, Comparison, compared
 from pipelines.work.results.text import Masker
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import Dossier
+from reviews.review.ran import CommandRun, commands_run
 from reviews.review.reports import ToolReports, facts_of
 
 SHOWN = 200
@@ -95,6 +96,10 @@ class ReviewEvidence(ToolReports):
     def comparison(self) -> Comparison:
         start = next(each for each in self.changes.ranges if each.key == "start")
         return compared(start.base, self.changes.tree)
+
+    @cached_property
+    def ran(self) -> list[CommandRun]:
+        return commands_run(self.dossier.line, self.steps)
 
     # Claims
 

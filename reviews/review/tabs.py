@@ -39,6 +39,9 @@ def tabs(
         ("log", _("Log"), None),
         ("history", _("History"), None),
     ]
+    if changes.there and not files:
+        # A plan, an answer: nothing changed yet, and what is to be decided about is what it says.
+        offered.sort(key=lambda each: each[0] != "output")
     keys = [key for key, _label, _count in offered]
     wanted = query.get("show", "")
     current = wanted if wanted in keys else keys[0]

@@ -22,6 +22,7 @@ from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews import remarks
 from reviews.asked import order_at
+from reviews.decision.consequences import then, told
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
@@ -118,6 +119,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         said = form.cleaned_data
         said = {**said, "reason": remarks.with_remarks(found, request.user, said["reason"])}
         gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
+        after = then(found, said["word"], said.get("route") or "")
         result = engine.vote(found.pk, user=request.user, via="page", fields=form.filled(gate), **said)
         settle_for(request.user, found.pk)
     except Invalid as problem:
@@ -128,7 +130,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         return _dossier(request, found, form, status=403)
     except Conflict as problem:
         return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
-    messages.success(request, _("Decided.") if result.state == "decided" else _("Your vote is counted."))
+    messages.success(request, told(found, said["word"], after, result))
     return _next(request, found)
 
 

@@ -43,7 +43,7 @@ def test_a_stand_in_is_named_and_decides(
     expect(page.get_by_text("In place of Anna Meier, who is away")).to_be_visible()
     look(page, tmp_path, "review")
     page.get_by_role("button", name="Confirm approval").click()
-    expect(page.get_by_text("Decided.", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"{task.name}: approved.")).to_be_visible()
     vote = Vote.objects.get()
     assert (vote.user, vote.stands_for) == (world.viewer, world.reviewer)
     page.goto(f"/inbox/{vote.visit_id}/?show=history")

@@ -236,6 +236,29 @@ def test_two_votes_are_counted_down(world: World) -> None:
     assert "You have voted" in as_(first).get(address).content.decode()
 
 
+def test_who_decides_is_told_what_happens_now(world: World, waiting: Task) -> None:
+    def says(word: str, **more: Any) -> str:
+        visit = world.visit(waiting)
+        at = reverse("gate-decide", args=[visit.pk])
+        said = as_(world.reviewer).post(at, decision(visit, word, **more), follow=True)
+        return " ".join(said.content.decode().split())
+
+    back = says("send_back", reason="Once more")
+    assert f"{waiting.name}: sent back. Build runs again with your reason (send-back 1 of 3)." in back
+    world.report(waiting, {"result": "success"})
+    assert f"{waiting.name}: approved. Ship starts." in says("approve")
+
+
+def test_an_output_is_read_as_text(world: World, line: LineVersion) -> None:
+    task = world.start(line, title="Plan it")
+    plan = "1. Count attempts\n2. Refuse the sixth"
+    world.report(task, {"result": "success", "summary": "Planned.", "output": {"plan": plan, "files": 2}})
+    shown = as_(world.reviewer).get(reverse("gate-visit", args=[world.visit(task).pk])).content.decode()
+    told = shown.partition("As stored")[0]
+    assert "<h3>Plan</h3>" in told and plan in told and "&quot;plan&quot;" not in told
+    assert "<h3>Files</h3>" in told
+
+
 def test_an_unchanged_bar_is_not_swapped_under_the_readers_hands(world: World, waiting: Task) -> None:
     visit = world.visit(waiting)
     client, address = as_(world.reviewer), reverse("gate-visit", args=[visit.pk])
