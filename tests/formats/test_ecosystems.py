@@ -53,15 +53,43 @@ def test_what_is_proposed(found: dict[str, str], prepare: str, lint: str, tests:
     assert (made.prepare, made.lint, made.tests) == (prepare, lint, tests)
 
 
+@pytest.mark.parametrize(
+    ("found", "update", "version", "publish"),
+    [
+        ({"package-lock.json": "", "package.json": NODE}, "npm update --package-lock-only",
+         "npm version {{input.version}} --no-git-tag-version", "npm publish"),
+        ({"pnpm-lock.yaml": "", "package.json": '{"private": true}'}, "pnpm update --lockfile-only",
+         "npm version {{input.version}} --no-git-tag-version", ""),
+        ({"uv.lock": ""}, "uv lock --upgrade", "uv version --frozen {{input.version}}",
+         "sh -c 'uv build && uv publish'"),
+        ({"Cargo.lock": "", "Makefile": "update:\n\ttrue\nprepare-release:\n\ttrue\n"}, "make update",
+         "make prepare-release VERSION={{input.version}}", "env CARGO_HOME=.cargo-home cargo publish"),
+        ({"go.mod": ""}, "", "", ""),
+    ],
+)  # fmt: skip
+def test_how_it_is_updated_and_released(
+    found: dict[str, str], update: str, version: str, publish: str
+) -> None:
+    made = of(found)
+    assert (made.update, made.version, made.publish) == (update, version, publish)
+
+
 def test_hosts_are_those_that_the_lock_file_names() -> None:
-    lock = '{"resolved": "https://packages.example.com/a.tgz"}\n{"homepage": "https://example.org/"}'
+    lock = '{"resolved": "https://packages.example.com/a.tgz"}\n{"homepage": "https://example.org/"}\n"url": "https://fund.example/"'
     assert of({"package-lock.json": lock}).hosts == ("packages.example.com",)
 
 
 def test_each_template_can_be_published_with_any_commands() -> None:
-    some = ("make lint", "pnpm exec vitest run --reporter=junit --outputFile=t.xml", "make audit")
+    some = (
+        "make lint",
+        "pnpm exec vitest run --reporter=junit --outputFile=t.xml",
+        "make audit",
+        "pnpm update",
+        "npm version {{input.version}}",
+        "npm publish",
+    )
     for starter in (each for each in STARTERS if each.line.workspace):
-        for kept in range(8):
+        for kept in (0, 63, *(1 << at for at in range(6)), *(63 ^ 1 << at for at in range(6))):
             typed = [each if kept >> at & 1 else "" for at, each in enumerate(some)]
             line = read_line(with_commands(starter.text, StationCommands.typed(*typed)))
             graver = [each.message for each in lint(line) if each.severity in ("error", "warning")]

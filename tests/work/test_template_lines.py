@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import Decision, Job, Task, Token, VisitCommit
 from tests.factories import World
+from tests.pages.conftest import client_of
 from tests.work.driving import Bench, drive_token, outcome_of
 from tests.work.remotes import RemoteRepository, connect, remote
 
@@ -21,6 +23,7 @@ pytestmark = [
     pytest.mark.moves,
     pytest.mark.usefixtures("artifacts_here"),
 ]
+wide = pytest.mark.wide
 MAKEFILE = b"""test:
 \t@test ! -e broken
 audit:
@@ -89,11 +92,15 @@ def test_a_request_is_merged_as_approved_also_where_the_base_moved(
 ) -> None:
     task = begun(world, origin, "request-to-merged-change", request="Add y, once.")
     run(bench, task, programs)
-    assert outcome_of(task, "plan")["output"] == {"plan": "Append y."}
+    planned = outcome_of(task, "plan")
+    assert (planned["output"], planned["summary"]) == ({"plan": "Append y."}, "Planned."), "said once"
     world.vote(task)
     run(bench, task, programs)
     assert world.status(task) == "awaiting_review" and world.visit(task).gate == "code-review"
     origin.add({**FILES, "other.py": b"z = 3\n"}, "Meanwhile")
+    shown = client_of(world.reviewer).get(f"/inbox/{world.visit(task).pk}/").content.decode()
+    assert shown.index("What ran") < shown.index('id="changes"'), "what was tested stands above the diff"
+    assert "make test" in shown and "make audit" in shown and shown.count("Passed, exit code 0") == 2
     world.vote(task)
     run(bench, task, programs)
     assert world.status(task) == "awaiting_review", "what was pushed is checked and approved again"
@@ -104,6 +111,78 @@ def test_a_request_is_merged_as_approved_also_where_the_base_moved(
     assert world.status(task) == "completed", outcome_of(task, "merge", 2)
     assert origin.commit().tree.decode() == approved
     assert origin.files() == {**FILES, "app.py": b"x = 1\ny = 2\n", "other.py": b"z = 3\n"}
+
+
+@pytest.mark.parametrize(
+    ("key", "inputs", "at", "checked"),
+    [
+        ("dependency-update", {}, "update", "tests"),
+        pytest.param("request-to-merged-change", {"request": "Add y."}, "implement", "security", marks=wide),
+        pytest.param("release", {"version": "2.4.0"}, "prepare", "tests", marks=wide),
+        pytest.param("review-branch", {"branch": "feature"}, "tests", "tests", marks=wide),
+    ],
+)
+def test_what_somebody_pushes_is_checked_and_reviewed_and_nothing_else_lands(
+    world: World,
+    bench: Bench,
+    origin: RemoteRepository,
+    programs: tuple[str, ...],
+    key: str,
+    inputs: dict[str, str],
+    at: str,
+    checked: str,
+) -> None:
+    origin.branch("feature")
+    origin.add({**FILES, "app.py": b"x = 3\n"}, branch="feature")
+    people = world.reviewers(2)
+    task = begun(world, origin, key, **inputs)
+    run(bench, task, programs)
+    if key == "request-to-merged-change":
+        world.vote(task)
+        run(bench, task, programs)
+    first = world.visit(task)
+    theirs = {**FILES, "theirs.txt": b"1\n"}
+    pushed_by_hand(world, origin, task, theirs)
+    approve(world, task, people)
+    run(bench, task, programs)
+    visits = Job.objects.filter(task=task, station=at).count()
+    taken = [outcome_of(task, at, each + 1) for each in range(visits)]
+    assert "pushed" in [each.get("eval") for each in taken]
+    looked = Job.objects.filter(task=task, station=checked)
+    assert len([each for each in looked if (each.outcome or {}).get("eval") != "pushed"]) == 2
+    again = world.visit(task)
+    assert (world.status(task), again.gate) == ("awaiting_review", first.gate) and again.pk != first.pk
+    assert key != "request-to-merged-change" or _failed_checks(task) == []
+    approve(world, task, people)
+    run(bench, task, programs)
+    assert world.status(task) == "completed"
+    assert origin.files() == theirs
+
+
+def test_an_update_lands_without_another_question_on_a_branch_that_moved(
+    world: World, bench: Bench, origin: RemoteRepository, programs: tuple[str, ...]
+) -> None:
+    task = begun(world, origin, "dependency-update")
+    run(bench, task, programs)
+    world.vote(task)
+    origin.add({**FILES, "other.py": b"z = 3\n"}, "Meanwhile")
+    run(bench, task, programs)
+    assert (world.status(task), task.gate_visits.count()) == ("completed", 1)
+    assert Job.objects.filter(task=task, station="tests").count() == 2
+    assert origin.files() == {**FILES, "requirements.txt": b"app==2\n", "other.py": b"z = 3\n"}
+
+
+def approve(world: World, task: Task, people: list[Any]) -> None:
+    gate = world.visit(task).gate
+    for person in people[: 2 if gate == "release-approval" else 1]:
+        world.vote(task, by=person)
+
+
+def pushed_by_hand(world: World, origin: RemoteRepository, task: Task, files: dict[str, bytes]) -> None:
+    base = f"/api/owners/acme/projects/{world.project.key}/stages/{task.line.key}/tasks/{task.name}"
+    branch = client_of(world.operator).get(f"{base}/branch").json()["branch"]
+    origin.branch(branch)
+    origin.add(files, "By hand", branch=branch)
 
 
 @pytest.mark.wide
@@ -175,9 +254,8 @@ def test_a_template_really_runs_and_merges(
     assert world.status(task) == "awaiting_review", [
         outcome_of(task, job.station) for job in task.jobs.exclude(outcome=None)
     ]
-    assert _failed_checks(task) == []
-    for person in people[: 2 if key == "release" else 1]:
-        world.vote(task, by=person)
+    assert key != "review-branch" or _failed_checks(task) == []
+    approve(world, task, people)
     run(bench, task, programs)
     assert world.status(task) == "completed"
     assert origin.files() == {**FILES, **landed}

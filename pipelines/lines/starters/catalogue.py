@@ -33,6 +33,11 @@ class Starter:
     steps: Steps
     inputs: Mapping[str, Any]
 
+    @property
+    def people(self) -> tuple[Promise | str, ...]:
+        """Which of its needs are people who review."""
+        return tuple(each for each in self.needs if each in (REVIEWER, TWO_REVIEWERS))
+
     @cached_property
     def text(self) -> str:
         return (LINES / f"{self.key}.yaml").read_text(encoding="utf-8")
@@ -77,6 +82,7 @@ def _said(gate: str, word: str = "approve") -> Mapping[str, Any]:
     return {"gates": {gate: word}}
 
 
+TWO_REVIEWERS = _("Two members who may review, besides who asks")
 REVIEWER = _("A member who may review, besides who asks and who does the work")
 EXECUTE = _("The permission to publish programs, and a runner")
 
@@ -96,7 +102,7 @@ STARTERS: tuple[Starter, ...] = (
             EXECUTE,
             REVIEWER,
             AGENT,
-            _("The commands make test and make audit in the repository"),
+            _("A command that tests the repository"),
         ),
         (
             _did(output={"plan": "Count attempts by account and address."}),
@@ -113,7 +119,7 @@ STARTERS: tuple[Starter, ...] = (
     Starter(
         "fix-lint-findings",
         _("Small repository fixes that a program makes and a person reviews. Needs no model and no key."),
-        (REPOSITORY, EXECUTE, REVIEWER, _("The commands ruff and python3 -m pytest on the runner")),
+        (REPOSITORY, EXECUTE, REVIEWER, _("A linter that can fix, and a command that tests the repository")),
         (
             _did(),
             _did(artifacts=["lint.sarif"]),
@@ -128,14 +134,14 @@ STARTERS: tuple[Starter, ...] = (
         _(
             "Updates that nobody likes to do by hand, and that somebody should look at before they are merged."
         ),
-        (REPOSITORY, EXECUTE, REVIEWER, _("The commands make update and make test in the repository")),
+        (REPOSITORY, EXECUTE, REVIEWER, _("A command that updates the dependencies, and one that tests")),
         (_did(), _did(), _said("code-review"), _did(eval="delivered")),
         INPUT,
     ),
     Starter(
         "review-branch",
         _("Work that was made elsewhere: tested, read first, and merged as it was reviewed."),
-        (REPOSITORY, EXECUTE, REVIEWER, AGENT, _("The command make test in the repository")),
+        (REPOSITORY, EXECUTE, REVIEWER, AGENT, _("A command that tests the repository")),
         (_did(), _did(output={"findings": "None"}), _said("code-review"), _did(eval="delivered")),
         {**INPUT, "branch": "add-login"},
     ),
@@ -145,8 +151,8 @@ STARTERS: tuple[Starter, ...] = (
         (
             REPOSITORY,
             EXECUTE,
-            _("Two members who may review, besides who asks"),
-            _("The commands make prepare-release, make test and make publish in the repository"),
+            TWO_REVIEWERS,
+            _("A command that writes the version, one that tests, and one that publishes"),
         ),
         (_did(), _did(), _said("release-approval"), _did(eval="delivered"), _did()),
         {**INPUT, "version": "2.4.0"},

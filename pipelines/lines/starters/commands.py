@@ -10,10 +10,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.formats import native
+from pipelines.routing.document.kinds.agent import KIND as AGENT
+from pipelines.routing.document.kinds.command import KIND as COMMAND
+from pipelines.routing.document.line import Line
 
-STATIONS: Mapping[str, str] = {"lint": "lint", "tests": "tests", "security": "audit"}
+STATIONS: Mapping[str, str] = {
+    "lint": "lint",
+    "tests": "tests",
+    "security": "audit",
+    "update": "update",
+    "prepare": "version",
+    "publish": "publish",
+}
 """{station of a template: the command of the repository}"""
-FACTS: Mapping[str, tuple[str, ...]] = {"lint": ("findings",), "tests": ("tests",), "security": ()}
+ITS_WORK = frozenset({"update", "version"})
+"""Without these a template that has such a station has nothing to do."""
+FACTS: Mapping[str, tuple[str, ...]] = {"lint": ("findings",), "tests": ("tests",)}
 """What of the facts only a report says."""
 WORDS = {"lint": ("No findings left", "Findings left")}
 
@@ -25,11 +37,24 @@ class StationCommands:
     lint: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     audit: tuple[str, ...] = ()
+    update: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+    publish: tuple[str, ...] = ()
 
     @classmethod
-    def typed(cls, lint: str, tests: str, audit: str) -> StationCommands:
+    def typed(cls, *typed: str, **named: str) -> StationCommands:
         """Raises ValueError where a quotation mark is not closed."""
-        return cls(*(tuple(shlex.split(each)) for each in (lint, tests, audit)))
+        words = {name: tuple(shlex.split(text)) for name, text in named.items()}
+        return cls(*(tuple(shlex.split(each)) for each in typed), **words)
+
+    def lacking(self, line: Line) -> list[str]:
+        """Of the commands without which this template has nothing to do, those that are not known."""
+        asked = {
+            STATIONS[each.key]
+            for each in line.stations
+            if each.key in STATIONS and _runs(each.kind, each.work)
+        }
+        return sorted(name for name in asked & ITS_WORK if not getattr(self, name))
 
 
 def report_of(argv: Sequence[str]) -> dict[str, str] | None:
@@ -52,17 +77,27 @@ def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
     document = deepcopy(native.loads(text))
     for key, name in STATIONS.items():
         station = next((each for each in document["stations"] if each["key"] == key), None)
-        if station is None or station["work"].get("kind") != "command":
+        if station is None or not _runs(station["work"].get("kind"), station["work"]):
             continue
-        if argv := getattr(commands, name):
+        argv = getattr(commands, name)
+        if argv and station["work"].get("kind") == AGENT.key:
+            station["work"]["allow"] = [shlex.join(argv)]
+        elif argv:
             _set(document, station, argv)
-        else:
+        elif name not in ITS_WORK:
             _leave_out(document, station)
     return document
 
 
+def _runs(kind: Any, work: Mapping[str, Any]) -> bool:
+    """Whether a station runs a command of the repository: as its work, or by the agent that is a program."""
+    return kind == COMMAND.key or (kind == AGENT.key and bool(work.get("allow")))
+
+
 def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str]) -> None:
     station["work"]["argv"] = list(argv)
+    if station["key"] not in FACTS:
+        return
     report, key = report_of(argv), station["key"]
     if report:
         station["artifacts"] = [report]
@@ -95,7 +130,7 @@ def _reads(when: Any, facts: Sequence[str]) -> bool:
 
 def _without_facts(document: dict[str, Any], key: str) -> None:
     """Checks of gates that read what no report says any more."""
-    starts = tuple(f"facts.{fact}." for fact in FACTS[key])
+    starts = tuple(f"facts.{fact}." for fact in FACTS.get(key, ()))
     for gate in document.get("gates", ()) if starts else ():
         for checks in (gate.get("checks") or {}).values():
             checks[:] = [check for check in checks if not check["field"].startswith(starts)]
@@ -120,6 +155,21 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
             rule["to"] = onward["to"]
             if onward.get("gates"):
                 rule["gates"] = [*rule.get("gates", []), *onward["gates"]]
+    _only_reached(document)
+
+
+def _only_reached(document: dict[str, Any]) -> None:
+    """What only a station led to that is left out goes with it."""
+    by_key = {each["key"]: each for each in document["stations"]}
+    reached: set[str] = set()
+    ahead = [document.get("start") or document["stations"][0]["key"]]
+    while ahead:
+        key = ahead.pop()
+        if key in by_key and key not in reached:
+            reached.add(key)
+            for rule in by_key[key]["rules"]:
+                ahead += rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
+    document["stations"][:] = [each for each in document["stations"] if each["key"] in reached]
 
 
 def _no_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:

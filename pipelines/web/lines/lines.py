@@ -145,7 +145,16 @@ def _begun(
 def commands_of(repository: Repository) -> StationCommands | None:
     """As its files propose; None where nothing is known of it."""
     found = Proposal.of_dict(repository.proposed or {})
-    return StationCommands.typed(found.lint, found.tests, found.audit) if found.ecosystem else None
+    if not found.ecosystem:
+        return None
+    return StationCommands.typed(
+        found.lint,
+        found.tests,
+        found.audit,
+        update=found.update,
+        version=found.version,
+        publish=found.publish,
+    )
 
 
 def _like(project: Project, starter: Starter) -> Callable[[str], str | dict[str, Any]]:

@@ -19,6 +19,8 @@ from pipelines.web.project.prepare_forms import PrepareForm
 from pipelines.work.spec.ecosystems import Proposal
 from pipelines.work.spec.preparation import Preparation
 
+COMMANDS = ("lint", "tests", "audit", "update", "version", "publish")
+
 
 class SetupForm(PrepareForm):
     """`command`, `cache` and `hosts` are the repository's environment; the others are commands of the line."""
@@ -26,11 +28,18 @@ class SetupForm(PrepareForm):
     lint = forms.CharField(max_length=4000, required=False)
     tests = forms.CharField(max_length=4000, required=False)
     audit = forms.CharField(max_length=4000, required=False)
+    update = forms.CharField(max_length=4000, required=False)
+    version = forms.CharField(max_length=4000, required=False)
+    publish = forms.CharField(max_length=4000, required=False)
 
     def commands(self) -> StationCommands:
         """:raises Invalid: with the field"""
-        said = {name: words(self.cleaned_data[name], name) for name in ("lint", "tests", "audit")}
-        return StationCommands(**said)
+        return StationCommands(**{name: words(self.cleaned_data[name], name) for name in COMMANDS})
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether one of those that few templates use is wrong."""
+        return any(self[name].errors for name in COMMANDS[3:])
 
 
 def proposal_of(repository: Repository | None) -> Proposal:
@@ -48,9 +57,7 @@ def initial(repository: Repository | None) -> dict[str, Any]:
         "command": command,
         "cache": cache,
         "hosts": "\n".join(hosts),
-        "lint": found.lint,
-        "tests": found.tests,
-        "audit": found.audit,
+        **{name: getattr(found, name) for name in COMMANDS},
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 MOST_HOSTS = 5
 ADDRESS = re.compile(r"https://([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?)/")
-OF_PACKAGES = re.compile(r"resolved|registry|tarball|url\b|source", re.IGNORECASE)
+OF_PACKAGES = re.compile(r"resolved|registry|tarball|\burl\s*=|source", re.IGNORECASE)
 SHELL = re.compile(r"[;&|<>$`(){}*?~#\\]|^\w+=")
 NO_TESTS = "no test specified"
 
@@ -53,8 +53,9 @@ class RepositoryFiles:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names. `by`: the files
-    by which it was known; `commit`: at which."""
+    """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names. `update` of its
+    dependencies; `version` writes VERSION, and `publish` publishes it. `by`: the files by which it was known;
+    `commit`: at which."""
 
     ecosystem: str = ""
     prepare: str = ""
@@ -63,6 +64,9 @@ class Proposal:
     lint: str = ""
     tests: str = ""
     audit: str = ""
+    update: str = ""
+    version: str = ""
+    publish: str = ""
     by: tuple[str, ...] = ()
     commit: str = ""
 
@@ -83,7 +87,8 @@ Commands = Callable[[RepositoryFiles, str], tuple[str, str]]
 
 @dataclass(frozen=True)
 class Ecosystem:
-    """`marks`: files that are all there. `lock` "": it has none. `run`: how a program among its packages is called."""
+    """`marks`: files that are all there. `lock` "": it has none. `run`: how a program among its packages is called.
+    `update`, `version`, `publish`: as in the proposal."""
 
     name: str
     marks: tuple[str, ...]
@@ -91,6 +96,9 @@ class Ecosystem:
     lock: str
     run: str
     commands: Commands
+    update: str = ""
+    version: str = ""
+    publish: str = ""
 
 
 def _node(found: RepositoryFiles, run: str) -> tuple[str, str]:
@@ -160,24 +168,41 @@ def _make(found: RepositoryFiles, run: str) -> tuple[str, str]:
     return "", ""  # its targets count for every ecosystem
 
 
+VERSION = "{{input.version}}"
+"""What somebody who starts a task of *Release* fills in."""
+MAKE = {
+    "update": "make update",
+    "version": f"make prepare-release VERSION={VERSION}",
+    "publish": f"make publish VERSION={VERSION}",
+}
+NPM_VERSION = f"npm version {VERSION} --no-git-tag-version"
 VENV = ".venv/bin/python"
 IN_VENV = f"sh -c 'python3 -m venv .venv && {VENV} -m pip install -r requirements.txt'"
 IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction"
 CARGO = "env CARGO_HOME=.cargo-home cargo"
 
 TABLE: tuple[Ecosystem, ...] = (
-    Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node),
-    Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node),
-    Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node),
-    Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node),
-    Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --", _node),
-    Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python),
-    Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python),
+    Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node,
+              "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
+    Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node,
+              "yarn up -R '**' --mode=update-lockfile", f"yarn version {VERSION}", "yarn npm publish"),
+    Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node,
+              "yarn upgrade", NPM_VERSION, "npm publish"),
+    Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node,
+              "npm update --package-lock-only", NPM_VERSION, "npm publish"),
+    Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --", _node,
+              "", NPM_VERSION, "npm publish"),
+    Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python,
+              "uv lock --upgrade", f"uv version --frozen {VERSION}", "sh -c 'uv build && uv publish'"),
+    Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python,
+              "poetry update --lock --no-interaction", f"poetry version {VERSION}",
+              "poetry publish --build --no-interaction"),
     Ecosystem("pip", ("requirements.txt",), IN_VENV, "requirements.txt", VENV, _python),
     Ecosystem("Python", ("pyproject.toml",), "", "", "python3", _python),
-    Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo),
-    Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo),
-    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go),
+    Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo,
+              f"{CARGO} update", "", f"{CARGO} publish"),
+    Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo, "", "", "cargo publish"),
+    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go, "sh -c 'go get -u ./... && go mod tidy'"),
     Ecosystem("Go", ("go.mod",), "", "", "go", _go),
     Ecosystem("make", ("Makefile",), "", "", "make", _make),
 )  # fmt: skip
@@ -185,8 +210,8 @@ READ = frozenset({mark for row in TABLE for mark in row.marks}) | {".npmrc", "se
 
 
 def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
-    """By the first row whose marks are there. A target of the Makefile comes before what the ecosystem would call only
-    where that knows nothing."""
+    """By the first row whose marks are there. To lint and test, a target of the Makefile counts only where the
+    ecosystem knows nothing; to update and release it comes first, since what a release takes is only known there."""
     row = next((row for row in TABLE if found.names.issuperset(row.marks)), None)
     if row is None:
         return Proposal(commit=commit)
@@ -202,9 +227,17 @@ def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
         lint or made["lint"],
         tests or made["test"],
         made["audit"],
-        tuple(name for name in by if name in found.names),
-        commit,
+        **_releasing(found, row),
+        by=tuple(name for name in by if name in found.names),
+        commit=commit,
     )
+
+
+def _releasing(found: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
+    usual = {"update": row.update, "version": row.version, "publish": row.publish}
+    if found.package.get("private") is True:
+        usual["publish"] = ""
+    return {name: call if found.makes(call.split()[1]) else usual[name] for name, call in MAKE.items()}
 
 
 def _hosts(found: RepositoryFiles, lock: str) -> tuple[str, ...]:

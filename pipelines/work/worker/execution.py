@@ -156,7 +156,7 @@ class JobExecution:
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.keep_home, orders.task_id, _agent_of(orders), attempt)
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
-        if spec.agent is not None:
+        if orders.station.kind == handover.AGENT:  # of a push, too: it claims nothing
             outcome = with_claims(outcome, before, packed.picture)
         return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
 
