@@ -122,6 +122,32 @@ def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of
     assert drawn["stations"][0]["work"]["argv"][:3] == ["pnpm", "exec", "vitest"], "New line knows it, too"
 
 
+def test_templates_that_update_and_release_get_the_commands_of_the_repository(
+    world: World, admin: Client, runner: Any, tmp_path: Path, settings: Any
+) -> None:
+    settings.REPOSITORY_ROOTS = [tmp_path]
+    world.reviewers(2)
+    origin = remote(tmp_path / "web.git", PNPM)
+    send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
+    for key in ("dependency-update", "release"):
+        send(admin, world, do="begin", step="template", agent="codemod", template=key)
+    update, release = (Line.objects.get(key=key).live.document for key in ("dependency-update", "release"))  # type: ignore[union-attr]
+    assert "make" not in str(update["stations"]) + str(release["stations"])
+    assert update["stations"][0]["work"]["allow"] == ["pnpm update --lockfile-only"]
+    assert release["stations"][0]["work"]["argv"][:3] == ["npm", "version", "{{input.version}}"]
+    assert release["stations"][3]["work"]["argv"] == ["pnpm", "publish", "--no-git-checks"]
+    begin = {"do": "begin", "step": "template", "agent": "codemod", "template": "release"}
+    refused = text(send(admin, world, **begin, version=""))
+    assert "Release needs a command here." in refused and '<details class="details" open>' in refused
+    send(admin, world, **begin, publish="")
+    second = Line.objects.get(key="release-2")
+    assert second.name == "Release: web", "two lines of one name could not be told apart"
+    kept = second.live
+    assert kept is not None, "a repository that publishes nothing"
+    assert [each["key"] for each in kept.document["stations"]] == ["prepare", "tests", "merge"]
+    assert kept.document["stations"][2]["rules"][0]["to"] == "released"
+
+
 def test_a_failed_check_keeps_the_step_and_says_what_to_do(
     world: World, admin: Client, runner: Any, origin: RemoteRepository
 ) -> None:
@@ -199,6 +225,8 @@ def test_a_designer_without_the_permission_keeps_the_draft(
 def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client, signed_in: As) -> None:
     address = at(world, "project-setup")
     assert address in text(admin.get("/")) and address in text(admin.get(at(world, "lines")))
+    world.line(key="release")
+    assert address in text(admin.get("/")), "the first steps lead there, too"
     assert address not in text(signed_in(world.operator).get("/"))
 
 
@@ -224,7 +252,8 @@ def test_home_names_each_project_without_a_live_line(world: World, admin: Client
         made = make_project(key, owner="acme")
         Membership.objects.create(project=made, user=world.admin, roles=["admin"])
     shown = text(admin.get("/"))
-    assert "First steps" in shown and "Run a line" in shown and at(world, "project-setup") not in shown
+    assert "First steps" in shown and "Run a line" in shown and shown.count(at(world, "project-setup")) == 1
+    assert "Work in your own repository" in shown and "Projects to set up" in shown
     for key in ("second", "third", "fourth", "fifth"):
         assert f"/p/acme/{key}/setup/" in shown
     admin.post("/first-steps/dismiss/")

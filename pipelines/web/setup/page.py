@@ -24,7 +24,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines.publishing import PublishRefused
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
-from pipelines.models import Line, Project, Repository
+from pipelines.models import Line, Membership, Project, Repository
 from pipelines.ports.vault import store
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries import workers
@@ -182,6 +182,11 @@ class Setup:
         language = get_language()
         return [(each, templates.drawn(each.key, language)) for each in templates.offered(self.agent.key)]
 
+    @cached_property
+    def alone(self) -> bool:
+        """Whether whoever sets up will review, too (law §6)."""
+        return Membership.objects.filter(project=self.project, user__is_active=True).count() == 1
+
     @property
     def left_out(self) -> list[str]:
         return templates.left_out(self.agent.key)
@@ -302,13 +307,18 @@ def _begin(found: Setup) -> str:
         return ""
     try:
         commands = form.commands()
+        if lacking := commands.lacking(starter.line):
+            raise Invalid.at(lacking[0], _("%(name)s needs a command here.") % {"name": starter.line.name})
         if found.repository is not None and found.may_prepare:
             proposals.save_environment(found.repository, form, by=found.request.user)
     except Invalid as fault:
         proposals.placed(form, fault)
         return ""
     try:
-        found.drafted = templates.begin(found.project, starter, found.agent.key, found.request.user, commands)
+        of = found.repository.name if found.repository else ""
+        found.drafted = templates.begin(
+            found.project, starter, found.agent.key, found.request.user, commands, of
+        )
         templates.publish(found.drafted, found.request.user)
     except PublishRefused as refused:
         found.problem = " ".join(f"{each.message}." for each in refused.findings)

@@ -43,16 +43,31 @@ def drawn(key: str, language: str | None) -> Any:
 
 
 def begin(
-    project: Project, starter: Starter, agent: str, user: User, commands: StationCommands | None = None
+    project: Project,
+    starter: Starter,
+    agent: str,
+    user: User,
+    commands: StationCommands | None = None,
+    of: str = "",
 ) -> Line:
-    """A line like the template, with this agent and these commands, as a draft. Raises Forbidden, Conflict."""
+    """A line like the template, with this agent and these commands, as a draft. Where the project has one of its name,
+    it is called by the repository (`of`), too. Raises Forbidden, Conflict."""
+    name = starter.line.name
+    if of and project.lines.filter(name=name).exists():
+        name = f"{name}: {of}"
     taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = free_key(starter.key, taken)
     text = starter.under(key)
     for named in agents_of(starter):
         text = text.replace(f"agent: {named}\n", f"agent: {agent}\n")
     document = with_commands(text, commands) if commands else text
-    return publishing.create_line(project, key, starter.line.name, document, user)
+    return publishing.create_line(project, key, name, _named(document, name), user)
+
+
+def _named(document: str | dict[str, Any], name: str) -> str | dict[str, Any]:
+    if isinstance(document, str):
+        return document
+    return {**document, "name": name}
 
 
 def publish(line: Line, user: User) -> None:

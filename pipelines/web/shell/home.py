@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
-from pipelines.models import GateVisit, Line, Project, Task, User
+from pipelines.models import GateVisit, Line, Project, Repository, Task, User
 from pipelines.queries.home import home as read_home
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.shell.scope import scope_of
@@ -72,7 +72,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     ran = Task.objects.filter(project__in=able).exists()
     decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
     changed = Line.objects.filter(project__in=able).annotate(n=Count("versions")).filter(n__gt=1).exists()
-    return [
+    steps = [
         FirstStep(_("Run a line"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
         FirstStep(_("Approve the task"), _("The task stops at a gate and waits for your approval."),
@@ -80,6 +80,18 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
         FirstStep(_("Change the line"), _("Edit the line and publish it. New tasks use your version."),
              _("Edit"), reverse("line-draw", args=keys), changed),
     ]  # fmt: skip
+    if access.projects_where(user, "repositories").filter(pk=line.project_id).exists():
+        tested = Repository.objects.filter(project=line.project_id, tested_at__isnull=False).exists()
+        words = _("Connect a repository, choose an agent, start from a template: about 5 minutes.")
+        own = FirstStep(
+            _("Work in your own repository"),
+            words,
+            _("Set up"),
+            reverse("project-setup", args=keys[:2]),
+            tested,
+        )
+        steps.insert(2, own)
+    return steps
 
 
 def to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
