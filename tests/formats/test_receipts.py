@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+import random
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.core.management import CommandError, call_command
 
 from pipelines.formats.receipts import (
     LandedChange,
@@ -169,3 +174,23 @@ def test_the_key_comes_from_outside() -> None:
     )).startswith("The signature is wrong")  # fmt: skip
     with pytest.raises(ReceiptInvalid, match="no public key"):
         read_key(b"none")
+
+
+@pytest.mark.parametrize("changes", [25, pytest.param(1_000, marks=pytest.mark.soak)])
+def test_a_file_with_one_other_byte_is_refused_by_the_command(tmp_path: Path, changes: int) -> None:
+    receipt, draw = sealed(CHANGE, KEY), random.Random(15)
+    file, key = tmp_path / "receipt.json", tmp_path / "key.pem"
+    key.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    file.write_bytes(receipt)
+    call_command("verify_receipt", str(file), key=key)
+    places, said = set(), Counter[str]()
+    while len(places) < changes:
+        at, other = draw.randrange(len(receipt)), draw.randrange(256)
+        if receipt[at] == other or (at, other) in places:
+            continue
+        places.add((at, other))
+        file.write_bytes(receipt[:at] + bytes([other]) + receipt[at + 1 :])
+        with pytest.raises(CommandError, match="Not valid: ") as refused:
+            call_command("verify_receipt", str(file), key=key)
+        said[str(refused.value)[:60]] += 1
+    print(f"{changes} of {changes} refused; {len(said)} reasons, the most frequent: {said.most_common(3)}")
