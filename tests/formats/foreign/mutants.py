@@ -70,7 +70,7 @@ def document(dialect: str, chance: random.Random) -> str:
     made = copy.deepcopy(chance.choice(RIGHT[dialect]))
     for _time in range(chance.choice((1, 1, 2, 3, 5, 9))):
         made = _changed(made, chance)
-    text = _yaml(made) if chance.random() < 0.2 else json.dumps(made)
+    text = _yaml(made) if chance.random() < 0.04 else json.dumps(made)
     if chance.random() < 0.15:
         for _time in range(chance.randint(1, 4)):
             at, length = chance.randrange(len(text) + 1), chance.choice((0, 0, 1, 5, 40))
