@@ -13,7 +13,7 @@ from pipelines.queries import versions
 from pipelines.queries.environments import repository_of
 from pipelines.work.runners.elsewhere import Dispatched
 
-Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\w")]
 Word = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(max_length=20_000)]
 Logs = Annotated[str, Field(max_length=900_000)]
