@@ -20,10 +20,12 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut after a word, with “…” where something was left out; within the word where it is the only one."""
+    """Cut after a word, with “…” where something was left out; within the word where less than half would be left."""
     if len(text) <= most:
         return text
-    return f"{text[: most - 1].rsplit(' ', 1)[0] if text[most - 1] != ' ' else text[: most - 1]}…"
+    kept = text[: most - 1]
+    words = kept if text[most - 1] == " " else kept.rpartition(" ")[0]
+    return f"{words if len(words) >= most // 2 else kept}…"
 
 
 def visible_json(text: str) -> str:
