@@ -22,6 +22,7 @@ from pipelines.routing.document.fields.nested import Each, One
 from pipelines.routing.document.fields.plain import Choice, Flag, Key, Name, Reference, Text, Texts, extra
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import GATE, Gate
+from pipelines.routing.document.guarantees import GUARANTEE, Guarantee, Jumps
 from pipelines.routing.document.inputs import INPUT, Input
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY, PRESETS, Policy
 from pipelines.routing.document.preconditions import STANDARD_REQUIREMENTS, HandoffSchema
@@ -196,6 +197,8 @@ class Line:
             ),
         )
     )
+    guarantees: tuple[Guarantee, ...] = declared(Each(GUARANTEE, unique="id", what=_("the guarantee")))
+    jumps: tuple[str, ...] | None = declared(Jumps())
     handoff: Mapping[str, Any] | None = declared(HandoffSchema())
     extra: Mapping[str, Any] = declared(extra())
 
@@ -254,6 +257,11 @@ class Line:
         declared = {budget.key for budget in self.budgets}
         more = standard(self.stations_by_key, declared) if self.policy.standard_budgets else ()
         return tuple(budget for budget in (*self.budgets, *more) if budget.most is not None)
+
+    def jumps_to(self, place: str) -> bool:
+        """Whether a signal `already_complete` may lead there (law §14); anywhere where the line does not say."""
+        known = place in self.stations_by_key or place in self.ends_by_key
+        return known and (self.jumps is None or place in self.jumps)
 
     @cached_property
     def agents(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ limit."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -70,11 +71,12 @@ class CostBound:
         return self.own if self.by_own else self.by_runs
 
 
-def cost_bound(subject: LintSubject) -> CostBound | None:
-    """None where no station that is reached costs anything, as far as the line says."""
+def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> CostBound | None:
+    """None where no station that is reached costs anything, as far as the line says. `runs`: of each station, where
+    more is counted than rules and policy."""
     line = subject.line
     own = None if line.limits.cost_usd is None else exactly(line.limits.cost_usd)
-    visits = worst_visits(subject)
+    visits = worst_visits(subject) if runs is None else runs
     cycles = {key: cycle for cycle in unbounded_cycles(subject) for key in cycle}
     parts = tuple(
         StationCost(each.key, visits[each.key], _most(each, own), cycles.get(each.key, ()))

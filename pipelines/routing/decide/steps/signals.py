@@ -43,7 +43,7 @@ def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
-        if type(target) is str and (target in case.line.stations_by_key or target in case.line.ends_by_key):
+        if type(target) is str and case.line.jumps_to(target):
             return _jump(case, target)
         case.note(STEP, None, False, "the target of the jump is missing or unknown")
     question = meta.get("question")

@@ -28,6 +28,16 @@ class Names:
         """What `to` can name."""
         return (*self.stations, *self.ends)
 
+    @property
+    def passable(self) -> tuple[str, ...]:
+        """What a task can pass before something else."""
+        return (*self.stations, *self.gates)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What a guarantee can speak of."""
+        return (*self.places, *self.gates)
+
 
 def read_key(reader: Reader, name: str = "key") -> str:
     key = reader.text(name, required=True)

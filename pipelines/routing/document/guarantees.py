@@ -1,0 +1,133 @@
+"""Guarantees: sentences that a line promises, each in one of a few forms (law §14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.fields.field import Around, Written, declared
+from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.plain import Choice, Count, Key, Reference, Text, Texts
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.reading.names import refers
+from pipelines.routing.document.reading.reader import Reader
+
+REJECT, SEND_BACK = "reject", "send_back"
+FORMS: Final = ("never", "at_most", "ends_within", "cost_at_most")
+"""Of these a guarantee has exactly one; `after` only goes with `never`."""
+MAX_GUARANTEES: Final = 100
+MAX_MOVES: Final = 10_000
+
+
+@dataclass(frozen=True)
+class NeverReached:
+    """`reach` names what is not entered: a station, an end or a gate. `without`: unless the token has passed this
+    station or gate before; "" in a guarantee with `after`."""
+
+    reach: str = declared(Reference("named", _("station, end or gate"), required=True), given=True)
+    without: str = declared(Reference("passable", _("station or gate"), default=""))
+
+
+@dataclass(frozen=True)
+class VisitsAtMost:
+    """No task enters the station more often."""
+
+    visit: str = declared(Reference("stations", _("station"), required=True), given=True)
+    times: int = declared(Count(required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS), given=True)
+
+
+@dataclass(frozen=True)
+class AfterWord:
+    """From this word at the gate on, until the gate is approved."""
+
+    gate: str = declared(Reference("gates", _("gate"), required=True), given=True)
+    word: str = declared(
+        Choice(
+            {REJECT: _("Reject"), SEND_BACK: _("Send back")},
+            required=True,
+            default=REJECT,
+            written=Written.ALWAYS,
+        ),
+        given=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dollars(Text):
+    """An amount of money as a text, so that it stays as it was written."""
+
+    longest: int = 20
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        said = super().read(reader, key, around)
+        try:
+            amount = Decimal(said)
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        if not amount.is_finite() or amount < 0:
+            reader.note(key, _("has to be an amount in dollars, as a text"), _('such as "41.50"'))
+        return said
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$", "maxLength": self.longest}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Exactly one form; see FORMS."""
+
+    id: str = declared(Key(), given=True)
+    never: NeverReached | None = declared(One(Record.of(NeverReached)))
+    after: AfterWord | None = declared(One(Record.of(AfterWord)))
+    at_most: VisitsAtMost | None = declared(One(Record.of(VisitsAtMost)))
+    ends_within: int | None = declared(Count(least=1, most=MAX_MOVES))
+    cost_at_most: str | None = declared(Dollars(default=None))
+
+    @property
+    def form(self) -> str:
+        """One of FORMS."""
+        return next(name for name in FORMS if getattr(self, name) is not None)
+
+
+def _check(reader: Reader, around: Around) -> None:
+    forms = [name for name in FORMS if reader.has(name)]
+    if len(forms) != 1:
+        message = _("says what it promises in exactly one form") if forms else _("says nothing")
+        reader.note(forms[1] if forms else "never", message, _("known: %(words)s", words=", ".join(FORMS)))
+        return
+    never, after = reader.values["never"], reader.values["after"]
+    if after is not None and never is None:
+        reader.note("after", _("goes with never only"))
+    elif after is not None and never.without:
+        reader.note("never", _("has no `without` where `after` says when"))
+    elif never is not None and after is None and not never.without:
+        reader.note("never", _("names what has to come before, as `without`"))
+
+
+class GuaranteeRecord(Record[Guarantee]):
+    def schema(self) -> Schema:
+        never_after = {"required": ["never"]}
+        return {**super().schema(), "oneOf": [never_after, *({"required": [f]} for f in FORMS[1:])]}
+
+
+GUARANTEE: Final = GuaranteeRecord.of(Guarantee, name="guarantee", check=_check)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jumps(Texts):
+    """Where a signal `already_complete` may go; None where the line says nothing."""
+
+    default: Any = None
+    written: Written = Written.UNLESS_NONE
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.texts(key)
+        for place in found:
+            refers(reader, key, place, around.names.places, _("station or end"))
+        return tuple(dict.fromkeys(found))
+
+    def write(self, value: Any) -> Any:
+        return None if value is None else list(value)

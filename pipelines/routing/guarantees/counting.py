@@ -1,0 +1,255 @@
+"""How often a station can be entered and how long a path can be, with the limits that hold every decided move.
+
+Two ways, both above the truth: a sum over what leads into each station, which also holds for branches side by side; and
+for one token a walk over all that limits count, as long as it stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipelines.routing.analysis.lint.visits import components
+from pipelines.routing.decide.budget_usage import MoveTarget, spends
+from pipelines.routing.document.model import SIGNAL_RETRIES, Line
+from pipelines.routing.document.rules import ORIGIN, Rule
+from pipelines.routing.document.stations import Station
+from pipelines.routing.guarantees.ways import SEND_BACK, WayOut
+
+MOST_PLACES = 12_000
+"""Places with counts that are looked at for one guarantee: some seconds."""
+PATIENCE = 150
+UNLIMITED = 1_000_000
+Limit = tuple[str, str]
+"""What is counted: its kind and its key."""
+Ways = Mapping[str, tuple[WayOut, ...]]
+
+
+class TooMany(Exception):
+    """More places than MOST_PLACES."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPlace:
+    station: str
+    origin: str
+    counts: tuple[int, ...]
+
+
+class LineCounts:
+    def __init__(self, line: Line, ways: Ways) -> None:
+        self.line, self.ways = line, ways
+
+    @cached_property
+    def forks(self) -> bool:
+        return any(way.rule and len(way.rule.to) > 1 for own in self.ways.values() for way in own)
+
+    # The sum
+
+    @cached_property
+    def entries(self) -> dict[str, int]:
+        """An upper bound of the entries of each station, of all branches together."""
+        into: dict[str, dict[str, int | None]] = {station.key: {} for station in self.line.stations}
+        after: dict[str, set[str]] = {station.key: set() for station in self.line.stations}
+        for source, target, own in self._moves():
+            so_far = into[target].get(source, 0)
+            into[target][source] = None if own is None or so_far is None else so_far + own
+            after[source].add(target)
+        most = dict.fromkeys(into, 0)
+        for group in reversed(components(after)):
+            self._raise(sorted(group, key=self.line.position), into, most)
+        return most
+
+    def _raise(
+        self, group: list[str], into: Mapping[str, Mapping[str, int | None]], most: dict[str, int]
+    ) -> None:
+        """Until nothing changes; what goes on growing is as much as its own limits allow."""
+        rounds, changing = 0, True
+        while changing:
+            changing, rounds = False, rounds + 1
+            for key in group:
+                limit = entry_limit(self.line, key)
+                entered = min(self._sum(key, into[key], most), limit)
+                if entered > most[key]:
+                    most[key] = entered if rounds <= PATIENCE else limit
+                    changing = True
+
+    def _sum(self, key: str, into: Mapping[str, int | None], most: Mapping[str, int]) -> int:
+        """A visit is left once, so that it leads to each station at most once."""
+        total = int(key == self.line.start)
+        total += sum(most[source] if own is None else min(own, most[source]) for source, own in into.items())
+        return total * (1 + signal_reworks(self.line.station(key)))
+
+    def _moves(self) -> Iterator[tuple[str, str, int | None]]:
+        """Each with its own limit, but for `rework` signals; what a rule takes counts once for each of its targets."""
+        found: set[tuple[str, str, int | None, str]] = set()
+        for own in self.ways.values():
+            for way in own:
+                if way.by == "signal":
+                    continue
+                rule = f"{way.by}:{way.rule.id}" if way.rule and way.by != "gate" else f"{way.by}:{way.at}"
+                for target in self._targets(way):
+                    found.add((way.source, target, self._limit(way), rule))
+        for source, target, limit, _ in sorted(found, key=str):
+            yield source, target, limit
+
+    def _targets(self, way: WayOut) -> tuple[str, ...]:
+        if way.target == ORIGIN:
+            return tuple(key for key in self.line.stations_by_key if key != way.source)
+        return (way.target,) if way.target in self.line.stations_by_key else ()
+
+    def _limit(self, way: WayOut) -> int | None:
+        if way.by == "gate":
+            rounds = self.line.gate(way.at).approval.max_rounds
+            return rounds if way.words.get(way.at) == SEND_BACK else None
+        if way.by != "rule" or way.rule is None:
+            return None
+        waits = self.line.waits_at(way.target, way.source)
+        given = [limit for (kind, _), limit in rule_limits(self.line, way) if kind == "rules" or not waits]
+        return min(given) if given else None
+
+    # The walk
+
+    def longest(self, wanted: int, station: str = "") -> bool:
+        """Whether a token could enter `station` more than `wanted` times; without one: make more than `wanted` moves.
+        Raises TooMany."""
+        keys = self._counted(station)
+        at = {key: index for index, key in enumerate(keys)}
+        begin = tuple(int(key in (("visits", self.line.start), ("revisit", self.line.start))) for key in keys)
+        if station == self.line.start and wanted < 1:
+            return True
+        level, looked = {CountedPlace(self.line.start, "", begin)}, 0
+        seen, depth = set(level), 0
+        while level:
+            depth += 1
+            after: set[CountedPlace] = set()
+            for place in level:
+                looked += 1
+                if looked > MOST_PLACES:
+                    raise TooMany
+                for new in self._next(place, at):
+                    if not station and depth > wanted:
+                        return True
+                    if new is None:
+                        continue
+                    if station == new.station and new.counts[at["visits", station]] > wanted:
+                        return True
+                    if not station:
+                        after.add(new)
+                    elif new not in seen:
+                        after.add(new)
+                        seen.add(new)
+            level = after
+        return False
+
+    def _counted(self, station: str) -> list[Limit]:
+        found: dict[Limit, None] = {("visits", station): None} if station else {}
+        for own in self.ways.values():
+            for way in own:
+                for key, _ in self._limits(way):
+                    found[key] = None
+        return list(found)
+
+    def _next(self, place: CountedPlace, at: Mapping[Limit, int]) -> Iterator[CountedPlace | None]:
+        for way in self.ways[place.station]:
+            target = place.origin if way.target == ORIGIN else way.target
+            if not target:
+                continue
+            limits = self._limits(way, target)
+            if any(place.counts[at[key]] >= most for key, most in limits if key in at):
+                continue
+            if way.by == "exhausted" and not self.forks and not self._used_up(place, way, at):
+                continue
+            if target not in self.line.stations_by_key:
+                yield None
+                continue
+            counts = list(place.counts)
+            for key in dict.fromkeys([*(key for key, _ in limits), ("visits", target), ("revisit", target)]):
+                if key in at:
+                    counts[at[key]] += 1
+            inside = ("signals", place.station)
+            for key, index in at.items():
+                if key[0] == "signals" and (way.by != "signal" or key != inside):
+                    counts[index] = 0
+            origin = place.origin if target == place.station else place.station
+            yield CountedPlace(target, origin if self._returns else "", tuple(counts))
+
+    @cached_property
+    def _returns(self) -> bool:
+        return any(way.target == ORIGIN for own in self.ways.values() for way in own)
+
+    def _used_up(self, place: CountedPlace, way: WayOut, at: Mapping[Limit, int]) -> bool:
+        """Whether the limit may be reached whose target this is."""
+        if way.rule is None:
+            return True
+        targets = [place.origin if each == ORIGIN else each for each in way.rule.to]
+        limits = [limit for target in targets for limit in rule_limits(self.line, way, target)]
+        return any(key not in at or place.counts[at[key]] >= most for key, most in limits)
+
+    def _limits(self, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
+        """Everything that holds this move, with how much it allows."""
+        target = target or way.target
+        found: list[tuple[Limit, int]] = []
+        station = self.line.stations_by_key.get(target)
+        if way.by == "signal":
+            if station is None:
+                return []
+            found.append((("signals", way.source), signal_reworks(station)))
+        if way.by == "rule" and way.rule is not None:
+            found += rule_limits(self.line, way, target)
+        if way.by == "gate" and way.words.get(way.at) == SEND_BACK:
+            found.append((("rounds", way.at), self.line.gate(way.at).approval.max_rounds))
+        if station is not None and station.limits.max_visits is not None:
+            found.append((("visits", target), station.limits.max_visits))
+        if way.by != "exhausted":
+            found += self._budgets(way.source, target, way.rule if way.by == "rule" else None)
+        return found
+
+    def _budgets(self, source: str, target: str, rule: Rule | None) -> Iterator[tuple[Limit, int]]:
+        """Named ones that every such move spends of, whatever its type of failure."""
+        for budget in self.line.named_limits:
+            step = MoveTarget(source, target, rule.id if rule else None)
+            if (
+                budget.kind in ("rules", "edges", "cross_stage", "restart", "loop")
+                and budget.most is not None
+            ):
+                if spends(self.line, budget, step):
+                    yield ("budget", budget.key), budget.most
+            elif budget.kind == "same_stage" and budget.most is not None and spends(self.line, budget, step):
+                yield ("budget", f"{budget.key} {self.line.stage(source)}"), budget.most
+
+
+def signal_reworks(station: Station) -> int:
+    given = station.limits.max_retries
+    return SIGNAL_RETRIES if given is None else given
+
+
+def entry_limit(line: Line, key: str) -> int:
+    """What holds every decided entry. At a join several groups of branches may have arrived before the first is
+    counted, so nothing does."""
+    if line.station(key).join is not None:
+        return UNLIMITED
+    named = [each.most for each in line.named_limits if each.kind == "station" and key in each.stations]
+    given = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
+    return max(min(each for each in given if each is not None), int(key == line.start))
+
+
+def rule_limits(line: Line, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
+    """Of the rule that is taken: its own and the revisit policy's."""
+    rule, target = way.rule, target or way.target
+    assert rule is not None
+    found: list[tuple[Limit, int]] = []
+    if rule.max_retries is not None:
+        found.append((("rules", rule.id), rule.max_retries))
+    if rule.max_visits is not None:
+        found.append((("visits", target), rule.max_visits))
+    free = rule.max_retries is None and rule.max_visits is None
+    if free and line.policy.self_loop_limit is not None and way.source in (target, *rule.to):
+        found.append((("rules", rule.id), line.policy.self_loop_limit))
+    if target in line.stations_by_key and rule.allow_revisit is not True:
+        if rule.allow_revisit is False or line.policy.forbids_revisits:
+            found.append((("visits", target), 1))
+        elif line.policy.revisit_limit is not None:
+            found.append((("visits", target), line.policy.revisit_limit + 1))
+    return found

@@ -1,0 +1,58 @@
+"""What a guarantee remembers of a token's past: whether it may not enter what is guarded (law §14).
+
+A mark is true while entering would break the promise. *Without Y*: until Y was passed; the last visit counts, so a
+word other than approve at a gate, or a visit of a station that did not pass, takes it back. *After a word*: from the
+word on, until the gate is approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pipelines.routing.document.guarantees import Guarantee
+from pipelines.routing.document.model import Line
+from pipelines.routing.guarantees.views import PASSED
+from pipelines.routing.guarantees.ways import APPROVE, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`reach`: what is guarded. `station` or `gate`: what has to be passed, or after which; `word`: the one that
+    forbids it, "" where everything before does."""
+
+    reach: str
+    station: str = ""
+    gate: str = ""
+    word: str = ""
+
+    @property
+    def first(self) -> bool:
+        """Of a task that begins."""
+        return not self.word
+
+    def after(self, mark: bool, source: str, standing: str, words: Words) -> bool:
+        """Once the token has left `source`."""
+        if self.station:
+            return standing != PASSED if source == self.station else mark
+        said = words.get(self.gate)
+        if said == APPROVE:
+            return False
+        if self.word:
+            return mark or said == self.word
+        return mark or said is not None
+
+    def joined(self, marks: Collection[bool]) -> bool:
+        """Of what branches become together."""
+        return any(marks) if self.word else all(marks)
+
+
+def mark_of(line: Line, guarantee: Guarantee) -> Mark:
+    """Of one with `never`."""
+    never = guarantee.never
+    assert never is not None
+    if guarantee.after is not None:
+        return Mark(never.reach, gate=guarantee.after.gate, word=guarantee.after.word)
+    if never.without in line.stations_by_key:
+        return Mark(never.reach, station=never.without)
+    return Mark(never.reach, gate=never.without)

@@ -1,0 +1,199 @@
+"""The door to guarantees: each one proved, refuted by a walk, or unknown with the reason (law §14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.guarantees import Guarantee
+from pipelines.routing.document.model import Line
+from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMany
+from pipelines.routing.guarantees.marks import mark_of
+from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
+from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuting
+from pipelines.routing.guarantees.watching import WatchedWalk
+from pipelines.routing.guarantees.ways import WayOut, ways_out
+from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences.guarantees import promised
+from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.state import SimulatedTask
+
+PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteeAnswer:
+    """`why`: of an unknown one what stopped the proof, of others what it rests on, or nothing. `steps`: of a refuted
+    one, what happens to a task, for `simulate`; none of these where it breaks as soon as a task begins."""
+
+    guarantee: Guarantee
+    sentence: str
+    answer: str
+    why: str = ""
+    steps: tuple[ScenarioStep, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.guarantee.id
+
+    @property
+    def scenario(self) -> ScenarioScript | None:
+        """The walk that refutes it, as a scenario that can be kept."""
+        if self.answer != REFUTED:
+            return None
+        return ScenarioScript(f"breaks-{self.id}"[:64], str(self.sentence)[:200], self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        script = self.scenario
+        return {
+            "id": self.id,
+            "sentence": str(self.sentence),
+            "answer": self.answer,
+            "why": str(self.why),
+            "walk": script.to_dict() if script else None,
+        }
+
+
+def prove(
+    line: Line, subject: LintSubject | None = None, guarantees: tuple[Guarantee, ...] | None = None
+) -> tuple[GuaranteeAnswer, ...]:
+    """Of every guarantee of the line, or of these; in their order."""
+    asked = line.guarantees if guarantees is None else guarantees
+    if not asked:
+        return ()
+    proving = _Proving(line, subject or LintSubject(line))
+    return tuple(map(proving.answer, asked))
+
+
+class _Proving:
+    def __init__(self, line: Line, subject: LintSubject) -> None:
+        self._line, self._subject = line, subject
+
+    @cached_property
+    def _ways(self) -> dict[str, tuple[WayOut, ...]]:
+        return ways_out(self._subject)
+
+    @cached_property
+    def _counts(self) -> LineCounts:
+        return LineCounts(self._line, self._ways)
+
+    @cached_property
+    def _refuting(self) -> Refuting:
+        return Refuting(self._line, self._subject)
+
+    def answer(self, guarantee: Guarantee) -> GuaranteeAnswer:
+        sentence = promised(self._line, guarantee)
+        proved, why = self._proved(guarantee)
+        if proved:
+            return GuaranteeAnswer(guarantee, sentence, PROVED, why)
+        found = self._refuting.find(guarantee, self._near(guarantee))
+        if found.steps is not None:
+            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps)
+        tried = (
+            _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
+            if found.cut
+            else _("no path that breaks it was found")
+        )
+        return GuaranteeAnswer(guarantee, sentence, UNKNOWN, _("%(why)s; %(tried)s", why=why, tried=tried))
+
+    def _near(self, guarantee: Guarantee) -> Near:
+        if guarantee.never is not None:
+            return _near_break(
+                MarkedReach(self._line, self._ways, mark_of(self._line, guarantee)).distances()
+            )
+        if guarantee.at_most is not None:
+            return self._near_visits(guarantee.at_most.visit, guarantee.at_most.times)
+        return _moved_far if guarantee.ends_within is not None else _spent_much
+
+    def _near_visits(self, station: str, times: int) -> Near:
+        leads: dict[Spot, set[Spot]] = {}
+        for way in (way for own in self._ways.values() for way in own):
+            leads.setdefault((way.target, False), set()).add((way.source, False))
+        away = distances(leads, leads.get((station, False), ()))
+        around = away.get((station, False), 1)
+
+        def near(walk: SimulatedTask, _watched: WatchedWalk) -> int:
+            left = times - walk.visits.get(station, 0)
+            return left * around + min(
+                (away.get((each.station, False), FAR) for each in walk.positions if each.here), default=FAR
+            )
+
+        return near
+
+    def _proved(self, guarantee: Guarantee) -> tuple[bool, str]:
+        """Whether it is, and what that rests on or what stands in the way."""
+        if guarantee.never is not None:
+            reach = MarkedReach(self._line, self._ways, mark_of(self._line, guarantee))
+            return reach.proved, "" if reach.broken is None else self._way(reach.broken)
+        if guarantee.at_most is not None:
+            return self._visited(guarantee.at_most.visit, guarantee.at_most.times)
+        if guarantee.ends_within is not None:
+            return self._ended(guarantee.ends_within)
+        return self._cost(Decimal(guarantee.cost_at_most or 0))
+
+    def _way(self, way: WayOut) -> str:
+        source = self._line.station(way.source).name
+        gate = self._line.gates_by_key.get(way.at)
+        if way.rule is not None and way.by in ("rule", "exhausted"):
+            rule = named.rule(self._line, way.rule.id)
+            return _("rule %(rule)s may break it, as far as limits are not counted", rule=rule)
+        if gate is not None:
+            return _("a word at %(gate)s may break it", gate=gate.name)
+        return _("a way out of %(station)s may break it", station=source)
+
+    def _visited(self, station: str, times: int) -> tuple[bool, str]:
+        most = self._counts.entries[station]
+        if most <= times:
+            return True, ""
+        name = self._line.station(station).name
+        why = _("%(station)s may be entered %(most)s times, by all limits together", station=name, most=most)
+        if self._counts.forks:
+            return False, why
+        return self._walked(times, station, why)
+
+    def _ended(self, moves: int) -> tuple[bool, str]:
+        why = _("a path may be longer")
+        return self._walked(moves, "", why)
+
+    def _walked(self, most: int, station: str, why: str) -> tuple[bool, str]:
+        try:
+            return not self._counts.longest(most, station), why
+        except TooMany:
+            places = f"{MOST_PLACES:,}"
+            return False, _("more than %(places)s combinations of limits are possible", places=places)
+
+    def _cost(self, amount: Decimal) -> tuple[bool, str]:
+        bound = cost_bound(self._subject, {key: most for key, most in self._counts.entries.items() if most})
+        if bound is None:
+            return True, _("no station of this line reports a cost")
+        if bound.amount is None:
+            return False, _("nothing limits what a task may cost")
+        return bound.amount <= amount, _bounded(bound)
+
+
+def _bounded(bound: CostBound) -> str:
+    assert bound.amount is not None
+    return _(
+        "a task costs at most $%(amount)s, and one reported step more a run", amount=f"{bound.amount:,.2f}"
+    )
+
+
+def _near_break(away: dict[Spot, int]) -> Near:
+    def near(walk: SimulatedTask, watched: WatchedWalk) -> int:
+        spots = ((each.station, watched.mark_of(each.token)) for each in walk.positions if not each.over)
+        return min((away.get(spot, FAR) for spot in spots), default=FAR)
+
+    return near
+
+
+def _moved_far(_walk: SimulatedTask, watched: WatchedWalk) -> int:
+    return -max((past.moves for past in watched.pasts.values()), default=0)
+
+
+def _spent_much(walk: SimulatedTask, _watched: WatchedWalk) -> int:
+    return -int(walk.spent)

@@ -1,0 +1,140 @@
+"""Whether something can be entered while a mark forbids it: over every way out of every station, token by token.
+
+Limits only take ways away, so none of them is counted here: what cannot be without them cannot be with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import ORIGIN
+from pipelines.routing.guarantees.marks import Mark
+from pipelines.routing.guarantees.views import PASSED
+from pipelines.routing.guarantees.ways import WayOut
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPlace:
+    """`judged`: at a join whose branches did not pass, so that its work does not run."""
+
+    station: str
+    origin: str
+    mark: bool
+    judged: bool = False
+
+
+Spot = tuple[str, bool]
+"""A station and the mark of a token there."""
+
+
+class MarkedReach:
+    """`broken`: the first way that enters what is guarded with the mark; None: there is none, which proves it."""
+
+    def __init__(self, line: Line, ways: Mapping[str, tuple[WayOut, ...]], mark: Mark) -> None:
+        self._line, self._ways, self._mark = line, ways, mark
+        self._returns = any(way.target == ORIGIN for own in ways.values() for way in own)
+        self._seen: set[MarkedPlace] = set()
+        self._todo: list[MarkedPlace] = []
+        self._arrived: dict[str, set[tuple[str, bool, bool]]] = {}
+        self._leads: dict[Spot, set[Spot]] = {}
+        self._breaking: set[Spot] = set()
+        self.broken: WayOut | None = None
+        self.begins = mark.first and mark.reach == line.start
+        self._add(MarkedPlace(line.start, "", mark.first))
+        while self._todo:
+            self._leave(self._todo.pop())
+
+    @property
+    def proved(self) -> bool:
+        return self.broken is None and not self.begins
+
+    def _breaks(self, place: MarkedPlace, way: WayOut) -> None:
+        self.broken = self.broken or way
+        self._breaking.add((place.station, place.mark))
+
+    def distances(self) -> dict[Spot, int]:
+        """How many moves it takes from there at least to break it."""
+        return distances(self._leads, self._breaking)
+
+    def _add(self, place: MarkedPlace) -> None:
+        if place not in self._seen:
+            self._seen.add(place)
+            self._todo.append(place)
+
+    def _leave(self, place: MarkedPlace) -> None:
+        for way in self._ways[place.station]:
+            if place.judged and way.standing == PASSED:
+                continue
+            if self._opens(place, way):
+                self._breaks(place, way)
+            mark = self._mark.after(place.mark, way.source, way.standing, way.words)
+            for target in [place.origin] if way.target == ORIGIN else [way.target]:
+                if target:
+                    self._enter(place, way, target, mark)
+
+    def _opens(self, place: MarkedPlace, way: WayOut) -> bool:
+        """Whether it comes to the guarded gate with the mark."""
+        for gate, said in way.opened:
+            if gate == self._mark.reach and gate not in self._line.stations_by_key:
+                return self._mark.after(place.mark, way.source, way.standing, dict(said))
+        return False
+
+    def _enter(self, place: MarkedPlace, way: WayOut, target: str, mark: bool) -> None:
+        if target not in self._line.stations_by_key:
+            if target == self._mark.reach and mark:
+                self._breaks(place, way)
+            return
+        self._leads.setdefault((target, mark), set()).add((place.station, place.mark))
+        if self._line.waits_at(target, way.source):
+            self._arrive(place, target, way, mark)
+            return
+        if target == self._mark.reach and mark:
+            self._breaks(place, way)
+        if self._returns:
+            origin = way.source if target != way.source else place.origin
+        else:
+            origin = ""
+        self._add(MarkedPlace(target, origin, mark))
+
+    # Joins
+
+    def _arrive(self, place: MarkedPlace, station: str, way: WayOut, mark: bool) -> None:
+        arrived = self._arrived.setdefault(station, set())
+        new = (way.source, way.standing == PASSED, mark)
+        if new in arrived:
+            return
+        arrived.add(new)
+        join = self._line.station(station).join
+        assert join is not None
+        origins = sorted({source for source, _, _ in arrived}) if self._returns else [""]
+        for merged in {each for _, _, each in arrived}:
+            for origin in origins:
+                self._add(MarkedPlace(station, origin, merged, judged=True))
+        for merged in set(self._passing(join.aggregation, join.wait_for, arrived)):
+            if station == self._mark.reach and merged:
+                self._breaks(place, way)
+            for origin in origins:
+                self._add(MarkedPlace(station, origin, merged))
+
+    def _passing(
+        self, aggregation: str, sources: tuple[str, ...], arrived: set[tuple[str, bool, bool]]
+    ) -> Iterator[bool]:
+        """The marks of what can be when the join passes."""
+        if aggregation != "all-pass":
+            yield from (mark for _, _, mark in arrived)
+            return
+        marks = [{mark for at, passed, mark in arrived if at == source and passed} for source in sources]
+        if all(marks):
+            yield self._mark.joined([True in each for each in marks])
+            yield self._mark.joined([False not in each for each in marks])
+
+
+def distances(leads: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]) -> dict[Spot, int]:
+    """`leads`: from where each is entered."""
+    found, level = dict.fromkeys(breaking, 1), set(breaking)
+    while level:
+        level = {spot for each in level for spot in leads.get(each, ()) if spot not in found}
+        found |= dict.fromkeys(level, max(found.values()) + 1)
+    return found

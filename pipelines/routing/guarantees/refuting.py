@@ -1,0 +1,171 @@
+"""A walk that breaks a guarantee, each step by `decide`: looked for first where the analysis says that it is near."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
+from pipelines.routing.decide.judging import exactly
+from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
+from pipelines.routing.document.kinds import may_cost
+from pipelines.routing.document.model import Line
+from pipelines.routing.guarantees.watching import Watch, WatchedWalk
+from pipelines.routing.simulate.candidates import REASON, Candidates
+from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.search import answering, coarse
+from pipelines.routing.simulate.state import (
+    READY,
+    REVIEW,
+    SimulatedPosition,
+    SimulatedTask,
+    StepRefused,
+    Taken,
+    begin,
+)
+
+MOST_STEPS = 1_500
+"""That are walked for one guarantee: a second or two."""
+MOST_OF_LINE = 6_000
+"""For all guarantees of a line together. The first ones come first."""
+FAR = 1_000
+Near = Callable[[SimulatedTask, WatchedWalk], int]
+"""How many moves it may take to break the guarantee, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedNode:
+    walk: SimulatedTask
+    watched: WatchedWalk
+    before: WatchedNode | None = None
+    step: ScenarioStep | None = None
+    depth: int = 0
+
+    def steps(self) -> tuple[ScenarioStep, ...]:
+        found: list[ScenarioStep] = []
+        node: WatchedNode | None = self
+        while node is not None and node.step is not None:
+            found.append(node.step)
+            node = node.before
+        return tuple(reversed(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """`steps`: None where none was found; `cut`: the bound of steps ended the search."""
+
+    steps: tuple[ScenarioStep, ...] | None
+    cut: bool = False
+
+
+class Refuting:
+    """Of one line; what can be tried at its stations is found once for all of its guarantees."""
+
+    def __init__(self, line: Line, subject: LintSubject) -> None:
+        self._line = line
+        self._candidates = Candidates(line, subject)
+        self._left = MOST_OF_LINE
+        edges = [edge for station in line.stations for rule in station.rules for edge in edges_in(rule.when)]
+        self._edges = {f"{edge.source}->{edge.target}": edge.at_least for edge in edges}
+
+    def find(self, guarantee: Guarantee, near: Near) -> Refutation:
+        most = min(MOST_STEPS, self._left)
+        watch = Watch(self._line, guarantee)
+        start = begin(self._line, ScenarioScript("start", "start"))
+        first = WatchedNode(start, watch.begin(start))
+        if first.watched.broken:
+            return Refutation(())
+        seen, number = {self._key(first, guarantee)}, 0
+        todo = [(0, 0, first)]
+        while todo:
+            _, _, node = heapq.heappop(todo)
+            for step, taken in self._steps(node.walk, guarantee):
+                most -= 1
+                self._left -= 1
+                if most < 0:
+                    return Refutation(None, cut=True)
+                watched = watch.step(node.watched, node.walk, step, taken)
+                new = WatchedNode(taken.walk, watched, node, step, node.depth + 1)
+                if watched.broken:
+                    return Refutation(new.steps())
+                key = self._key(new, guarantee)
+                if not taken.walk.over and key not in seen:
+                    seen.add(key)
+                    number += 1
+                    heapq.heappush(todo, (new.depth + 3 * near(taken.walk, watched), number, new))
+        return Refutation(None)
+
+    def _key(self, node: WatchedNode, guarantee: Guarantee) -> Hashable:
+        walk = node.walk
+        visits = walk.visits.get(guarantee.at_most.visit, 0) if guarantee.at_most else 0
+        edges = tuple(min(walk.edges.get(edge, 0), most) for edge, most in self._edges.items())
+        spent = walk.spent if guarantee.cost_at_most is not None else 0
+        return coarse(walk), node.watched.key(walk), visits, edges, spent
+
+    def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, Taken]]:
+        living = [each for each in walk.positions if each.here]
+        for index, position in enumerate(living):
+            if position.station in (each.station for each in living[:index]):
+                continue
+            for step in self._tried(walk, position, guarantee):
+                named = replace(step, at=position.station) if len(living) > 1 else step
+                try:
+                    yield answering(self._line, walk, named)
+                except StepRefused:
+                    continue
+
+    def _tried(
+        self, walk: SimulatedTask, position: SimulatedPosition, guarantee: Guarantee
+    ) -> Iterator[ScenarioStep]:
+        own = [candidate.step for candidate in self._candidates.at(position)]
+        if guarantee.cost_at_most is not None and position.status == READY and not position.arrival:
+            yield from (self._costing(walk, position, step, guarantee) for step in own)
+            return
+        yield from own
+        if position.arrival:
+            return
+        if position.status == READY:
+            yield from map(_reported, self._signals())
+        elif position.status == REVIEW and position.asked is not None:
+            yield from self._sent_back(position)
+
+    def _signals(self) -> Iterator[dict[str, object]]:
+        yield {"result": "blocked"}
+        yield {"result": "failure"}
+        yield {"result": "success", "signals": [{"verdict": "rework"}]}
+        yield {"result": "success", "signals": [{"verdict": "proceed"}]}
+        yield {"result": "success", "signals": [{"verdict": "abort"}]}
+        for place in self._line.jumps or ():
+            meta = {"targetState": place}
+            yield {
+                "result": "success",
+                "signals": [{"verdict": "hold", "reason": "already_complete", "meta": meta}],
+            }
+
+    def _sent_back(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
+        for key in position.wait.get("gates", ()):
+            gate = self._line.gates_by_key.get(key)
+            if gate is not None and SEND_BACK in gate.offers:
+                yield ScenarioStep("gates", gates={key: {"decision": SEND_BACK, "reason": REASON}})
+            if gate is not None and "abort" in gate.offers:
+                yield ScenarioStep("gates", gates={key: {"decision": "abort", "reason": REASON}})
+
+    def _costing(
+        self, walk: SimulatedTask, position: SimulatedPosition, step: ScenarioStep, guarantee: Guarantee
+    ) -> ScenarioStep:
+        """The same at the price that its limits leave; without any, at more than is promised."""
+        station = self._line.station(position.station)
+        if step.kind != "outcome" or not may_cost(station):
+            return step
+        own, task = station.limits.cost_usd, self._line.limits.cost_usd
+        left = [] if own is None else [exactly(own)]
+        left += [] if task is None else [max(exactly(task) - exactly(walk.spent), Decimal())]
+        cost = min(left) if left else exactly(guarantee.cost_at_most) + 1
+        facts = {**step.outcome.get("facts", {}), "usage": {"cost_usd": float(cost)}}
+        return replace(step, outcome={**step.outcome, "facts": facts})
+
+
+def _reported(outcome: dict[str, object]) -> ScenarioStep:
+    return ScenarioStep("outcome", outcome=outcome)

@@ -1,0 +1,207 @@
+"""What a walk shows of a guarantee, step by step: its marks, its visits, its moves and its cost. A walk that breaks it
+is what refutes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
+from pipelines.routing.decide.judging import exactly
+from pipelines.routing.document.guarantees import Guarantee
+from pipelines.routing.document.model import Line
+from pipelines.routing.guarantees.marks import Mark, mark_of
+from pipelines.routing.guarantees.views import FAILED, PASSED
+from pipelines.routing.guarantees.ways import APPROVE
+from pipelines.routing.simulate.scenario import ScenarioStep
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, Taken
+
+GATE_STEPS = ("station_gate", "rule_gates")
+
+
+@dataclass(frozen=True, slots=True)
+class PastOfToken:
+    mark: bool = False
+    moves: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedWalk:
+    """`pasts`: of the living tokens, by their numbers; `broken`: the promise is."""
+
+    pasts: Mapping[int, PastOfToken]
+    broken: bool = False
+
+    def mark_of(self, token: int) -> bool:
+        past = self.pasts.get(token)
+        return past.mark if past else False
+
+    def key(self, walk: SimulatedTask) -> tuple[tuple[bool, int], ...]:
+        """What two walks have in common that promise the same from here on."""
+        found = (self.pasts.get(each.token, PastOfToken()) for each in walk.positions if not each.over)
+        return tuple((past.mark, past.moves) for past in found)
+
+
+class Watch:
+    """Of one guarantee."""
+
+    def __init__(self, line: Line, guarantee: Guarantee) -> None:
+        self.line, self.guarantee = line, guarantee
+        self.mark: Mark | None = mark_of(line, guarantee) if guarantee.never else None
+        self.most_moves = guarantee.ends_within
+        self.most_cost = None if guarantee.cost_at_most is None else Decimal(guarantee.cost_at_most)
+
+    def begin(self, walk: SimulatedTask) -> WatchedWalk:
+        mark = self.mark.first if self.mark else False
+        at_start = mark and self.mark is not None and self.mark.reach == self.line.start
+        start = WatchedWalk({walk.positions[0].token: PastOfToken(mark)}, at_start)
+        return self._counted(start, walk)
+
+    def step(self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, taken: Taken) -> WatchedWalk:
+        moved = self._moved(walk, step)
+        if moved is None:
+            return replace(before, broken=before.broken or self._over(taken.walk))
+        old = before.pasts.get(moved.token, PastOfToken())
+        words = self._words(moved, step, taken.decision)
+        broken = self._opens(old.mark, moved, step, taken.decision)
+        pasts = dict(before.pasts)
+        if isinstance(taken.decision, Move | Finish):
+            standing = self._standing(moved, step, taken.decision)
+            new = self._after(old, moved.station, standing, words)
+            broken = broken or self._entered(new.mark, moved.station, taken.decision)
+            pasts.pop(moved.token)
+            if isinstance(taken.decision, Move):
+                pasts |= dict.fromkeys(self._children(walk, moved, taken.decision), new)
+            broken = broken or self._too_far(new)
+        pasts, at_joins = self._joined(pasts, taken)
+        return self._counted(WatchedWalk(pasts, before.broken or broken or at_joins), taken.walk)
+
+    # One token
+
+    def _moved(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
+        living = [each for each in walk.positions if each.here]
+        at = [each for each in living if step.at is None or each.station == step.at]
+        return at[0] if at else None
+
+    def _after(self, old: PastOfToken, station: str, standing: str, words: Mapping[str, str]) -> PastOfToken:
+        mark = self.mark.after(old.mark, station, standing, words) if self.mark else False
+        return PastOfToken(mark, old.moves + 1 if self.most_moves is not None else 0)
+
+    def _children(self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move) -> list[int]:
+        if len(decision.to) == 1:
+            return [moved.token]
+        return [walk.tokens + number for number in range(1, len(decision.to) + 1)]
+
+    def _entered(self, mark: bool, source: str, decision: Move | Finish) -> bool:
+        if self.mark is None or not mark:
+            return False
+        if isinstance(decision, Finish):
+            return decision.end == self.mark.reach
+        return any(to == self.mark.reach and not self.line.waits_at(to, source) for to in decision.to)
+
+    def _too_far(self, past: PastOfToken) -> bool:
+        return self.most_moves is not None and past.moves > self.most_moves
+
+    def _opens(
+        self, mark: bool, moved: SimulatedPosition, step: ScenarioStep, decision: Decision | None
+    ) -> bool:
+        """Whether the guarded gate is come to with the mark."""
+        if self.mark is None or self.mark.reach in self.line.stations_by_key or decision is None:
+            return False
+        if self.mark.reach not in self.line.gates_by_key:
+            return False
+        opened = isinstance(decision, Wait) and self.mark.reach in decision.gates
+        if not opened and not any(_of_gate(entry, self.mark.reach) for entry in decision.trace):
+            return False
+        at_station = self.line.station(moved.station).gate == self.mark.reach
+        words = {} if at_station else self._said_before(moved, step, decision)
+        return self.mark.after(mark, moved.station, self._reported(moved, step), words)
+
+    def _said_before(
+        self, moved: SimulatedPosition, step: ScenarioStep, decision: Decision
+    ) -> dict[str, str]:
+        """At the gate of the station."""
+        key = self.line.station(moved.station).gate
+        words = self._words(moved, step, decision)
+        return {key: words[key]} if key in words else {}
+
+    def _words(
+        self, moved: SimulatedPosition, step: ScenarioStep, decision: Decision | None
+    ) -> dict[str, str]:
+        """The last word at each gate on the way, an approval by checks alone among them."""
+        found: dict[str, str] = {}
+        for entry in decision.trace if decision else ():
+            for gate in self.line.gates:
+                alone = not gate.has_people and gate.enforces_checks
+                if (
+                    alone
+                    and _of_gate(entry, gate.key)
+                    and entry.why == f"{gate.key}: proceed"
+                    and entry.result is True
+                ):
+                    found[gate.key] = APPROVE
+        asked = moved.asked
+        if asked is not None:
+            for key, word in {**asked.situation["facts"].get("gates", {}), **asked.words}.items():
+                found[key] = word["decision"]
+        return {**found, **{key: word["decision"] for key, word in step.gates.items()}}
+
+    def _outcome(self, moved: SimulatedPosition, step: ScenarioStep) -> Mapping[str, Any]:
+        if step.kind == "outcome" or moved.asked is None:
+            return step.outcome
+        found: Mapping[str, Any] = moved.asked.situation["outcome"]
+        return found
+
+    def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> str:
+        outcome = read_outcome(dict(self._outcome(moved, step)))
+        return derive(outcome).standing
+
+    def _standing(self, moved: SimulatedPosition, step: ScenarioStep, decision: Move | Finish) -> str:
+        if isinstance(decision, Move):
+            return decision.standing
+        signal = read_outcome(dict(self._outcome(moved, step))).signal
+        if signal is not None and signal["verdict"] == "proceed":
+            return PASSED
+        return FAILED if decision.by == "gate" else self._reported(moved, step)
+
+    # Joins
+
+    def _joined(self, pasts: dict[int, PastOfToken], taken: Taken) -> tuple[dict[int, PastOfToken], bool]:
+        living = {each.token for each in taken.walk.positions if not each.over}
+        if not taken.joined:
+            return {token: past for token, past in pasts.items() if token in living}, False
+        gone = [past for token, past in pasts.items() if token not in living]
+        if not gone:
+            return pasts, False
+        marks = [past.mark for past in gone]
+        merged = PastOfToken(
+            self.mark.joined(marks) if self.mark else False, max(past.moves for past in gone)
+        )
+        broken = False
+        for each in taken.joined:
+            entered = each.merge.verdict == PASSED[:4]
+            broken = broken or bool(self.mark and entered and merged.mark and each.station == self.mark.reach)
+            if isinstance(each.decision, Move | Finish):
+                merged = self._after(merged, each.station, FAILED, {})
+                broken = (
+                    broken or self._entered(merged.mark, each.station, each.decision) or self._too_far(merged)
+                )
+        return {token: pasts.get(token, merged) for token in living}, broken
+
+    # The whole task
+
+    def _counted(self, watched: WatchedWalk, walk: SimulatedTask) -> WatchedWalk:
+        return replace(watched, broken=watched.broken or self._over(walk))
+
+    def _over(self, walk: SimulatedTask) -> bool:
+        most = self.guarantee.at_most
+        if most is not None and walk.visits.get(most.visit, 0) > most.times:
+            return True
+        return self.most_cost is not None and exactly(walk.spent) > self.most_cost
+
+
+def _of_gate(entry: Any, gate: str) -> bool:
+    return entry.step in GATE_STEPS and str(entry.why).startswith(f"{gate}:")

@@ -1,0 +1,41 @@
+"""What a line promises, in words."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.wording import PartName
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.guarantees import REJECT, SEND_BACK, Guarantee
+from pipelines.routing.document.model import Line
+from pipelines.routing.sentences.references import gate_by_name
+from pipelines.routing.sentences.references import place as named
+
+
+def promised(line: Line, guarantee: Guarantee) -> str:
+    """One sentence, with names as people see them."""
+    if guarantee.after is not None and guarantee.never is not None:
+        said = AFTER[guarantee.after.word]
+        gate, reach = place(line, guarantee.after.gate), place(line, guarantee.never.reach)
+        return _(said, gate=gate, place=reach)
+    if guarantee.never is not None:
+        reach, without = place(line, guarantee.never.reach), place(line, guarantee.never.without)
+        return _("Nothing reaches %(place)s without %(without)s", place=reach, without=without)
+    if guarantee.at_most is not None:
+        station, times = place(line, guarantee.at_most.visit), guarantee.at_most.times
+        if times == 1:
+            return _("A task visits %(station)s at most once", station=station)
+        return _("A task visits %(station)s at most %(times)s times", station=station, times=times)
+    if guarantee.ends_within is not None:
+        return _("Every path ends within %(moves)s moves", moves=guarantee.ends_within)
+    return _("A task costs at most $%(amount)s", amount=guarantee.cost_at_most or "")
+
+
+AFTER = {
+    REJECT: _("After %(gate)s rejects, nothing reaches %(place)s until it is approved"),
+    SEND_BACK: _("After %(gate)s sends back, nothing reaches %(place)s until it is approved"),
+}
+
+
+def place(line: Line, key: str) -> str | PartName:
+    """A station, an end or a gate, by its name."""
+    is_gate = key in line.gates_by_key and key not in {*line.stations_by_key, *line.ends_by_key}
+    return gate_by_name(line, key) if is_gate else named(line, key)
