@@ -83,6 +83,18 @@ class StationStandingsOut(BaseModel):
     untaken: list[UntakenOut]
 
 
+class GuaranteeOut(BaseModel):
+    """A promise of the line. `walk`: of a refuted one, a scenario that breaks it, which can be simulated and kept, and
+    `path` the same in words; `why`: what a proof rests on, or what stopped it."""
+
+    id: str
+    sentence: str
+    answer: Literal["proved", "refuted", "unknown"]
+    why: str
+    path: str
+    walk: dict[str, Any] | None
+
+
 class LintOut(BaseModel):
     """`line` is null and `readable` false where the document is no line: then there are only findings.
     `visits`: how often each station that is reached can be entered at most."""
@@ -93,6 +105,7 @@ class LintOut(BaseModel):
     findings: list[FindingOut]
     visits: dict[str, int]
     stations: list[StationStandingsOut]
+    guarantees: list[GuaranteeOut]
 
 
 @router.get(

@@ -19,6 +19,7 @@ from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
+from pipelines.routing.guarantees.proving import answers
 
 Required = tuple[tuple[tuple[str, str], tuple[str, ...]], ...]
 REMEMBERED = 8
@@ -89,7 +90,7 @@ def _remembered(asked: _Question) -> Examination:
     line = _line(_Text(asked.digest, asked.document))
     if not isinstance(line, routing.Line):
         return unreadable(line)
-    return examine(line, asked.people, dict(asked.required))
+    return examine(line, asked.people, dict(asked.required), answers)
 
 
 @lru_cache(maxsize=REMEMBERED)

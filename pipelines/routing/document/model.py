@@ -264,6 +264,14 @@ class Line:
         return known and (self.jumps is None or place in self.jumps)
 
     @cached_property
+    def promised_jumps(self) -> tuple[str, ...]:
+        """Where jumps count for guarantees: those that are declared, which publishing makes none where the line says
+        nothing; with the preset `flux` all (law §14)."""
+        if self.jumps is None and self.preset == "flux":
+            return (*self.stations_by_key, *self.ends_by_key)
+        return self.jumps or ()
+
+    @cached_property
     def agents(self) -> tuple[str, ...]:
         """The keys of the agents that its stations name, each once."""
         return tuple(dict.fromkeys(station.agent for station in self.stations if station.agent))

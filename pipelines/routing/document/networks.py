@@ -23,8 +23,11 @@ def says_nothing(work: Mapping[str, Any]) -> bool:
 
 
 def to_publish(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document as it is published: what says nothing says none. It may be invalid as a line."""
-    return _stating(document, NONE)
+    """A document as it is published: what says nothing of its network says none, and what promises something and says
+    nothing of jumps allows none (law §14). It may be invalid as a line."""
+    stated = _stating(document, NONE)
+    silent = document.get("guarantees") and "jumps" not in document and document.get("preset") != "flux"
+    return {**stated, "jumps": []} if silent else stated
 
 
 def as_published(document: Mapping[str, Any]) -> dict[str, Any]:

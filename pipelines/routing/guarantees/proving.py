@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
+from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import Guarantee
@@ -16,6 +17,7 @@ from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMa
 from pipelines.routing.guarantees.marks import mark_of
 from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
 from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuting
+from pipelines.routing.guarantees.walked import walked
 from pipelines.routing.guarantees.watching import WatchedWalk
 from pipelines.routing.guarantees.ways import WayOut, ways_out
 from pipelines.routing.sentences import references as named
@@ -23,19 +25,19 @@ from pipelines.routing.sentences.guarantees import promised
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask
 
-PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
-
 
 @dataclass(frozen=True, slots=True)
 class GuaranteeAnswer:
     """`why`: of an unknown one what stopped the proof, of others what it rests on, or nothing. `steps`: of a refuted
-    one, what happens to a task, for `simulate`; none of these where it breaks as soon as a task begins."""
+    one, what happens to a task, for `simulate`; none where it breaks as soon as a task begins. `path`: the same in
+    words."""
 
     guarantee: Guarantee
     sentence: str
     answer: str
     why: str = ""
     steps: tuple[ScenarioStep, ...] = ()
+    path: str = ""
 
     @property
     def id(self) -> str:
@@ -55,8 +57,14 @@ class GuaranteeAnswer:
             "sentence": str(self.sentence),
             "answer": self.answer,
             "why": str(self.why),
+            "path": str(self.path),
             "walk": script.to_dict() if script else None,
         }
+
+
+def answers(subject: LintSubject) -> tuple[GuaranteeAnswer, ...]:
+    """Of every guarantee of the line that is looked at."""
+    return prove(subject.line, subject)
 
 
 def prove(
@@ -93,7 +101,8 @@ class _Proving:
             return GuaranteeAnswer(guarantee, sentence, PROVED, why)
         found = self._refuting.find(guarantee, self._near(guarantee))
         if found.steps is not None:
-            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps)
+            path = walked(self._line, found.steps)
+            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps, path)
         tried = (
             _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
             if found.cut

@@ -137,7 +137,7 @@ class Refuting:
         yield {"result": "success", "signals": [{"verdict": "rework"}]}
         yield {"result": "success", "signals": [{"verdict": "proceed"}]}
         yield {"result": "success", "signals": [{"verdict": "abort"}]}
-        for place in self._line.jumps or ():
+        for place in self._line.promised_jumps:
             meta = {"targetState": place}
             yield {
                 "result": "success",

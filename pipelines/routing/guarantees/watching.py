@@ -156,15 +156,14 @@ class Watch:
         return found
 
     def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> str:
+        """As the rules see it: `proceed` forces success (law §5, Forced route)."""
         outcome = read_outcome(dict(self._outcome(moved, step)))
-        return derive(outcome).standing
+        signal = outcome.signal
+        return PASSED if signal is not None and signal["verdict"] == "proceed" else derive(outcome).standing
 
     def _standing(self, moved: SimulatedPosition, step: ScenarioStep, decision: Move | Finish) -> str:
         if isinstance(decision, Move):
             return decision.standing
-        signal = read_outcome(dict(self._outcome(moved, step))).signal
-        if signal is not None and signal["verdict"] == "proceed":
-            return PASSED
         return FAILED if decision.by == "gate" else self._reported(moved, step)
 
     # Joins

@@ -270,5 +270,5 @@ class _Ways:
         for standing in (PASSED, FAILED):
             yield WayOut(self.station.key, "failed", "signal", standing)
             yield WayOut(self.station.key, self.station.key, "signal", standing)
-            for target in self.line.jumps or ():
+            for target in self.line.promised_jumps:
                 yield WayOut(self.station.key, target, "jump", standing)

@@ -65,6 +65,8 @@ FIELDS: Final = {
         "escalations": _("Escalations"),
         "limits.cost_usd": _("Most cost of a task"),
         "sensitive": _("Sensitive files"),
+        "guarantees": _("Guarantees"),
+        "jumps": _("Where work may jump when it is complete"),
         "handoff": _("Schema of handoffs"),
     },
     "input": {},

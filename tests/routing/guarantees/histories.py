@@ -128,7 +128,9 @@ class Observer:
         outcome = (
             step.outcome if step.kind == "outcome" or not moved.asked else moved.asked.situation["outcome"]
         )
-        return derive(read_outcome(dict(outcome))).standing
+        read = read_outcome(dict(outcome))
+        # Forced success counts as what the rules saw (law §5, Forced route).
+        return "passed" if read.signal and read.signal["verdict"] == "proceed" else derive(read).standing
 
     def _ended(self, decision: Finish, moved: Any, step: ScenarioStep) -> str:
         return "failed" if decision.by == "gate" else self._recorded(moved, step)
@@ -148,15 +150,12 @@ class Observer:
 
     def _enter(self, place: str, history: History) -> None:
         never = self.guarantee.get("never")
-        if never and place == never["reach"] and not self._is_gate_shadowed(place):
+        if never and place == never["reach"]:
             after = self.guarantee.get("after")
             if after:
                 self.broken = self.broken or self._rejected(history, after["gate"], after["word"])
             else:
                 self.broken = self.broken or not self._passed(history, never["without"])
-
-    def _is_gate_shadowed(self, place: str) -> bool:
-        return False
 
     def _passed(self, history: History, what: str) -> bool:
         for kind, key, said in reversed(history.events):

@@ -10,6 +10,7 @@ from typing import Any
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, Finding
 from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.promises import GuaranteeFinding, Prove, unasked
 from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.standings import StationStandings, standings
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
@@ -39,6 +40,11 @@ class Examination:
     def errors(self) -> tuple[Finding, ...]:
         """What keeps the line from being published."""
         return tuple(finding for finding in self.findings if finding.severity == ERROR)
+
+    @property
+    def promises(self) -> tuple[GuaranteeFinding, ...]:
+        """What was found out about the guarantees, in their order."""
+        return self.subject.promises if self.subject else ()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -76,12 +82,20 @@ class Examination:
             "findings": [finding.to_dict() for finding in self.findings],
             "visits": dict(self.visits),
             "stations": [station.to_dict() for station in self.stations],
+            "guarantees": [promise.to_dict() for promise in self.promises],
         }
 
 
-def examine(line: Line, people: People | None = None, required: RequiredChecks | None = None) -> Examination:
-    """`people`: who there is to decide; without them nothing is said of whether they suffice."""
+def examine(
+    line: Line,
+    people: People | None = None,
+    required: RequiredChecks | None = None,
+    prove: Prove = unasked,
+) -> Examination:
+    """`people`: who there is to decide; without them nothing is said of whether they suffice. `prove`: who proves the
+    guarantees of the line; else nothing is said of them."""
     subject = LintSubject(line, people, required)
+    subject.promises = prove(subject)
     return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
 
 

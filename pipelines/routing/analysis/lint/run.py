@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from pipelines.routing.analysis.lint.checks import (
+    broken_guarantee,
     constant_condition,
     cost_of_a_task,
     dead_rule,
@@ -24,6 +25,7 @@ from pipelines.routing.analysis.lint.checks import (
     unheld_role,
     unjoined_fork,
     unknown_reference,
+    unproved_guarantee,
     unreachable_station,
     unsatisfiable_gate,
     unused_escalation,
@@ -61,6 +63,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (unheld_role.ID, unheld_role.check),
     (unawaited_checks.ID, unawaited_checks.check),
     (undecided.ID, undecided.check),
+    (broken_guarantee.ID, broken_guarantee.check),
+    (unproved_guarantee.ID, unproved_guarantee.check),
 )
 
 

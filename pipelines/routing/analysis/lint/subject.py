@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.station_analysis import StationAnalysis, study
 from pipelines.routing.analysis.lint.transitions import CyclePath, transitions
 from pipelines.routing.analysis.regions.stations import DEAD, Liveness
@@ -30,6 +31,7 @@ class LintSubject:
         self.line = line
         self.people = people
         self.required = required or {}
+        self.promises: tuple[GuaranteeFinding, ...] = ()
 
     def analysis(self, station: Station) -> StationAnalysis:
         return self._studies[station.key]

@@ -1,0 +1,102 @@
+"""Guarantees in the document: what is wrong with one, where, and the round trip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from pipelines.formats.schema import json_schema
+from pipelines.routing.document.line import DocumentError, read_line
+from pipelines.routing.document.networks import to_publish
+from tests.routing.support import decided, document, line
+
+GATES = [{"key": "g"}]
+KINDS: list[dict[str, Any]] = [
+    {"id": "p", "never": {"reach": "b", "without": "g"}},
+    {"id": "p", "never": {"reach": "completed", "without": "a"}},
+    {"id": "p", "never": {"reach": "g", "without": "a"}},
+    {"id": "p", "after": {"gate": "g", "word": "send_back"}, "never": {"reach": "b"}},
+    {"id": "p", "at_most": {"visit": "a", "times": 3}},
+    {"id": "p", "ends_within": 12},
+    {"id": "p", "cost_at_most": "41.50"},
+]
+
+
+@pytest.mark.parametrize("said", KINDS)
+def test_every_form_reads_back_as_it_was_written(said: dict[str, Any]) -> None:
+    of = document({}, {}, gates=GATES, guarantees=[said])
+    assert read_line(of).to_document()["guarantees"] == [said]
+    assert Draft202012Validator(json_schema()).is_valid(of)
+
+
+NONE = "(known: never, at_most, ends_within, cost_at_most)"
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({}, f"guarantees[0].never: says nothing {NONE}"),
+    (
+        {"ends_within": 2, "cost_at_most": "1"},
+        f"guarantees[0].cost_at_most: says what it promises in exactly one form {NONE}",
+    ),
+    ({"never": {"reach": "b"}}, "guarantees[0].never: names what has to come before, as `without`"),
+    (
+        {"never": {"reach": "b", "without": "a"}, "after": {"gate": "g", "word": "reject"}},
+        "guarantees[0].never: has no `without` where `after` says when",
+    ),
+    (
+        {"ends_within": 3, "after": {"gate": "g", "word": "reject"}},
+        "guarantees[0].after: goes with never only",
+    ),
+    (
+        {"never": {"reach": "bb", "without": "a"}},
+        "guarantees[0].never.reach: the line has no station, end or gate “bb” (did you mean b?)",
+    ),
+    (
+        {"never": {"reach": "b", "without": "completed"}},
+        "guarantees[0].never.without: the line has no station or gate “completed”",
+    ),
+    (
+        {"after": {"gate": "g", "word": "approve"}, "never": {"reach": "b"}},
+        "guarantees[0].after.word: “approve” is not known",
+    ),
+    ({"at_most": {"visit": "g", "times": 1}}, "guarantees[0].at_most.visit: the line has no station “g”"),
+    ({"at_most": {"visit": "a", "times": -1}}, "guarantees[0].at_most.times: "),
+    ({"ends_within": 0}, "guarantees[0].ends_within: "),
+    (
+        {"cost_at_most": "cheap"},
+        'guarantees[0].cost_at_most: has to be an amount in dollars, as a text (such as "41.50")',
+    ),
+    ({"ends_within": 3, "often": 1}, "guarantees[0].often: "),
+]
+
+
+@pytest.mark.parametrize(("said", "told"), WRONG)
+def test_a_guarantee_that_cannot_be_read_is_refused(said: dict[str, Any], told: str) -> None:
+    with pytest.raises(DocumentError) as refused:
+        read_line(document({}, {}, gates=GATES, guarantees=[{"id": "p", **said}]))
+    assert any(str(problem).startswith(told) for problem in refused.value.problems), str(refused.value)
+
+
+def test_two_guarantees_do_not_share_an_id() -> None:
+    with pytest.raises(DocumentError, match="appears twice"):
+        read_line(document({}, {}, guarantees=[{"id": "p", "ends_within": 2}, {"id": "p", "ends_within": 3}]))
+
+
+def jump(to: str) -> dict[str, Any]:
+    meta = {"targetState": to}
+    return {"result": "success", "signals": [{"verdict": "hold", "reason": "already_complete", "meta": meta}]}
+
+
+def test_a_jump_leads_only_where_the_line_says() -> None:
+    assert decided(line({}, {}, {}, jumps=["c"]), jump("c"))["to"] == ["c"]
+    assert decided(line({}, {}, {}, jumps=["c"]), jump("b"))["status"] == "blocked"
+    assert decided(line({}, {}, {}, jumps=[]), jump("c"))["status"] == "blocked"
+    assert decided(line({}, {}, {}), jump("c"))["to"] == ["c"]
+
+
+def test_what_promises_something_and_names_no_jumps_is_published_with_none() -> None:
+    promising = document({}, guarantees=[{"id": "p", "ends_within": 9}])
+    assert to_publish(promising)["jumps"] == []
+    assert "jumps" not in to_publish(document({}))
+    assert "jumps" not in to_publish({**promising, "preset": "flux"})
+    assert to_publish({**promising, "jumps": ["a"]})["jumps"] == ["a"]

@@ -1,0 +1,39 @@
+"""broken-guarantee"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.formats.linted import linted
+from pipelines.routing.analysis.lint.examination import Examination, examine
+from pipelines.routing.analysis.lint.finding import ERROR, Finding
+from pipelines.routing.guarantees.proving import answers
+from tests.routing.lint.support import examples
+from tests.routing.support import line
+
+
+def told(check: str, of: Examination) -> list[Finding]:
+    return [finding for finding in of.findings if finding.check == check]
+
+
+def test_the_page_shows_a_promise_that_is_broken_and_one_that_is_kept() -> None:
+    bad, good = examples("broken-guarantee")
+    [finding] = told("broken-guarantee", examine(bad, prove=answers))
+    assert finding.severity == ERROR
+    assert finding.path == "guarantees[0]"
+    assert finding.message == "“Nothing reaches merge without approval” is not true: review (blocked) → merge"
+    assert told("broken-guarantee", examine(good, prove=answers)) == []
+
+
+def test_the_finding_stands_at_the_line_of_its_guarantee() -> None:
+    text = "key: x\nstations:\n  - key: a\nguarantees:\n  - {id: p, never: {reach: completed, without: a}}\n"
+    assert told("broken-guarantee", linted(text)) == []
+    text = text.replace("without: a", "without: g") + "gates: [{key: g}]\n"
+    [finding] = told("broken-guarantee", linted(text))
+    assert (finding.line, finding.column) == (5, 5)
+
+
+def test_without_somebody_who_proves_nothing_is_said() -> None:
+    broken: dict[str, Any] = {"guarantees": [{"id": "p", "at_most": {"visit": "a", "times": 0}}]}
+    assert told("broken-guarantee", examine(line({}, **broken))) == []
+    assert len(told("broken-guarantee", examine(line({}, **broken), prove=answers))) == 1
