@@ -30,6 +30,7 @@ from pipelines.api import (
     logs,
     members,
     migrations,
+    plan,
     position_commands,
     positions,
     problems,
@@ -74,7 +75,8 @@ problems.install(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
-    difference, analytics, backtest, lint, scenarios, draft_scenarios, walks, migrations, comments, absences,
+    difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, migrations, comments,
+    absences,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -362,6 +362,7 @@ GET  {DRAFTS}/{{line}}/backtest        >          0         y       y         y 
 POST {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/lint            >          0         y       y         y         y         y      y
 POST {PROJECT}/lint                    >          0         y       y         y         y         y      y
+POST {PROJECT}/plan                    >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/impact          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/migrations      >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/migrations      >          0         -       -         y         -         y      -

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.routing.basics.wording import PartName, joined
+from pipelines.routing.basics.wording import joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.decisions import Finish
 from pipelines.routing.document.model import Line
@@ -30,7 +30,7 @@ MOST = 12
 """Places that are told; of a longer walk the first and the last ones."""
 
 
-def walked(line: Line, steps: Sequence[ScenarioStep]) -> str | PartName:
+def walked(line: Line, steps: Sequence[ScenarioStep]) -> str:
     """“Build → Review (blocked) → Merge”."""
     if not steps:
         return _("a task begins there")

@@ -1,0 +1,96 @@
+"""What publishing a document would do, over HTTP: for a check on a merge request that changes one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines.api.auth import Request
+from pipelines.api.difference import DifferenceOut
+from pipelines.api.lint import ERRORS, MAX_TEXT, FindingOut, GuaranteeOut
+from pipelines.api.lookup import PROJECT, project_of
+from pipelines.api.schemas import text_of
+from pipelines.errors import Invalid
+from pipelines.lines.plan import plan_of
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["lines"])
+
+
+class PlannedChangeOut(BaseModel):
+    what: Literal["added", "removed", "changed", "order"]
+    affects: Literal["routing", "work", "form", "words", "layout"]
+    sentence: str
+
+
+class PlannedTaskOut(BaseModel):
+    """A running task that migrating would touch; `effect` and `words` as in the impact of a version."""
+
+    task: str
+    title: str
+    version: int
+    effect: str
+    words: list[str]
+
+
+class PlannedImpactOut(BaseModel):
+    """`tasks`: the first ones of `total`."""
+
+    counts: dict[str, int]
+    needs_mapping: dict[str, int]
+    may_need_mapping: dict[str, int]
+    tasks: list[PlannedTaskOut]
+    total: int
+
+
+class PlannedCostOut(BaseModel):
+    """Dollars that a task may cost at most, as a text; "" where nothing limits it, null where nothing costs."""
+
+    before: str | None
+    now: str | None
+
+
+class PlanOut(BaseModel):
+    """`live`: the number of the version that it would replace, null where nothing is live; then `changes`,
+    `difference`, `backtest` and `impact` are null. `verdict`: refused (errors), same (nothing changes), acknowledge
+    (warnings), ready. `backtest`: of the newest recorded decisions, as the back-test tells its result."""
+
+    line: str
+    live: int | None
+    verdict: Literal["refused", "same", "acknowledge", "ready"]
+    counts: dict[str, int]
+    findings: list[FindingOut]
+    guarantees: list[GuaranteeOut]
+    cost: PlannedCostOut
+    changes: list[PlannedChangeOut] | None
+    difference: DifferenceOut | None
+    backtest: dict[str, Any] | None
+    impact: PlannedImpactOut | None
+
+
+@router.post(
+    PROJECT + "/plan",
+    response={200: PlanOut, **ERRORS},
+    summary="What publishing a document would do",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/yaml": {"schema": {"type": "string"}},
+                "application/json": {"schema": {"type": "object"}},
+            },
+        }
+    },
+)
+def planned(request: Request, owner: str, project: str) -> dict[str, Any]:
+    """The body is a line document, YAML or JSON; its key names the line. Nothing is stored or published. A document
+    that cannot be read is no error: its findings say why."""
+    found = project_of(request, owner, project)
+    text = text_of(request)
+    if len(text) > MAX_TEXT:
+        raise Invalid.at("", _("is longer than %(most)s characters") % {"most": MAX_TEXT})
+    with turn(request.auth):
+        return plan_of(found, text).to_dict()

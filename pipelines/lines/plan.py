@@ -1,0 +1,163 @@
+"""What publishing a document would do, told before anything of it is stored: its findings, what changes, where recorded
+outcomes would go now, what becomes of running tasks, what it promises and what it may cost."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.errors import Conflict, Invalid
+from pipelines.formats import native
+from pipelines.lines import comparing, migrating, publishing
+from pipelines.lines.backtest import BacktestResult, back_test, of_document, read_selection
+from pipelines.lines.linting import examined_text
+from pipelines.models import Line, Project
+from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
+from pipelines.routing.analysis.lint.examination import Examination
+from pipelines.routing.analysis.lint.finding import WARNING
+from pipelines.routing.document.line import DocumentError
+from pipelines.routing.sentences.changes import sentence
+
+LAYOUT = "layout"
+MOST = 50
+"""Of changes, regions and tasks that are told one by one."""
+DECISIONS = "2000"
+"""Recorded ones that are tried, the newest first."""
+
+
+@dataclass(frozen=True)
+class PublishPlan:
+    """`line`: None where the document begins a new one. `changes`, `difference`, `backtest`, `impact`: None where there
+    is nothing live to compare with, or the document is no line that can be read."""
+
+    key: str
+    line: Line | None
+    found: Examination
+    changes: list[dict[str, Any]] | None = None
+    difference: dict[str, Any] | None = None
+    backtest: dict[str, Any] | None = None
+    impact: dict[str, Any] | None = None
+    cost_before: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`refused`: errors keep it from being published; `same`: it is what is live; `acknowledge`: warnings are to be
+        acknowledged; else `ready`."""
+        if self.found.errors:
+            return "refused"
+        if self.line is not None and self.line.live is not None and not self.changes:
+            return "same"
+        return "acknowledge" if any(f.severity == WARNING for f in self.found.findings) else "ready"
+
+    def to_dict(self) -> dict[str, Any]:
+        live = self.line.live.number if self.line and self.line.live else None
+        return {
+            "line": self.key,
+            "live": live,
+            "verdict": self.verdict,
+            "counts": self.found.counts(),
+            "findings": [each.to_dict() for each in self.found.findings],
+            "guarantees": [each.to_dict() for each in self.found.promises],
+            "cost": {"before": self.cost_before, "now": _cost(self.found)},
+            "changes": self.changes,
+            "difference": self.difference,
+            "backtest": self.backtest,
+            "impact": self.impact,
+        }
+
+
+def plan_of(project: Project, text: str) -> PublishPlan:
+    """Of a text that is stored nowhere. One that cannot be read has its problems as findings. Raises nothing."""
+    found = examined_text(text, project)
+    key = found.line.key if found.line else ""
+    line = Line.objects.select_related("live").filter(project=project, key=key).first() if key else None
+    if line is None or found.line is None:
+        return PublishPlan(key, line, found)
+    proposed = _proposed(line, text)
+    found = publishing.check(proposed, text)
+    if line.live is None:
+        return PublishPlan(key, line, found)
+    sides = comparing.named(proposed, comparing.LIVE), comparing.named(proposed, comparing.DRAFT)
+    before = _cost(publishing.examined(line.live.document, project))
+    return PublishPlan(
+        key,
+        line,
+        found,
+        _changes(*sides),
+        _difference(*sides),
+        _backtest(proposed),
+        _impact(proposed),
+        before,
+    )
+
+
+def _proposed(line: Line, text: str) -> Line:
+    """The line as if this were its draft; it is never saved."""
+    proposed = copy.copy(line)
+    proposed.draft, proposed.draft_text = native.loads(text), text
+    return proposed
+
+
+def _changes(old: comparing.Side, new: comparing.Side) -> list[dict[str, Any]]:
+    try:
+        apart = comparing.apart(old, new)
+    except Invalid:
+        return []
+    told = [each for each in apart.changes if each.affects != LAYOUT]
+    return [
+        {"what": each.what, "affects": each.affects, "sentence": str(sentence(each, apart.old, apart.new))}
+        for each in told
+    ]
+
+
+def _difference(old: comparing.Side, new: comparing.Side) -> dict[str, Any] | None:
+    try:
+        found = comparing.compared(old, new).to_dict()
+    except Invalid:
+        return None
+    return {**found, **{part: found[part][:MOST] for part in ("structure", "changes", "unknown")}}
+
+
+def _backtest(line: Line) -> dict[str, Any] | None:
+    """Of the newest recorded decisions; None where the document could not decide them."""
+    try:
+        target = of_document(line.draft)
+    except (DocumentError, Invalid):
+        return None
+    last: BacktestResult | None = None
+    for told in back_test(line, target, read_selection({"limit": DECISIONS})):
+        if isinstance(told, BacktestResult):
+            last = told
+    return last.to_dict() if last else None
+
+
+def _impact(line: Line) -> dict[str, Any] | None:
+    try:
+        found = migrating.impact_of(line, None)
+    except (Conflict, Invalid):
+        return None
+    told = found.to_dict()
+    return {
+        "counts": told["counts"],
+        "needs_mapping": told["needs_mapping"],
+        "may_need_mapping": told["may_need_mapping"],
+        "tasks": [_task(each) for each in told["tasks"][:MOST]],
+        "total": len(told["tasks"]),
+    }
+
+
+def _task(task: Mapping[str, Any]) -> dict[str, Any]:
+    words = [str(each["words"]) for each in task["positions"]]
+    return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": words}
+
+
+def _cost(found: Examination) -> str | None:
+    """Dollars that a task may cost at most; "" where nothing limits it, None where nothing costs."""
+    if found.subject is None:
+        return None
+    bound: CostBound | None = cost_bound(found.subject)
+    if bound is None:
+        return None
+    return "" if bound.amount is None else f"{bound.amount:.2f}"

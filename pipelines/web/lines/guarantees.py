@@ -1,0 +1,62 @@
+"""What a line is known to do: its guarantees, each with what was found out about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.queries import versions
+from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN
+from pipelines.routing.basics.wording import as_sentence
+from pipelines.routing.document.line import Line
+from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
+
+SHOWN = {
+    PROVED: (_("Proved"), "ok", "check"),
+    REFUTED: (_("Not true"), "danger", "x"),
+    UNKNOWN: (_("Not proved"), "attention", "warning"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteeView:
+    """`label`, `tone` and `icon`: of its mark. `more`: what it rests on, what stopped the proof, or the path that
+    breaks it."""
+
+    id: str
+    sentence: str
+    answer: str
+    label: str
+    tone: str
+    icon: str
+    more: str
+
+
+def guarantees_of(line: Line, version: int | None) -> list[GuaranteeView]:
+    """`version`: the id of the one that it is; None for a draft."""
+    if not line.guarantees:
+        return []
+    found = _of_version(version) if version is not None else prove(line)
+    return [_view(each) for each in found]
+
+
+@lru_cache(maxsize=64)
+def _of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
+    """A version never changes."""
+    return prove(versions.by_id(version))
+
+
+def _view(answer: GuaranteeAnswer) -> GuaranteeView:
+    label, tone, icon = SHOWN[answer.answer]
+    more = answer.path or answer.why
+    return GuaranteeView(
+        answer.id,
+        as_sentence(answer.sentence),
+        answer.answer,
+        str(label),
+        tone,
+        icon,
+        as_sentence(more) if more else "",
+    )

@@ -1,0 +1,70 @@
+"""Guarantees of a line: on its overview, in its problems, and as what keeps it from being published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.formats import native
+from pipelines.lines import publish_review, publishing
+from pipelines.models import Line
+from tests.factories import World, document, station
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+KEPT = {"id": "reviewed", "never": {"reach": "ship", "without": "look"}}
+BROKEN = {"id": "short", "ends_within": 1}
+
+
+def promising(*guarantees: dict[str, Any], **gate: Any) -> dict[str, Any]:
+    rules = {"id": "on", "to": "ship", "gates": ["look"]}
+    return document(
+        [
+            station("build", rules, name="Build"),
+            station("ship", {"id": "done", "to": "completed"}, name="Ship"),
+        ],
+        gates=[{"key": "look", "name": "Second look", **gate}],
+        guarantees=list(guarantees),
+    )
+
+
+def made(world: World, of: dict[str, Any]) -> Line:
+    return publishing.create_line(world.project, "line", "Line", native.dumps(of), world.designer)
+
+
+def test_the_overview_says_what_the_line_is_known_to_do(world: World, signed_in: As) -> None:
+    line = made(world, promising(KEPT))
+    version = publishing.publish(line, user=world.admin, based_on=line.draft_number)
+    assert version.document["jumps"] == []
+    page = text(signed_in(world.viewer).get(at(world, "line", "line")))
+    assert "What this line is known to do" in page
+    assert "Nothing reaches Ship without Second look." in page
+    assert "Proved" in page
+
+
+def test_a_line_without_promises_says_nothing_of_them(world: World, signed_in: As) -> None:
+    made(world, promising())
+    assert "What this line is known to do" not in text(signed_in(world.viewer).get(at(world, "line", "line")))
+
+
+def test_the_overview_of_a_draft_shows_the_path_that_breaks_a_promise(world: World, signed_in: As) -> None:
+    made(world, promising(BROKEN))
+    page = text(signed_in(world.viewer).get(at(world, "line", "line")))
+    assert "Every path ends within 1 moves." in page
+    assert "Not true" in page
+    assert "Build" in page.partition("Not true")[0].partition("Every path")[2]
+
+
+def test_a_broken_promise_keeps_a_line_from_being_published(world: World) -> None:
+    line = made(world, promising(KEPT, BROKEN))
+    with pytest.raises(publishing.PublishRefused) as refused:
+        publishing.publish(line, user=world.admin, based_on=line.draft_number)
+    assert [(f.check, f.path) for f in refused.value.findings] == [("broken-guarantee", "guarantees[1]")]
+
+
+def test_a_promise_that_is_not_proved_has_to_be_acknowledged(world: World) -> None:
+    line = made(world, promising(KEPT, sample={"one_in": 5}))
+    found = publishing.check(line)
+    assert found.errors == ()
+    assert [f.check for f in publish_review.warnings_of(found)] == ["unproved-guarantee"]
