@@ -117,7 +117,7 @@ def test_what_a_server_said_is_no_markup(said: str, shown: str) -> None:
 
 
 def test_a_comment_without_anything_to_say_is_short() -> None:
-    plan = {
+    plan: dict[str, Any] = {
         "line": "x",
         "live": None,
         "verdict": "ready",

@@ -27,29 +27,41 @@ class NeverReached:
     """`reach` names what is not entered: a station, an end or a gate. `without`: unless the token has passed this
     station or gate before; "" in a guarantee with `after`."""
 
-    reach: str = declared(Reference("named", _("station, end or gate"), required=True), given=True)
-    without: str = declared(Reference("passable", _("station or gate"), default=""))
+    reach: str = declared(
+        Reference("named", _("station, end or gate"), required=True, label=_("Nothing reaches")), given=True
+    )
+    without: str = declared(Reference("passable", _("station or gate"), default="", label=_("Without")))
 
 
 @dataclass(frozen=True)
 class VisitsAtMost:
     """No task enters the station more often."""
 
-    visit: str = declared(Reference("stations", _("station"), required=True), given=True)
-    times: int = declared(Count(required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS), given=True)
+    visit: str = declared(
+        Reference("stations", _("station"), required=True, label=_("A task visits")), given=True
+    )
+    times: int = declared(
+        Count(
+            required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS, label=_("At most so many times")
+        ),
+        given=True,
+    )
 
 
 @dataclass(frozen=True)
 class AfterWord:
     """From this word at the gate on, until the gate is approved."""
 
-    gate: str = declared(Reference("gates", _("gate"), required=True), given=True)
+    gate: str = declared(
+        Reference("gates", _("gate"), required=True, label=_("After a decision at")), given=True
+    )
     word: str = declared(
         Choice(
             {REJECT: _("Reject"), SEND_BACK: _("Send back")},
             required=True,
             default=REJECT,
             written=Written.ALWAYS,
+            label=_("The decision"),
         ),
         given=True,
     )
@@ -75,16 +87,23 @@ class Dollars(Text):
         return {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$", "maxLength": self.longest}
 
 
+NEVER: Final = Record.of(NeverReached)
+AFTER: Final = Record.of(AfterWord)
+VISITS: Final = Record.of(VisitsAtMost)
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """Exactly one form; see FORMS."""
 
-    id: str = declared(Key(), given=True)
-    never: NeverReached | None = declared(One(Record.of(NeverReached)))
-    after: AfterWord | None = declared(One(Record.of(AfterWord)))
-    at_most: VisitsAtMost | None = declared(One(Record.of(VisitsAtMost)))
-    ends_within: int | None = declared(Count(least=1, most=MAX_MOVES))
-    cost_at_most: str | None = declared(Dollars(default=None))
+    id: str = declared(Key(label=_("Id"), help=_("What it is known by in problems and plans.")), given=True)
+    never: NeverReached | None = declared(One(NEVER))
+    after: AfterWord | None = declared(One(AFTER))
+    at_most: VisitsAtMost | None = declared(One(VISITS))
+    ends_within: int | None = declared(Count(least=1, most=MAX_MOVES, label=_("Moves at most")))
+    cost_at_most: str | None = declared(
+        Dollars(default=None, label=_("Dollars at most"), placeholder="41.50", code=True)
+    )
 
     @property
     def form(self) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.routing.basics.wording import joined
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.decisions import Finish
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences.references import gate_by_name, place

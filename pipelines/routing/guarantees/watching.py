@@ -172,7 +172,8 @@ class Watch:
         living = {each.token for each in taken.walk.positions if not each.over}
         if not taken.joined:
             return {token: past for token, past in pasts.items() if token in living}, False
-        gone = [past for token, past in pasts.items() if token not in living]
+        kept = _keeping(taken, pasts)
+        gone = [past for token, past in pasts.items() if token not in living or token in kept]
         if not gone:
             return pasts, False
         marks = [past.mark for past in gone]
@@ -188,7 +189,7 @@ class Watch:
                 broken = (
                     broken or self._entered(merged.mark, each.station, each.decision) or self._too_far(merged)
                 )
-        return {token: pasts.get(token, merged) for token in living}, broken
+        return {token: merged if token in kept else pasts.get(token, merged) for token in living}, broken
 
     # The whole task
 
@@ -204,3 +205,11 @@ class Watch:
 
 def _of_gate(entry: Any, gate: str) -> bool:
     return entry.step in GATE_STEPS and str(entry.why).startswith(f"{gate}:")
+
+
+def _keeping(taken: Taken, pasts: Mapping[int, PastOfToken]) -> set[int]:
+    """Tokens that keep their number at a join: outside of any fork the first that arrived stands for all."""
+    alone = {each.station for each in taken.joined if each.merge.fork is None}
+    moved_on = {to for each in taken.joined if isinstance(each.decision, Move) for to in each.decision.to}
+    places = alone | (moved_on if alone else set())
+    return {each.token for each in taken.walk.positions if each.station in places and each.token in pasts}

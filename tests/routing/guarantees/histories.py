@@ -104,6 +104,10 @@ class Observer:
             del self.of[token]
         if not taken.joined:
             return
+        # Outside of any fork the first that arrived keeps its number.
+        first = next((each for each in taken.joined if each.merge.fork is None), None)
+        kept = [token for token in (self.keeps(first, taken) if first else ()) if token in self.of]
+        gone = (*gone, *(self.of.pop(token) for token in kept))
         one = History([], gone, max((each.moves for each in gone), default=0))
         for each in taken.joined:
             if each.merge.verdict == "pass":
@@ -117,6 +121,11 @@ class Observer:
                         self._enter(target, one)
         for token in living - set(self.of):
             self.of[token] = one
+
+    def keeps(self, joined: Any, taken: Taken) -> list[int]:
+        """Which position the join left its token at: at its station, or where its outcome led."""
+        went = joined.decision.to if isinstance(joined.decision, Move) else (joined.station,)
+        return [each.token for each in taken.walk.positions if each.station in went and not each.over]
 
     def _spoken(self, moved: Any, step: ScenarioStep, taken: Taken) -> Iterator[tuple[str, str]]:
         if moved.asked is not None:

@@ -7,7 +7,8 @@ import pytest
 from tests.routing.guarantees.agreeing import agrees
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.smoke(4)
+@pytest.mark.parametrize("block", range(20))
 def test_no_drawn_guarantee_is_contradicted(block: int) -> None:
-    for seed in range(block * 10, block * 10 + 10):
-        agrees(seed, steps=150, walks=2)
+    for seed in range(block * 20, block * 20 + 20):
+        agrees(seed, steps=40, walks=1)

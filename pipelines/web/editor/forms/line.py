@@ -12,7 +12,7 @@ from pipelines.routing.document.expected import TASK_LIMITS
 from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
-from pipelines.web.editor.forms import escalations, limits, workspace
+from pipelines.web.editor.forms import escalations, guarantees, limits, workspace
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
@@ -56,6 +56,7 @@ class LineForm:
             Section(title=_("Policy: data"), fields=_data(usual)),
             *limits.of_line(usual, setting),
             escalations.of_line(usual, str(preset), setting),
+            guarantees.of_line(setting),
             Section(title=_("In parallel"), fields=[_never(setting)]),
             Section(
                 title=_("Cost and sensitive files"),
