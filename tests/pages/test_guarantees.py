@@ -68,4 +68,4 @@ def test_a_promise_that_is_not_proved_has_to_be_acknowledged(world: World) -> No
     line = made(world, promising(KEPT, sample={"one_in": 5}))
     found = publishing.check(line)
     assert found.errors == ()
-    assert [f.check for f in publish_review.warnings_of(found)] == ["unproved-guarantee"]
+    assert "unproved-guarantee" in [f.check for f in publish_review.warnings_of(found)]
