@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 VERDICTS = {
-    "ready": "✅ Can be published",
-    "same": "✅ Nothing changes",
-    "acknowledge": "⚠️ Can be published after its warnings are acknowledged",
-    "refused": "❌ Cannot be published",
+    "ready": "Can be published",
+    "same": "Nothing changes",
+    "acknowledge": "Can be published after its warnings are acknowledged",
+    "refused": "Cannot be published",
 }
-ANSWERS = {"proved": "✅ proved", "refuted": "❌ not true", "unknown": "⚠️ not proved"}
-SEVERITIES = {"error": "❌", "warning": "⚠️"}
+ANSWERS = {"proved": "proved", "refuted": "**not true**", "unknown": "**not proved**"}
+SEVERITIES = {"error": "**Error**", "warning": "Warning"}
 BACKTEST = {
     "same": "same",
     "different": "different",
@@ -89,7 +89,7 @@ def _findings(plan: dict[str, Any]) -> Iterator[str]:
 def _finding(each: dict[str, Any]) -> str:
     place = f" (line {each['line']})" if each["line"] else ""
     hint = f" · {text(each['hint'])}" if each["hint"] else ""
-    return f"- {SEVERITIES[each['severity']]} {text(each['message'])}{place}{hint}"
+    return f"- {SEVERITIES[each['severity']]}: {text(each['message'])}{place}{hint}"
 
 
 def _changes(plan: dict[str, Any]) -> Iterator[str]:
