@@ -12,7 +12,7 @@ from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import Line
-from pipelines.routing.guarantees.watching import Watch, WatchedWalk
+from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk
 from pipelines.routing.simulate.candidates import REASON, Candidates
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.search import answering, coarse
@@ -72,7 +72,7 @@ class Refuting:
 
     def find(self, guarantee: Guarantee, near: Near) -> Refutation:
         most = min(MOST_STEPS, self._left)
-        watch = Watch(self._line, guarantee)
+        watch = GuaranteeWatch(self._line, guarantee)
         start = begin(self._line, ScenarioScript("start", "start"))
         first = WatchedNode(start, watch.begin(start))
         if first.watched.broken:

@@ -45,7 +45,7 @@ class WatchedWalk:
         return tuple((past.mark, past.moves) for past in found)
 
 
-class Watch:
+class GuaranteeWatch:
     """Of one guarantee."""
 
     def __init__(self, line: Line, guarantee: Guarantee) -> None:
