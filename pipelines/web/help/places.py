@@ -170,6 +170,7 @@ PLACES: Mapping[str, str] = {
     "form-line policy": "rules#when-no-rule-matches",
     "form-line budgets": "rules#budgets",
     "form-line escalations": "escalations#what-is-escalated",
+    "form-line guarantees": "rules#guarantees",
     "form-line forbidden_parallel": "rules#between-match-and-move",
     "form-line handoff": "rules#preconditions",
     "form-inputs": "start-forms#types",
