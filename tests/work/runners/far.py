@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,11 @@ class LyingCalls(ServerCalls):
 
 @dataclass
 class FarAway:
-    """`roots`: folders with repositories that it may read."""
+    """`config`: what else its configuration says."""
 
     home: Path
     secret: str
+    config: Mapping[str, Any] = field(default_factory=dict)
     lie: Lie = field(default=lambda path, document: document)
     id: uuid.UUID = field(default_factory=uuid.uuid4)
     refused: list[str] = field(default_factory=list)
@@ -62,13 +63,13 @@ class FarAway:
     async def _work(self) -> None:
         calls = self.calls()
         transport = HttpTransport(calls, {})
-        await transport.register(FACTS)
         roots = (str(self.home.parent),)
-        config = WorkerConfig(self.home, Isolation("none"), repository_roots=roots)
+        config = WorkerConfig(self.home, Isolation("none"), repository_roots=roots, **self.config)
+        await transport.register({**FACTS, "offers": sorted(config.offers)})
         folders = await asyncio.to_thread(Folders, self.home, uuid.uuid4())
         driver = Driver(config, transport, folders)
         try:
-            while found := await transport.waiting({"drive": 4, "evaluate": 4}):
+            while found := await transport.waiting({"drive": 4, "evaluate": 4, "quick": 4}):
                 await asyncio.gather(*(driver.drive_job(job, queue) for job, queue in found.items()))
                 if driver.running.abandoned:
                     break

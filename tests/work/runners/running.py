@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,8 @@ class RunnerProcess:
     more: tuple[str, ...] = ()
     program: tuple[str, ...] = ("-m", "pipelines.runner")
     before: tuple[str, ...] = ()
+    # What else its machine's environment holds.
+    env: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -34,7 +36,7 @@ class RunnerProcess:
     def start(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
         labels = [word for label in self.labels for word in ("--label", label)]
-        env = {name: os.environ[name] for name in KEPT if name in os.environ}
+        env = {name: os.environ[name] for name in KEPT if name in os.environ} | dict(self.env)
         words = ["--server", self.server, "--state", str(self.home / "state"), "--name", self.home.name]
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
@@ -43,8 +45,7 @@ class RunnerProcess:
                     sys.executable,
                     *self.program,
                     *words,
-                    "--isolation",
-                    "none",
+                    *([] if "--isolation" in self.more else ["--isolation", "none"]),
                     *labels,
                     *self.more,
                 ],
@@ -69,9 +70,14 @@ class RunnerProcess:
 
 @contextmanager
 def runner(
-    server: str, token: str, home: Path, *more: str, labels: tuple[str, ...] = ()
+    server: str,
+    token: str,
+    home: Path,
+    *more: str,
+    labels: tuple[str, ...] = (),
+    env: Mapping[str, str] | None = None,
 ) -> Iterator[RunnerProcess]:
-    found = RunnerProcess(server, token, home, labels, more)
+    found = RunnerProcess(server, token, home, labels, more, env=env or {})
     found.start()
     try:
         yield found

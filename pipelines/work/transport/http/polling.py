@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from pipelines.ports.terms import DRIVE, EVALUATE
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.transport.protocol import ServerAway
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,7 @@ class Polling:
     async def run(self, driver: TakesJobs, connected_for: Callable[[], float]) -> None:
         """Until `end`."""
         while not self._ended.is_set():
-            room = {queue: self._most - self._busy(queue) for queue in (DRIVE, EVALUATE)}
+            room = {queue: self._most - self._busy(queue) for queue in (DRIVE, QUICK, EVALUATE)}
             room = {queue: number for queue, number in room.items() if number > 0}
             found = await self._asked(room) if room and not self._stopped else {}
             for job_id, queue in found.items():
