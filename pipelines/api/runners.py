@@ -313,8 +313,22 @@ def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
 def upload(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
 ) -> tuple[int, None]:
-    """The bytes of one file, as they are."""
+    """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""
     files.receive(_held(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
+    return 204, None
+
+
+@router.post(JOB + "/files/{digest}/parts", response={204: None, **REFUSALS}, url_name="runner-parts")
+@answered
+def join(
+    request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
+) -> tuple[int, None]:
+    """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
+    found = _held(request, runner, job, lease)
+    parts = document(request).get("parts")
+    if not isinstance(parts, list) or not all(isinstance(each, str) and len(each) == 64 for each in parts):
+        raise Invalid.at("parts", _("is no list of digests"))
+    files.join(found, lease, digest, parts)
     return 204, None
 
 

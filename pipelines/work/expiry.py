@@ -54,6 +54,17 @@ def expire_some(now: datetime) -> int:
     return len(found)
 
 
+def forget(digests: Collection[str]) -> None:
+    """Delete these bytes where nothing uses them."""
+    with transaction.atomic():
+        blobs = list(Blob.objects.select_for_update().filter(pk__in=list(digests)).order_by("pk"))
+        used = _used({blob.pk for blob in blobs})
+        for blob in blobs:
+            if blob.pk not in used:
+                blob.delete()
+                transaction.on_commit(partial(artifacts().delete, blob.name))
+
+
 def _used(digests: Collection[str]) -> set[str]:
     """The digests that something other than an expired upload still uses."""
     used = set(Upload.objects.filter(blob__in=digests).values_list("blob_id", flat=True))

@@ -10,11 +10,12 @@ from typing import Any
 
 import structlog
 from daphne.endpoints import build_endpoint_description_strings
-from daphne.server import Server, twisted_loop
+from daphne.server import twisted_loop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from config.asgi import application
+from config.door import BoundedServer
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
 
@@ -36,7 +37,7 @@ class Command(BaseCommand):
         except SetupError as error:
             raise CommandError(str(error)) from error
         forwarded = "X-Forwarded-For" if settings.TRUST_PROXY else None
-        server = Server(
+        server = BoundedServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
             proxy_forwarded_address_header=forwarded,

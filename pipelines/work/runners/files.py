@@ -3,9 +3,10 @@ what its work left that it did not send."""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import BinaryIO, Final
 
@@ -19,8 +20,9 @@ from django.utils.translation import gettext as _
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Artifact, Blob, Job, RunnerUpload
 from pipelines.ports import leases
-from pipelines.work import storage
+from pipelines.work import expiry, storage
 from pipelines.work.measuring import PIECE, measure
+from pipelines.work.transport.http.wire import MOST_PART
 from pipelines.work.transport.local import handover
 from pipelines.work.transport.protocol import LeaseLost
 from pipelines.work.worker.handover import MOST_ARTIFACTS
@@ -28,10 +30,11 @@ from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
 
 SALT: Final = "gateline.runner.file"
 HEX: Final = frozenset("0123456789abcdef")
-IN_MEMORY: Final = 8 * 1024**2
+IN_MEMORY: Final = MOST_PART
 MOST_TOGETHER: Final = 2 * MOST_BYTES
 """Of one lease: told before, and counted while it comes."""
 MOST_UPLOADS: Final = MOST_FILES + MOST_ARTIFACTS + 2
+MOST_PARTS: Final = MOST_BYTES // MOST_PART
 
 
 # To a runner
@@ -91,23 +94,16 @@ def allowed(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
 
 
 def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
-    """Read a file to its end, compare it with its digest, keep it. Again for a repeat: the same.
+    """Read a file, or a part of one, to its end, compare it with its digest, keep it. Again for a repeat: the same.
 
     :raises Invalid: it is too large, another one, or one too many"""
-    if len(digest) != 64 or not set(digest) <= HEX:
-        raise Invalid.at("digest", _("is no SHA-256"))
-    sent = RunnerUpload.objects.filter(job=job, lease=lease)
-    together = sent.aggregate(files=Count("pk"), size=Sum("blob__size", default=0))
-    if together["files"] >= MOST_UPLOADS:
-        raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
+    _is_digest(digest)
+    room = most = min(MOST_PART, _room(job, lease))
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
-        room = most = max(0, min(MOST_BYTES, MOST_TOGETHER - together["size"]))
         while piece := body.read(PIECE):
             room -= len(piece)
             if room < 0:
-                raise Invalid.at(
-                    "file", _("is larger than the %d MB that there is room for") % (most // 1024**2)
-                )
+                raise Invalid.at("file", _("is larger than the %d bytes that there is room for") % most)
             file.write(piece)
         file.seek(0)
         measured = measure(file)  # type: ignore[arg-type]
@@ -115,6 +111,50 @@ def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
             raise Invalid.at("file", _("is not what its digest says"))
         file.seek(0)
         keep(job, lease, digest, measured.size, file)  # type: ignore[arg-type]
+
+
+def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
+    """Keep the file that these parts make in this order, and the parts no longer. Again for a repeat: the same.
+
+    :raises Invalid: they make another file, a too large one, or were not sent under this lease"""
+    _is_digest(digest)
+    if RunnerUpload.objects.filter(job=job, lease=lease, blob=digest).exists():
+        return
+    if len(parts) > MOST_PARTS:
+        raise Invalid.at("parts", _("make more than %d MB") % (MOST_BYTES // 1024**2))
+    sent = RunnerUpload.objects.filter(job=job, lease=lease, blob__in=set(parts))
+    sizes = dict(sent.values_list("blob_id", "blob__size"))
+    if missing := set(parts) - sizes.keys():
+        raise Invalid.at("parts", _("were not all sent, %s among them") % min(missing)[:12])
+    places, size = storage.names(sizes), sum(sizes[each] for each in parts)
+    if size > MOST_BYTES:
+        raise Invalid.at("parts", _("make more than %d MB") % (MOST_BYTES // 1024**2))
+    sha = hashlib.sha256()
+    with tempfile.TemporaryFile() as file:
+        for each in parts:
+            with storage.artifacts().open(places[each], "rb") as source:
+                while piece := source.read(PIECE):
+                    sha.update(piece)
+                    file.write(piece)
+        if sha.hexdigest() != digest:
+            raise Invalid.at("parts", _("do not make what its digest says"))
+        keep(job, lease, digest, size, file)  # type: ignore[arg-type]
+    sent.delete()
+    expiry.forget(sizes.keys() - {digest})
+
+
+def _is_digest(digest: str) -> None:
+    if len(digest) != 64 or not set(digest) <= HEX:
+        raise Invalid.at("digest", _("is no SHA-256"))
+
+
+def _room(job: Job, lease: uuid.UUID) -> int:
+    """Bytes that this attempt may still send. :raises Invalid: no more files"""
+    sent = RunnerUpload.objects.filter(job=job, lease=lease)
+    together = sent.aggregate(files=Count("pk"), size=Sum("blob__size", default=0))
+    if together["files"] >= MOST_UPLOADS:
+        raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
+    return max(0, MOST_TOGETHER - int(together["size"]))
 
 
 def keep(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO) -> None:

@@ -12,6 +12,7 @@ import pytest
 from pipelines.models import Job
 from pipelines.work import logs
 from pipelines.work.runners import files
+from pipelines.work.transport.http.wire import PROTOCOL
 from tests.factories import World
 from tests.vault.conftest import Put, key_file, put
 from tests.work.driving import command
@@ -39,7 +40,7 @@ def far(world: World, tmp_path: Path) -> FarAway:
 
 
 def claim(far: FarAway, job: Job) -> dict[str, Any]:
-    assert far.call("", {**FACTS, "protocol": 1}).status_code == 200
+    assert far.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 200
     found: dict[str, Any] = far.call(f"/jobs/{job.pk}/claim").json()["started"]
     return found
 
@@ -155,11 +156,11 @@ REGISTER = {
 
 def test_no_word_of_a_runner_about_itself_is_an_error_of_the_server(far: FarAway) -> None:
     answers = {
-        what: far.call("", _sent({**FACTS, "protocol": 1, **said})).status_code
+        what: far.call("", _sent({**FACTS, "protocol": PROTOCOL, **said})).status_code
         for what, said in REGISTER.items()
     }
     assert {what: status for what, status in answers.items() if status >= 500} == {}
-    assert far.call("", {**FACTS, "protocol": 1}).status_code == 200
+    assert far.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 200
     for word in (NUL, HALF):
         for said in ({"agents": {word: {}}}, {"agents": {"claude": {"path": word}}}):
             assert far.call("/tell", _sent(said)).status_code < 500, said

@@ -17,6 +17,7 @@ from pipelines import engine
 from pipelines.models import ApiToken, Artifact, Job, LogChunk, Snapshot, Task, VisitCommit
 from pipelines.people import runners
 from pipelines.work import storage
+from pipelines.work.transport.http.wire import PROTOCOL
 from pipelines.work.workspaces import digest_of
 from tests.factories import World, make_project
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
@@ -211,7 +212,7 @@ def test_a_result_without_what_it_needs_is_none(world: World, far: FarAway) -> N
 def held(world: World, far: FarAway) -> tuple[Job, str]:
     """A job that the runner has, and its lease."""
     task = world.start(world.line(stations=[command("build", "pass", TO_END)]))
-    assert far.call("", {**FACTS, "protocol": 1}).status_code == 200
+    assert far.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 200
     job = task.jobs.get()
     started = far.call(f"/jobs/{job.pk}/claim").json()["started"]
     return job, started["lease"]
@@ -236,7 +237,7 @@ def test_a_doubled_report_moves_once(world: World, far: FarAway, held: tuple[Job
 
 def test_a_runner_that_starts_again_has_lost_an_attempt(far: FarAway, held: tuple[Job, str]) -> None:
     job, lease = held
-    assert far.call("", {**FACTS, "protocol": 1}).status_code == 200
+    assert far.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 200
     job.refresh_from_db()
     assert (job.state, job.attempt, job.lease_key) == ("queued", 2, None)
     assert far.call("/leases", {}).json()["held"] == {}
@@ -283,7 +284,7 @@ def test_another_projects_token_does_not_speak_for_a_runner(
 ) -> None:
     job, lease = held
     stranger = FarAway(far.home, world.runner(project=make_project("foreign"))[1], id=far.id)
-    assert stranger.call("", {**FACTS, "protocol": 1}).status_code == 404
+    assert stranger.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 404
     assert stranger.call("/leases", {}).status_code == 404
     assert stranger.call(f"/jobs/{job.pk}/report", {"attempt": 1, "outcome": {}}, lease).status_code == 404
 
@@ -330,7 +331,7 @@ def test_a_name_of_a_file_opens_it_for_its_lease_alone(
     )
     drive(bench, task)
     world_runner = FarAway(far.home, world.runner("here")[1])
-    assert world_runner.call("", {**FACTS, "protocol": 1}).status_code == 200
+    assert world_runner.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 200
     job = task.jobs.get(station="b")
     lease = world_runner.call(f"/jobs/{job.pk}/claim").json()["started"]["lease"]
     material = world_runner.call(f"/jobs/{job.pk}/material", {}, lease).json()

@@ -99,18 +99,12 @@ class ServerCalls:
             method, path, {**document, again: True} if again and tried else document, lease=lease
         ))  # fmt: skip
 
-    async def send_file(self, path: str, file: Callable[[], Any], size: int, lease: uuid.UUID) -> None:
-        """`file` opens it anew for each try: a context manager with its bytes."""
-
-        headers = {**_about(lease), "Content-Length": str(size)}
-
+    async def send_bytes(self, path: str, data: bytes, lease: uuid.UUID) -> None:
         def put(tried: bool) -> None:
-            with file() as source:
-                pieces = iter(lambda: source.read(PIECE), b"")
-                try:
-                    answer = self._client.put(self._base + path, content=pieces, headers=headers)
-                except httpx.TransportError as error:
-                    raise ServerAway(f"{type(error).__name__}: {error}") from error
+            try:
+                answer = self._client.put(self._base + path, content=data, headers=_about(lease))
+            except httpx.TransportError as error:
+                raise ServerAway(f"{type(error).__name__}: {error}") from error
             self._look_at(answer)
 
         await self._insist(put)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -110,14 +111,22 @@ class HttpTransport:
         wanted = (await self._about(started, "wanted", {"files": sizes}))["wanted"]
         for digest in wanted:
             path, size = left.files[digest]
-
-            def file(at: str = path) -> AbstractContextManager[BinaryIO]:
-                return opened(left.root, at)
-
-            await self._calls.send_file(
-                f"/jobs/{started.orders.job_id}/files/{digest}", file, size, started.lease
-            )
+            with await asyncio.to_thread(opened, left.root, path) as file:
+                await self._send(started, digest, file, size)
         await self._about(started, "store", wire.leavings_json(left))
+
+    async def _send(self, started: Started, digest: str, file: BinaryIO, size: int) -> None:
+        """A file; a large one in parts, each of which comes again by itself where an answer got lost."""
+        at = f"/jobs/{started.orders.job_id}/files/"
+        parts: list[str] = []
+        while data := await asyncio.to_thread(file.read, wire.MOST_PART):
+            part = digest if size <= wire.MOST_PART else sha256(data).hexdigest()
+            await self._calls.send_bytes(at + part, data, started.lease)
+            parts.append(part)
+        if not parts:
+            await self._calls.send_bytes(at + digest, b"", started.lease)
+        elif parts != [digest]:
+            await self._calls.insist("POST", f"{at}{digest}/parts", {"parts": parts}, lease=started.lease)
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
@@ -158,7 +167,7 @@ class HttpTransport:
     async def base_moved(self, started: Started, onto: str, tree: str) -> None:
         raise LeaseLost
 
-    async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
+    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
         raise LeaseLost
 
     # Report

@@ -22,12 +22,14 @@ from pipelines.work.transport.protocol import (
     StationValues,
 )
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """Of what passes. A server refuses a runner that speaks another one, and says which of the two is older."""
 LEASE: Final = "Gateline-Lease"
 """The header of a call about one job: the key of its lease."""
 MOST_DOCUMENT: Final = 64 * 1024**2
 """Bytes of one JSON document: a manifest of 100,000 files has 20 MB."""
+MOST_PART: Final = 8 * 1024**2
+"""Bytes of one upload: a larger file is sent in parts, so that the server holds little of what it has not looked at."""
 
 Json = dict[str, Any]
 
