@@ -13,6 +13,7 @@ from pipelines.work.git.taking_over import PeoplePushed
 from pipelines.work.handlers.merging import SOONEST, HostDelivery, way_of
 from pipelines.work.handlers.requesting import open_request
 from pipelines.work.hosts.errors import HostAway, HostError
+from pipelines.work.hosts.table import host_at
 from pipelines.work.spec.base import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, DeliveryPort
@@ -84,10 +85,23 @@ async def _stopped_by(error: HostError | GitRefused, order: DeliveryOrder, sink:
     if isinstance(error, HostAway) and time.time() - order.begun < AWAY:
         raise LookAgain(max(SOONEST, error.wait)) from error
     if isinstance(error, PeoplePushed):
-        await order.port.pushed(error.commit, error.who)
+        await order.port.pushed(error.commit, error.who, await _pushers(order, error.commit, sink))
     if isinstance(error, BaseMoved):
         await order.port.moved(error.onto, error.tree)
     return refused(error.failure_type, str(error))
+
+
+async def _pushers(order: DeliveryOrder, commit: str, sink: Sink) -> list[str]:
+    """As its host authenticated them; nobody where it does not tell, and then only what the commits say is known."""
+    access = order.access
+    if access.host is None or not access.host.credential:
+        return []
+    try:
+        host = await host_at(access.host, access.guard)
+        return await host.pushers(access.state.branch, access.state.pushed, commit)
+    except HostError as error:
+        await sink.note(f"[gateline] It is not known who pushed: {error}")
+        return []
 
 
 async def _by_host(through: HostDelivery) -> Outcome:

@@ -74,6 +74,11 @@ def _steps(host: Host, wanted: CheckupScope, base: str) -> list[Step]:
         tip = await host.tip(base)
         return f"{len(await host.checks(tip))} on {tip[:7]}, the end of {base}"
 
+    async def pushes() -> str:
+        tip = await host.tip(base)
+        named = await host.pushers(base, "", tip)
+        return f"of {tip[:7]}, the end of {base}: {', '.join(named) or 'it does not tell'}"
+
     async def requests() -> str:
         return f"{len(await host.requests(NEVER, base))} from {NEVER} into {base}"
 
@@ -94,6 +99,7 @@ def _steps(host: Host, wanted: CheckupScope, base: str) -> list[Step]:
             checks,
             "Give the token read access to Checks and Commit statuses (GitLab: the scope api).",
         ),
+        ("who pushed", pushes, "Give the token read access to the repository (GitLab: the scope api)."),
         ("requests", requests, "Give the token access to pull or merge requests."),
     ]
     if wanted.issue:

@@ -120,6 +120,10 @@ class Gitea:
         said = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
         return text(inner(said, "commit"), "id")
 
+    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+        """Only its webhook tells of that."""
+        return []
+
     async def way(self, branch: str) -> Way:
         """Its merge call is not built yet: what a rule refuses of a push is said."""
         return "push"

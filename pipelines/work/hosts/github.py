@@ -19,6 +19,7 @@ from pipelines.work.hosts.host import (
     HostToken,
     MergeStanding,
     OpenedRequest,
+    PushTold,
     RequestState,
     Thing,
     Way,
@@ -27,6 +28,7 @@ from pipelines.work.hosts.host import (
     link,
     number,
     of_fork,
+    pushers_between,
     rows,
     text,
     waiting,
@@ -44,6 +46,8 @@ PULL = """query($owner: String!, $name: String!, $number: Int!) {
 ENQUEUE = """mutation($id: ID!, $head: GitObjectID!) {
   enqueuePullRequest(input: {pullRequestId: $id, expectedHeadOid: $head}) { mergeQueueEntry { state } }
 }"""
+MOST_PUSHES = 100
+"""To one branch, the newest, of which is read who made them."""
 ENDED_BADLY = frozenset(("failure", "cancelled", "timed_out", "startup_failure"))
 ACTIONS = "github-actions"
 DEQUEUE = "mutation($id: ID!) { dequeuePullRequest(input: {id: $id}) { mergeQueueEntry { state } } }"
@@ -168,6 +172,16 @@ class GitHub:
     async def tip(self, branch: str) -> str:
         said = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
         return text(inner(said, "commit"), "sha")
+
+    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+        said = await self._host.call(
+            "GET", f"{self._repo}/activity", ref=f"refs/heads/{branch}", per_page=MOST_PUSHES
+        )
+        pushes = (
+            PushTold(text(inner(each, "actor"), "login"), text(each, "before"), text(each, "after"))
+            for each in rows(said)
+        )
+        return pushers_between(pushes, since, until)
 
     async def way(self, branch: str) -> Way:
         """A rule that only keeps the branch from being deleted or rewritten is no hindrance to a push."""

@@ -21,6 +21,7 @@ from pipelines.work.hosts.host import (
     HostToken,
     MergeStanding,
     OpenedRequest,
+    PushTold,
     RequestState,
     Thing,
     Way,
@@ -29,6 +30,7 @@ from pipelines.work.hosts.host import (
     inner,
     link,
     number,
+    pushers_between,
     rows,
     text,
     waiting,
@@ -38,6 +40,8 @@ from pipelines.work.outgoing.guard import Guard
 
 STATES: Mapping[str, RequestState] = {"opened": "open", "locked": "open", "merged": "merged"}
 DEVELOPER = 30
+MOST_PUSHES = 100
+"""The newest of a project, of which is read who made them."""
 SIGNING = "whsec_"
 PIPELINE = "pipeline"
 """The name of a whole pipeline among the checks."""
@@ -175,6 +179,18 @@ class GitLab:
     async def tip(self, branch: str) -> str:
         path = f"{self._project}/repository/branches/{quote(branch, safe='')}"
         return text(inner(await self._host.call("GET", path), "commit"), "id")
+
+    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+        """Of the last pushes to the whole project: it tells them by branch nowhere."""
+        said = await self._host.call(
+            "GET", f"{self._project}/events", action="pushed", per_page=MOST_PUSHES, sort="desc"
+        )
+        pushes = (
+            PushTold(text(each, "author_username"), text(data, "commit_from"), text(data, "commit_to"))
+            for each in rows(said)
+            if text(data := inner(each, "push_data"), "ref") == branch and text(data, "ref_type") == "branch"
+        )
+        return pushers_between(pushes, since, until)
 
     async def way(self, branch: str) -> Way:
         path = f"{self._project}/repository/branches/{quote(branch, safe='')}"

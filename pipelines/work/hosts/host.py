@@ -113,6 +113,10 @@ class Host(Protocol):
     async def tip(self, branch: str) -> str:
         """The commit of a branch."""
 
+    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+        """User names of who pushed to a branch since it stood at one commit, and until it stood at another, as the host
+        authenticated them; nobody where it does not tell of that."""
+
     async def way(self, branch: str) -> Way:
         """How something lands on a branch: by a push, or, where it is protected, by the host's merge call or queue."""
 
@@ -140,6 +144,30 @@ class Host(Protocol):
 
 CONTEXT = "gateline"
 """The name of our status."""
+
+
+@dataclass(frozen=True)
+class PushTold:
+    """One push to a branch, as its host has it."""
+
+    login: str
+    before: str
+    after: str
+
+
+def pushers_between(told: Iterable[PushTold], since: str, until: str) -> list[str]:
+    """Of pushes, the newest first: nobody where the last one is not there yet."""
+    found: list[str] = []
+    inside = False
+    for each in told:
+        inside = inside or each.after == until
+        if inside and each.after == since:
+            break
+        if inside and each.login:
+            found.append(each.login)
+        if inside and each.before == since:
+            break
+    return list(dict.fromkeys(found))
 
 
 def checked(found: Iterable[HostCheck]) -> list[HostCheck]:

@@ -153,8 +153,9 @@ class DeliveryPort(Protocol):
     async def moved(self, onto: str, tree: str) -> None:
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else ""."""
 
-    async def pushed(self, commit: str, who: Sequence[str]) -> None:
-        """People pushed this to the branch of the task; `who`: e-mail addresses of its new commits."""
+    async def pushed(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        """People pushed this to the branch of the task. `who`: e-mail addresses of its new commits; `logins`: of who
+        pushed, as the host tells them."""
 
 
 @dataclass(frozen=True)

@@ -229,9 +229,9 @@ class Transport(Protocol):
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else "".
         :raises LeaseLost"""
 
-    async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
-        """People pushed this commit to the branch of the task; `who`: e-mail addresses. The task goes on with it, and
-        this job may be over. :raises LeaseLost"""
+    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        """People pushed this commit to the branch of the task. `who`: e-mail addresses that commits name; `logins`: of
+        who pushed, as the host says. The task goes on with it, and this job may be over. :raises LeaseLost"""
 
     # Report
 

@@ -149,8 +149,8 @@ class ServerOfDelivery:
     async def moved(self, onto: str, tree: str) -> None:
         await self._transport.base_moved(self._started, onto, tree)
 
-    async def pushed(self, commit: str, who: Sequence[str]) -> None:
-        await self._transport.pushed(self._started, commit, who)
+    async def pushed(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        await self._transport.pushed(self._started, commit, who, logins)
 
 
 async def delivery_of(started: Started, config: WorkerConfig, transport: Transport) -> DeliveryOrder:

@@ -11,6 +11,7 @@ from django.db.models.functions import Lower
 from pipelines import engine
 from pipelines.engine import Pushed
 from pipelines.models import Job, Membership, Task
+from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.handover import still_held
 
 SOMEBODY = "Somebody"
@@ -18,13 +19,16 @@ MOST = 50
 """Names that are looked at."""
 
 
-def found(job_id: int, lease: uuid.UUID, commit: str, who: list[str]) -> str:
-    """A delivery found it. :raises LeaseLost"""
+def found(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: list[str]) -> str:
+    """A delivery found it. `logins`: as the host tells them, asked then. What commits name, which is what their author
+    wrote, counts only where that leads to nobody here. :raises LeaseLost"""
     job = Job.objects.select_related("task").get(pk=job_id)
     if job.lease_key != lease:
         still_held(job_id, lease)
-    people = members_named(job.task, (), who)
-    return engine.take_over(job.task_id, Pushed(commit, called(who), people, job_id))
+    by_host = members_named(job.task, logins, ())
+    people = by_host or members_named(job.task, (), who)
+    named = escaped(called(logins or who))
+    return engine.take_over(job.task_id, Pushed(commit, named, people, job_id, by_host=bool(by_host)))
 
 
 def members_named(task: Task, logins: Iterable[str], addresses: Iterable[str]) -> tuple[int, ...]:

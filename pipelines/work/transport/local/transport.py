@@ -149,8 +149,9 @@ class LocalTransport:
     async def base_moved(self, started: Started, onto: str, tree: str) -> None:
         await self.engine.insist(deliveries.base_moved, started.orders.job_id, started.lease, onto, tree)
 
-    async def pushed(self, started: Started, commit: str, who: Sequence[str]) -> None:
-        await self.engine.insist(pushes.found, started.orders.job_id, started.lease, commit, list(who))
+    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        said = (started.orders.job_id, started.lease, commit, list(who), list(logins))
+        await self.engine.insist(pushes.found, *said)
 
     # Report
 

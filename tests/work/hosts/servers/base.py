@@ -49,6 +49,9 @@ class FakeHost:
     rule: str = ""
     waiting: list[int] = field(default_factory=list)
     merged: int = 0
+    # (branch, before, after, login) of pushes, in order.
+    pushes: list[tuple[str, str, str, str]] = field(default_factory=list)
+    no_activity: bool = False
     # Of the token, as a header of GitHub says them; None: it says nothing.
     scopes: str | None = "repo"
     lose: int = 0

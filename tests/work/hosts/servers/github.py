@@ -32,6 +32,7 @@ class GitHubServer(FakeHost):
         repo = f"/repos/{PATH}"
         return [
             ("GET", repo, lambda query, body: (200, self.repository())),
+            ("GET", f"{repo}/activity", self.activity),
             ("GET", rf"{repo}/pulls/(\d+)", self.one),
             ("PUT", rf"{repo}/pulls/(\d+)/merge", self.merge_call),
             ("POST", "/api/graphql", self.graphql),
@@ -50,6 +51,25 @@ class GitHubServer(FakeHost):
             ("POST", f"{repo}/pulls", self.opened),
             ("PATCH", rf"{repo}/pulls/(\d+)", self.patched),
         ]
+
+    def activity(self, query: dict[str, str], body: Any) -> Reply:
+        """Of one branch, the newest first."""
+        assert int(query["per_page"]) <= 100
+        if self.no_activity:
+            return 403, {"message": "Resource not accessible by this token"}
+        found = [
+            {
+                "id": number,
+                "before": before,
+                "after": after,
+                "ref": f"refs/heads/{branch}",
+                "activity_type": "push",
+                "actor": {"login": login},
+            }
+            for number, (branch, before, after, login) in enumerate(self.pushes)
+            if query["ref"] == f"refs/heads/{branch}"
+        ]
+        return 200, found[::-1]
 
     def runs(self, commit: str, query: dict[str, str], body: Any) -> Reply:
         """Of apps: names without a slash. What has no conclusion is still in progress."""

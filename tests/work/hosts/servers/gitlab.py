@@ -31,6 +31,7 @@ class GitLabServer(FakeHost):
             ("GET", rf"{project}/merge_trains/merge_requests/(\d+)", self.train),
             ("POST", rf"{project}/merge_trains/merge_requests/(\d+)", self.board),
             ("POST", rf"{project}/merge_requests/(\d+)/cancel_merge_when_pipeline_succeeds", self.leave),
+            ("GET", f"{project}/events", self.events),
             ("GET", f"{project}/merge_requests", self.listed),
             ("POST", f"{project}/merge_requests", self.opened),
             ("PUT", rf"{project}/merge_requests/(\d+)", self.put),
@@ -41,6 +42,26 @@ class GitLabServer(FakeHost):
             ("GET", f"{project}/pipelines", self.pipelines),
             ("POST", rf"{project}/pipelines/(\d+)/retry", self.retry),
         ]
+
+    def events(self, query: dict[str, str], body: Any) -> Reply:
+        """Of all branches, the newest first."""
+        assert (query["action"], query["sort"]) == ("pushed", "desc")
+        found = [
+            {
+                "action_name": "pushed to",
+                "author_username": login,
+                "push_data": {
+                    "commit_count": 1,
+                    "action": "pushed",
+                    "ref_type": "branch",
+                    "commit_from": before,
+                    "commit_to": after,
+                    "ref": branch,
+                },
+            }
+            for branch, before, after, login in self.pushes
+        ]
+        return 200, found[::-1]
 
     def branch(self, query: Any, body: Any) -> Reply:
         on = self.protected or self.queues
