@@ -22,7 +22,7 @@ BASE = "/api/v1"
 class Client:
     """One server, as the person or machine of a profile. Paths are those below /api/v1."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, timeout: httpx.Timeout = TIMEOUT) -> None:
         self.profile = profile
         self._http = httpx.Client(
             base_url=profile.url + BASE,
@@ -31,7 +31,7 @@ class Client:
                 "Accept": "application/json",
                 "User-Agent": f"gateline/{__version__}",
             },
-            timeout=TIMEOUT,
+            timeout=timeout,
         )
 
     def __enter__(self) -> Client:

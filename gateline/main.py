@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gateline import __version__, output
+from gateline import __version__, completion, output
 from gateline.commands import (
     checkout,
     doctor,
@@ -84,6 +84,7 @@ def options(
             "-p",
             envvar="GATELINE_PROFILE",
             help="Which sign-in to use; otherwise the default one.",
+            autocompletion=completion.profile,
         ),
     ] = "",
     version: Annotated[

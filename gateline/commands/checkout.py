@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client
 from gateline.failures import Conflict, Failure, Usage
 from gateline.output import Json, plain, say
@@ -57,7 +57,9 @@ def install(app: typer.Typer) -> None:
 
 def checkout(
     ctx: typer.Context,
-    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    task: Annotated[
+        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+    ],
     folder: Annotated[
         Path | None,
         typer.Argument(help="Clone there; otherwise the clone that you are in, else a new folder."),

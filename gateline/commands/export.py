@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.failures import Usage
 from gateline.output import Json, plain
 from gateline.session import client
@@ -20,7 +20,9 @@ def install(app: typer.Typer) -> None:
 
 def export(
     ctx: typer.Context,
-    line: Annotated[str, typer.Argument(help="line, project/line or owner/project/line.")],
+    line: Annotated[
+        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+    ],
     to: Annotated[
         str, typer.Option("--to", help="alp, contenox, vibe-factory, flux or aeef; else the line's own.")
     ] = "",

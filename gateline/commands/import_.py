@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client, path
 from gateline.failures import Conflict, Exit, Invalid, Usage
 from gateline.output import Json, plain, say
@@ -29,7 +29,10 @@ def install(app: typer.Typer) -> None:
 def import_(
     ctx: typer.Context,
     what: Annotated[Path, typer.Argument(help="A document, or a folder of them.", metavar="FILE|FOLDER")],
-    project: Annotated[str, typer.Option("--project", help="Import into it: owner/project.")] = "",
+    project: Annotated[
+        str,
+        typer.Option("--project", help="Import into it: owner/project.", autocompletion=completion.project),
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what they become; keep nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,

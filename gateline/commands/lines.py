@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.lint import counted
 from gateline.drawing import LineDrawing
@@ -23,10 +23,16 @@ def install(app: typer.Typer) -> None:
 def lines(
     ctx: typer.Context,
     line: Annotated[
-        str, typer.Argument(help="Draw this line: line, project/line or owner/project/line.")
+        str,
+        typer.Argument(
+            help="Draw this line: line, project/line or owner/project/line.", autocompletion=completion.line
+        ),
     ] = "",
     draft: Annotated[bool, typer.Option("--draft", help="Draw its draft, not what is live.")] = False,
-    project: Annotated[str, typer.Option("--project", help="List only those of this project.")] = "",
+    project: Annotated[
+        str,
+        typer.Option("--project", help="List only those of this project.", autocompletion=completion.project),
+    ] = "",
     json: Json = False,
 ) -> None:
     """List lines, or draw one: its stations, its rules in order, and what was proved of each rule."""

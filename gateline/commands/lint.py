@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client, path
 from gateline.failures import Exit, Place, Usage
 from gateline.output import Json, plain, say
@@ -32,7 +32,10 @@ def lint(
         typer.Argument(help="A file, - for standard input, or a line of the server.", metavar="FILE|LINE"),
     ],
     project: Annotated[
-        str, typer.Option("--project", help="As a line of this project would be checked.")
+        str,
+        typer.Option(
+            "--project", help="As a line of this project would be checked.", autocompletion=completion.project
+        ),
     ] = "",
     draft: Annotated[bool, typer.Option("--draft", help="Of a line: its draft, not what is live.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 on warnings, too.")] = False,

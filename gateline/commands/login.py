@@ -29,7 +29,11 @@ def login(
     ] = "",
     project: Annotated[
         str,
-        typer.Option("--project", help="Look for lines here first: owner/project.", metavar="OWNER/PROJECT"),
+        typer.Option(
+            "--project",
+            help="Look for lines here first: owner/project.",
+            metavar="OWNER/PROJECT",
+        ),
     ] = "",
     token_stdin: Annotated[
         bool, typer.Option("--token-stdin", help="Read the token from standard input, for scripts.")

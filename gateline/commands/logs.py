@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.watch import ENDS, PAGE, names_of
 from gateline.failures import NotFound
@@ -23,7 +23,9 @@ def install(app: typer.Typer) -> None:
 
 def logs(
     ctx: typer.Context,
-    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    task: Annotated[
+        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+    ],
     station: Annotated[str, typer.Option("--station", "-s", help="Only of this station: key or name.")] = "",
     run: Annotated[int, typer.Option("--run", help="Only of this run of the station; otherwise of all.")] = 0,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while the task runs.")] = False,

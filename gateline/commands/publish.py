@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.lint import counted, errors_of, examine, read
 from gateline.failures import Exit, Invalid, NotFound, Usage
@@ -48,7 +48,12 @@ def publish(
     what: Annotated[
         str, typer.Argument(help="A file, or a line whose draft is to be published.", metavar="FILE|LINE")
     ],
-    project: Annotated[str, typer.Option("--project", help="Publish the file there: owner/project.")] = "",
+    project: Annotated[
+        str,
+        typer.Option(
+            "--project", help="Publish the file there: owner/project.", autocompletion=completion.project
+        ),
+    ] = "",
     name: Annotated[str, typer.Option("--name", help="Name of the version.")] = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.output import Json, say
 from gateline.session import client
 
@@ -17,7 +17,9 @@ def install(app: typer.Typer) -> None:
 
 def rerun(
     ctx: typer.Context,
-    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    task: Annotated[
+        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+    ],
     station: Annotated[
         str, typer.Option("--station", "-s", help="By its key, where several positions wait.")
     ] = "",

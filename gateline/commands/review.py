@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client
 from gateline.failures import Conflict, Exit, Failure, NotFound, Place, Usage
 from gateline.output import Json, plain, say
@@ -35,7 +35,11 @@ def review(
     ctx: typer.Context,
     task: Annotated[
         str,
-        typer.Argument(help="Show the review of this task; otherwise list what needs you.", metavar="WI-…"),
+        typer.Argument(
+            help="Show the review of this task; otherwise list what needs you.",
+            metavar="WI-…",
+            autocompletion=completion.task,
+        ),
     ] = "",
     gate: Annotated[str, typer.Option("--gate", help="Where a task waits at several gates: its key.")] = "",
     visit: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client, path
 from gateline.commands.watch import follow
 from gateline.failures import Usage
@@ -24,7 +24,9 @@ def install(app: typer.Typer) -> None:
 
 def submit(
     ctx: typer.Context,
-    line: Annotated[str, typer.Argument(help="line, project/line or owner/project/line.")],
+    line: Annotated[
+        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+    ],
     values: Annotated[
         list[str] | None,
         typer.Argument(help="Inputs, as the start form has them: key=value.", metavar="KEY=VALUE…"),
@@ -38,7 +40,13 @@ def submit(
     priority: Annotated[str, typer.Option("--priority", help="low, medium or high.")] = "medium",
     label: Annotated[list[str] | None, typer.Option("--label", help="May be given several times.")] = None,
     after: Annotated[
-        list[str] | None, typer.Option("--after", help="Start when this task is completed.", metavar="WI-…")
+        list[str] | None,
+        typer.Option(
+            "--after",
+            help="Start when this task is completed.",
+            metavar="WI-…",
+            autocompletion=completion.task,
+        ),
     ] = None,
     key: Annotated[
         str, typer.Option("--key", help="The same key within 24 hours starts no second task.", metavar="KEY")

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gateline import output, places
+from gateline import completion, output, places
 from gateline.client import Client
 from gateline.failures import Exit, Failure, Unreachable
 from gateline.output import Json, plain, say
@@ -51,7 +51,9 @@ def install(app: typer.Typer) -> None:
 
 def watch(
     ctx: typer.Context,
-    task: Annotated[str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…")],
+    task: Annotated[
+        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+    ],
     until_waiting: Annotated[
         bool, typer.Option("--until-waiting", help="End with 10, too, when it waits for a person.")
     ] = False,

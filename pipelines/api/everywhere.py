@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from django.db.models import CharField, Q
+from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from ninja import Router
+from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Caller, Request
@@ -26,6 +29,15 @@ class PlacedLineOut(LineOut):
     project: str
 
 
+class NamedTaskOut(BaseModel):
+    """A task by its number and title."""
+
+    id: str
+    title: str
+    owner: str
+    projectId: str  # noqa: N815  # as in TaskOut
+
+
 @router.get("/lines", response={200: list[PlacedLineOut], **ERRORS}, summary="All lines", tags=["lines"])
 def lines(request: Request) -> list[PlacedLineOut]:
     """Of all projects that the caller may look at and that are not archived."""
@@ -38,6 +50,31 @@ def lines(request: Request) -> list[PlacedLineOut]:
     return [
         PlacedLineOut(**LineOut.of(line).model_dump(), owner=line.project.owner.key, project=line.project.key)
         for line in found.order_by("project__owner__key", "project__key", "key")
+    ]
+
+
+@router.get(
+    "/tasks",
+    response={200: list[NamedTaskOut], **ERRORS},
+    summary="Tasks whose number begins so",
+)
+def tasks(request: Request, begins: str = "", limit: int = 50) -> list[NamedTaskOut]:
+    """Of all projects that the caller may look at; the newest first, at most 200."""
+    wanted = Q()
+    seen = [each for each in access.visible_projects(request.auth) if access.can(request.auth, "view", each)]
+    for each in seen:
+        lead = f"WI-{each.key}-"
+        if begins.startswith(lead):
+            wanted |= Q(project=each, typed__startswith=begins.removeprefix(lead))
+        elif lead.startswith(begins):
+            wanted |= Q(project=each)
+    if not wanted:
+        return []
+    found = Task.objects.annotate(typed=Cast("number", CharField())).filter(wanted)
+    rows = found.select_related("project__owner").order_by("-pk")[: min(max(limit, 1), 200)]
+    return [
+        NamedTaskOut(id=task.name, title=task.title, owner=task.project.owner.key, projectId=task.project.key)
+        for task in rows
     ]
 
 

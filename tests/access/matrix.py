@@ -288,6 +288,7 @@ PUT  {LINE}/{{task}}/gates/{{gate}}/snooze  >     0         -       -         - 
 DELETE {LINE}/{{task}}/gates/{{gate}}/snooze  >   0         y       y         y         y         y      -
 GET  {LINE}/{{task}}/gates/{{gate}}/review  >     0         y       y         y         y         y      -
 GET  {LINE}/{{task}}/visits/{{visit}}/log  >      0         y       y         y         y         y      y
+GET  /api/tasks                        >          y         y       y         y         y         y      y
 GET  /api/tasks/{{task}}               >          0         y       y         y         y         y      y
 GET  /api/tasks/{{task}}/workflow-execution  >    0         y       y         y         y         y      y
 POST /api/workflows/{{workflow}}/execute  >       0         -       y         y         y         y      y
@@ -388,6 +389,7 @@ POST {RUNNER}/jobs/{{job}}/material    >          >         >       >         > 
 POST {RUNNER}/jobs/{{job}}/before      >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/wanted      >          >         >       >         >         >         >      >
 PUT  {RUNNER}/jobs/{{job}}/files/{{digest}}  >    >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/files/{{digest}}/parts  >  >     >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/store       >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/log         >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/report      >          >         >       >         >         >         >      >
