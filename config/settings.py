@@ -353,6 +353,10 @@ WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
 EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
 # Worker processes beside the web process of `manage.py up`; each moves tasks on one core.
 WORKERS = env.number("GATELINE_WORKERS", 1, least=1)
+# Off: the server's own workers leave commands and agents to runners on other machines.
+RUN_PROGRAMS = env.flag("GATELINE_RUN_PROGRAMS", True)
+# Coding agents that the user of this server is signed in with, for its stations: claude, or claude=/folder.
+SIGNED_IN = env.words("GATELINE_SIGNED_IN", [])
 WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 # How long a runner on another machine may be cut off, and the server be away, before its work goes to another.
 RUNNER_LEASE_SECONDS = env.number("GATELINE_RUNNER_LEASE", 60, least=3)

@@ -17,6 +17,8 @@ from pipelines.queries import versions
 from pipelines.queries.workers import ALIVE, NONE
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.agents.preset import Preset
+from pipelines.routing.document.kinds import runs_programs
+from pipelines.routing.document.kinds.agent import SIGNED_IN
 
 SHOWN_FOR: Final = timedelta(days=30)
 """A machine that was not seen for longer is no longer shown beside others of its token."""
@@ -71,9 +73,21 @@ class RunnerRow:
 
     @property
     def agents(self) -> list[str]:
-        """“Claude Code 2.1.330”, by name."""
+        """“Claude Code 2.1.330 (signed in)”, by name."""
         found = self.worker.agents if self.worker else {}
-        return sorted(" ".join(filter(None, (_named(key), _number(each)))) for key, each in found.items())
+        said = {key: " ".join(filter(None, (_named(key), _number(each)))) for key, each in found.items()}
+        ready = {need.partition(":")[2] for need in self._offers if need.startswith(f"{SIGNED_IN}:")}
+        said |= {key: _("%(agent)s (signed in)") % {"agent": said.get(key) or _named(key)} for key in ready}
+        return sorted(said.values())
+
+    @property
+    def _offers(self) -> Sequence[str]:
+        return (self.worker.offers or ()) if self.worker else ()
+
+    @property
+    def programs(self) -> bool:
+        """Whether it runs commands and agents."""
+        return self.worker is not None and runs_programs(self.worker.offers)
 
     @property
     def isolated(self) -> bool:

@@ -11,7 +11,9 @@ from pipelines.models import Job, Task
 from pipelines.ports.leases import Claim, claims
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, versions
-from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, needs
+from pipelines.routing.document.agents import PRESETS
+from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, executes, needs
+from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.waits import Sentence
@@ -114,11 +116,22 @@ def _lacking(need: str) -> Sentence:
             _("No active runner has podman or docker, which the images of this repository take."),
             _("Install podman and bubblewrap on a runner, and start it again."),
         )
+    if family == SIGNED_IN:
+        words = {"agent": PRESETS[name].name if name in PRESETS else name, "key": name}
+        return Sentence(
+            _("No active runner is signed in with %(agent)s.") % words,
+            _("Sign in on its machine, and start the runner there with --signed-in %(key)s.") % words,
+        )
     if family == "secret":
         words = _("No active runner has the secret %s.") % name
         return Sentence(
             words,
             _("Add it under Settings, Secrets and variables, or set GATELINE_SECRET_%s for a runner.") % name,
+        )
+    if executes(name):
+        return Sentence(
+            _("No active runner runs programs: the server leaves them to runners."),
+            _("Add a runner under Settings, Runners, or start yours again."),
         )
     return Sentence(
         _("No active runner handles work of the kind %s.") % name, _("Start a runner of this version.")

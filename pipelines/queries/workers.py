@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from pipelines.models import Worker
 from pipelines.ports.terms import ALIVE_SECONDS
+from pipelines.routing.document.kinds import runs_programs
 
 ALIVE = timedelta(seconds=ALIVE_SECONDS)
 NONE = "none"
@@ -33,7 +34,12 @@ ENFORCED = Unenforced([], [])
 
 
 def unenforced(now: datetime, project: int) -> Unenforced:
-    return unenforced_of(alive(now, project))
+    return unenforced_of(with_programs(now, project))
+
+
+def with_programs(now: datetime, project: int) -> list[Worker]:
+    """Those that are alive and run programs: of others it is all one what isolates them."""
+    return [worker for worker in alive(now, project) if runs_programs(worker.offers)]
 
 
 def unenforced_of(living: list[Worker]) -> Unenforced:
@@ -55,7 +61,7 @@ class Unprotected:
 
 
 def unprotected(now: datetime, project: int) -> Unprotected:
-    living = alive(now, project)
+    living = with_programs(now, project)
     return Unprotected(
         [worker.name for worker in living if worker.isolation == NONE],
         [worker.name for worker in living if worker.isolation != NONE and not worker.cuts_network],

@@ -129,6 +129,7 @@ def config_of(said: Options, isolation: Isolation) -> WorkerConfig:
         drain_seconds=said.drain,
         secrets=(said.token, *said.secrets.values(), *((key,) if key else ())),
         named_secrets=said.secrets,
+        signed_in=said.signed_in,
         outgoing=Outgoing(Guard(said.private_hosts), Endpoint(url, model, key)),
     )
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from pipelines.work.agents.signed_in import NotSignedIn, folders
+
 SECRET: Final = "GATELINE_SECRET_"
 
 
@@ -37,6 +39,7 @@ class Options:
     roots: tuple[str, ...] = ()
     model: tuple[str, str, str] = field(default=("", "", ""), repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    signed_in: Mapping[str, Path] = field(default_factory=dict)
 
 
 def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
@@ -75,6 +78,7 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
             for each, value in environment.items()
             if each.startswith(SECRET) and value
         },
+        signed_in=_signed_in(said.signed_in, environment),
     )
 
 
@@ -120,8 +124,22 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="What stations may read besides; repeat.",
     )
+    add(
+        "--signed-in",
+        action="append",
+        default=[],
+        metavar="AGENT",
+        help="An agent that this user is signed in with, such as claude, or claude=FOLDER; repeat.",
+    )
     add("--plain-http", action="store_true", help="Take an address without https that is not this machine.")
     return parser
+
+
+def _signed_in(words: Sequence[str], environment: Mapping[str, str]) -> Mapping[str, Path]:
+    try:
+        return folders(words, environment)
+    except NotSignedIn as error:
+        raise WrongOptions(str(error)) from error
 
 
 def _positive(word: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.routing.document.evaluations import MODEL, WORKER
 from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, TABLE
+from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.work.images import Images
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import Isolation
@@ -37,6 +38,8 @@ class WorkerConfig:
     # Defaults for stations without settings of their own, and folders under which repositories may be read.
     resources: Resources = DEFAULT
     repository_roots: tuple[str, ...] = ()
+    # Whether it does work that is a program: commands, agents, tools, hooks.
+    programs: bool = True
     labels: frozenset[str] = frozenset()
     owners: frozenset[str] | None = None
     concurrency: int = 8
@@ -48,6 +51,8 @@ class WorkerConfig:
     # {name: value} that headers and environments may use: GATELINE_SECRET_…, and what came with the job.
     named_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     named_variables: Mapping[str, str] = field(default_factory=dict)
+    # {agent: the folder with the sign-in of this machine's user, which its stations are lent}
+    signed_in: Mapping[str, Path] = field(default_factory=dict)
     outgoing: Outgoing = field(default_factory=Outgoing)
     evaluator: tuple[str, ...] = ()
     most_stations: int = MOST_STATIONS
@@ -70,9 +75,12 @@ class WorkerConfig:
         endpoint = self.outgoing.endpoint
         model = {MODEL_SERVER} if endpoint.url else set()
         model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()
-        kinds = {f"kind:{kind.key}" for kind in TABLE if kind.by_workers}
+        done = (kind for kind in TABLE if kind.by_workers and (self.programs or not kind.executes))
+        kinds = {f"kind:{kind.key}" for kind in done}
         images = {IMAGES} if self.images is not None else set()
-        return frozenset(kinds | model | images | {f"secret:{name}" for name in self.named_secrets})
+        signed_in = {f"{SIGNED_IN}:{agent}" for agent in self.signed_in}
+        named = {f"secret:{name}" for name in self.named_secrets}
+        return frozenset(kinds | model | images | named | signed_in)
 
     @property
     def answers(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, versions
 from pipelines.routing.document.evaluations import MACHINES
-from pipelines.routing.document.kinds import IMAGES
+from pipelines.routing.document.kinds import IMAGES, runs_programs
 
 
 def open_job(
@@ -104,7 +104,8 @@ def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: J
 
 def takes(claim: Claim, task: Task, job: Job) -> bool:
     """Whether a worker with this claim may do this job. A question for a machine needs nothing that its station
-    needs: any worker that can answer takes it. A hook runs where the station's work runs."""
+    needs: any worker that can answer takes it. A hook and a tool are programs, and run where the station's work
+    runs."""
     if not claim.works_in(task.project_id):
         return False
     owner = task.project.owner.key
@@ -112,7 +113,7 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
         return claim.serves(owner) and job.kind in claim.answers
     station = versions.by_id(job.pinned_id).station(job.station)
     if job.purpose != Purpose.STATION:
-        return claim.takes(owner, station.labels)
+        return claim.takes(owner, station.labels) and runs_programs(claim.offers)
     if not claim.can(owner, station, Reach.of(task).brings(station)):
         return False
     return claim.has(IMAGES) or not environments.asked(

@@ -17,6 +17,7 @@ from django.core.management.base import CommandError
 from pipelines.management import printing
 from pipelines.ports.vault import keys
 from pipelines.work import images
+from pipelines.work.agents import signed_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -61,7 +62,9 @@ class Command(printing.Command):
     async def _run(self, options: dict[str, Any]) -> None:
         base = Path(settings.WORKSPACES_DIR)
         in_force = await choose(settings.ISOLATION, station_places(), base, database_socket())
-        if in_force.name == "none":
+        if not settings.RUN_PROGRAMS:
+            self.stderr.write("This worker runs no programs (GATELINE_RUN_PROGRAMS): runners do.")
+        elif in_force.name == "none":
             self.stderr.write(
                 "Nothing isolates stations on this machine: one could read keys and forge decisions."
             )
@@ -96,15 +99,25 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         },
         resources=station_resources(),
         repository_roots=tuple(map(str, settings.REPOSITORY_ROOTS)),
+        programs=settings.RUN_PROGRAMS,
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
         owners=frozenset(owners) or None,
         secrets=secrets(),
         outgoing=outgoing(),
         named_secrets=settings.NAMED_SECRETS,
+        signed_in=lent(),
         evaluator=tuple(settings.EVALUATOR_COMMAND),
         concurrency=options["concurrency"] or settings.WORKER_CONCURRENCY,
         drain_seconds=float(settings.WORKER_DRAIN_SECONDS if drain is None else drain),
     )
+
+
+def lent() -> dict[str, Path]:
+    """The sign-ins of this machine's user that its stations may have."""
+    try:
+        return signed_in.folders(settings.SIGNED_IN, os.environ)
+    except signed_in.NotSignedIn as fault:
+        raise CommandError(f"GATELINE_SIGNED_IN: {fault}") from fault
 
 
 def station_resources() -> Resources:

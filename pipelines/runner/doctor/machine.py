@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
+from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.work.agents.installed import installed, programs
+from pipelines.work.agents.signed_in import NotSignedIn, folders
 from pipelines.work.hosts.checkup import CheckupLine
 from pipelines.work.processes.installation import of_installation
 from pipelines.work.processes.isolation import Isolation
@@ -19,6 +21,7 @@ from pipelines.work.processes.isolation_choice import choose
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SECONDS = 10.0
+OFF = ("0", "false", "no", "off")
 BUBBLEWRAP = "Install bubblewrap, and allow user namespaces."
 
 
@@ -29,6 +32,9 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     yield CheckupLine(
         "system", "ok", f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
     )
+    if environment.get("GATELINE_RUN_PROGRAMS", "").strip().lower() in OFF:
+        said = "a server that is started here runs none itself, and leaves them to runners"
+        yield CheckupLine("programs", "ok", f"{said} (GATELINE_RUN_PROGRAMS)")
     git = await asyncio.to_thread(_version, "git")
     without = "not installed: Gateline reads repositories by itself, and stations cannot call it"
     yield CheckupLine(
@@ -40,6 +46,9 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     agents = await asyncio.to_thread(lambda: installed(programs(path), path))
     for key, about in sorted(agents.items()):
         yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
+    for preset in PRESETS.values():
+        if said := await asyncio.to_thread(_signed_in, preset, environment):
+            yield CheckupLine(f"signed in with {preset.key}", "ok", said)
     if not agents:
         remedy = "Install one on the path of stations; lines without agents need none."
         yield CheckupLine("agents", "unknown", "none found", remedy)
@@ -50,6 +59,15 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
         yield CheckupLine(
             program, "ok" if version else "unknown", version or "not installed; Gateline does not need it"
         )
+
+
+def _signed_in(preset: Preset, environment: Mapping[str, str]) -> str:
+    """Where, and how a runner lends it; "" of what nobody is signed in with."""
+    try:
+        [folder] = folders([preset.key], environment).values()
+    except NotSignedIn:
+        return ""
+    return f"{folder}; gateline runner --signed-in {preset.key} lends it to stations"
 
 
 async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:

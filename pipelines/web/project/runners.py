@@ -79,7 +79,8 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
         form=form,
         manages=manages,
         own=[row for row in rows if row.token],
-        beside=[row for row in rows if not row.token],
+        beside=(beside := [row for row in rows if not row.token]),
+        beside_programs=any(row.programs for row in beside),
     )
 
 

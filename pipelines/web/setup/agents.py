@@ -16,6 +16,7 @@ from pipelines.models import Project, Worker
 from pipelines.ports.vault.finding import Reach, decrypted, used
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.routing.document.agents import TABLE, Preset
+from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.web.project.repositories import CheckRow
 from pipelines.work.agents.model_probe import ANSWERED, AWAY, REFUSED, UNKNOWN, ModelAnswer, askable, asked
 from pipelines.work.outgoing.guard import Guard
@@ -45,6 +46,8 @@ class AgentChoice:
     installs: Sequence[AgentInstall]
     runners: Sequence[str]
     stored: Sequence[str]
+    signed_in: Sequence[str] = ()
+    """Names of the runners on which somebody is signed in with it."""
     answer: ModelAnswer | None = None
     """What its model said when it was asked last in this session."""
 
@@ -102,7 +105,7 @@ class AgentChoice:
 
     @property
     def lacks_key(self) -> bool:
-        return not self.fixed and not self.stored
+        return not (self.fixed or self.stored or self.signed_in)
 
     @property
     def wanted_secret(self) -> str:
@@ -125,6 +128,8 @@ class AgentChoice:
         yield from self._program()
         if self.stored:
             yield _passed(_("Key stored"), _("as the secret %(name)s") % {"name": self.stored[0]})
+        elif self.signed_in:
+            yield _passed(_("Signed in"), _("on %(runners)s") % {"runners": ", ".join(self.signed_in)})
         else:
             lacking = _waiting if self.lacks_program else _failed
             yield lacking(_("Key stored"), _("no secret %(name)s") % {"name": self.wanted_secret})
@@ -242,6 +247,7 @@ def _choice(
         ],
         [each.name for each in serving],
         [name for name in preset.secrets if name in stored],
+        [each.name for each in serving if f"{SIGNED_IN}:{preset.key}" in (each.offers or ())],
         answer,
     )
 

@@ -316,9 +316,9 @@ def _begin(found: Setup) -> str:
         return ""
     try:
         of = found.repository.name if found.repository else ""
-        found.drafted = templates.begin(
-            found.project, starter, found.agent.key, found.request.user, commands, of
-        )
+        agent, by = found.agent, found.request.user
+        lent = bool(agent.signed_in and not agent.stored)
+        found.drafted = templates.begin(found.project, starter, agent.key, by, commands, of, on_runner=lent)
         templates.publish(found.drafted, found.request.user)
     except PublishRefused as refused:
         found.problem = " ".join(f"{each.message}." for each in refused.findings)

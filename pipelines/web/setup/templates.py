@@ -49,17 +49,22 @@ def begin(
     user: User,
     commands: StationCommands | None = None,
     of: str = "",
+    *,
+    on_runner: bool = False,
 ) -> Line:
     """A line like the template, with this agent and these commands, as a draft. Where the project has one of its name,
-    it is called by the repository (`of`), too. Raises Forbidden, Conflict."""
+    it is called by the repository (`of`), too. `on_runner`: signed in there, and by no stored key. Raises Forbidden,
+    Conflict."""
     name = starter.line.name
     if of and project.lines.filter(name=name).exists():
         name = f"{name}: {of}"
+    more = "      sign_in: runner
+" if on_runner else ""
     taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = free_key(starter.key, taken)
     text = starter.under(key)
     for named in agents_of(starter):
-        text = text.replace(f"agent: {named}\n", f"agent: {agent}\n")
+        text = text.replace(f"agent: {named}\n", f"agent: {agent}\n{more}")
     document = with_commands(text, commands) if commands else text
     return publishing.create_line(project, key, name, _named(document, name), user)
 

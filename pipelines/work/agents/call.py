@@ -66,6 +66,8 @@ def settings(call: AgentCall) -> dict[str, str]:
     """Variables that are always set, and the permissions of a program that takes them so."""
     preset = call.preset
     found = dict(preset.settings)
+    if preset.sign_in and call.signed_in:
+        found |= dict(preset.sign_in.settings)
     if preset.permissions:
         found[preset.permissions] = json.dumps({"permission": permissions(call.allow)})
     return found

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
+from pipelines.work.agents import signed_in
 from pipelines.work.agents.call import arguments, can_resume, settings
 from pipelines.work.agents.facts import REPORTED, cost_of, facts_of
 from pipelines.work.agents.stream import Stream
@@ -63,6 +64,30 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     made = await asyncio.to_thread(_called, spec, call, told, resumed)
     if resumed:
         await sink.note("[gateline] The agent's session is continued.")
+    if call.signed_in is None:
+        outcome = await _watched(made, call, sink)
+    else:
+        outcome = await _lent(made, call, call.signed_in, sink)
+    took = {"duration_sec": round(time.monotonic() - began, 3)}
+    outcome["usage"] = {**outcome.get("usage", {}), **took}
+    return outcome
+
+
+async def _lent(made: Spec, call: AgentCall, folder: Path, sink: Sink) -> Outcome:
+    """With the sign-in of this machine's user, which is taken back however it ends."""
+    preset, home = call.preset, made.attempt.home
+    known = await asyncio.to_thread(signed_in.tokens, preset, folder)
+    try:
+        await asyncio.to_thread(signed_in.lend, preset, folder, home)
+        return await _watched(made, call, sink)
+    except signed_in.NotSignedIn as error:
+        await sink.note(f"[gateline] {error}")
+        return {**command.not_started(made, str(error)), "summary": str(error)}
+    finally:
+        await asyncio.shield(asyncio.to_thread(signed_in.take_back, preset, home, known))
+
+
+async def _watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
     try:
         async with starting(made, sink, command.prepared) as (led, process):
             outcome = await AgentWatch(led, sink, process, call=call).until_the_end()
@@ -72,8 +97,6 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     except NotPrepared as error:
         await sink.note(f"[gateline] {error}")
         outcome = command.not_prepared(str(error))
-    took = {"duration_sec": round(time.monotonic() - began, 3)}
-    outcome["usage"] = {**outcome.get("usage", {}), **took}
     return outcome
 
 

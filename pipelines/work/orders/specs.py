@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from pipelines.routing.basics.durations import seconds
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.kinds.agent import price_of
+from pipelines.routing.document.kinds.agent import on_runner, price_of
 from pipelines.routing.document.kinds.noop import KIND as NOOP_KIND
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
@@ -100,10 +101,9 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     preset = PRESETS.get(str(work.get("agent")))
     if preset is None:
         raise Unrenderable(f"{orders.station.key}: work.agent names no agent that this worker knows.")
-    stored = {
-        name: config.named_variables[name] for name in preset.environment if name in config.named_variables
-    }
-    secret = {name: config.named_secrets[name] for name in preset.secrets if name in config.named_secrets}
+    signed_in = _lent(preset, config) if on_runner(work) else None
+    stored = {} if signed_in else _those(preset.environment, config.named_variables)
+    secret = {} if signed_in else _those(preset.secrets, config.named_secrets)
     call = AgentCall(
         preset,
         model=str(work.get("model") or ""),
@@ -112,6 +112,7 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         price=None if preset.priced else price_of(work),
         limit=orders.station.cost_limit,
         session=orders.session,
+        signed_in=signed_in,
         remark=remark(orders) if orders.feedback else None,
     )
     if egress_of(work.get("network")) is not None:
@@ -121,6 +122,17 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     return replace(
         made, agent=call, prompt=None if preset.fixed else made.prompt, env={**made.env, **stored, **secret}
     )
+
+
+def _lent(preset: Preset, config: WorkerConfig) -> Path:
+    """:raises Unrenderable"""
+    if preset.key not in config.signed_in:
+        raise Unrenderable(f"{preset.name} is not signed in on this runner, and the station asks for that.")
+    return config.signed_in[preset.key]
+
+
+def _those(names: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
+    return {name: known[name] for name in names if name in known}
 
 
 def _with_model(access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]) -> Access:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipelines.routing.document.agents import Preset
 
@@ -21,4 +22,6 @@ class AgentCall:
     price: tuple[float, float] | None = None
     limit: str = ""
     session: str = ""
+    # The folder with the sign-in that it is lent; None: keys sign it in.
+    signed_in: Path | None = None
     remark: str | None = None

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 import structlog
 
 from pipelines.routing.document.kinds import KINDS, executes
+from pipelines.routing.document.kinds.agent import KIND as AGENT_KIND
+from pipelines.routing.document.kinds.agent import on_runner, preset_of
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
 from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
+from pipelines.work.agents import signed_in
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.attempt_repository import GIT as GIT_FOLDER
 from pipelines.work.git.refusals import GitRefused
@@ -228,17 +231,27 @@ class JobExecution:
     # What came with the job
 
     def _config(self, started: Started) -> WorkerConfig:
-        values = started.values
-        if values is NO_VALUES:
+        values, lent = started.values, self._lent(started)
+        if values is NO_VALUES and not lent:
             return self.config
-        return self.config.with_values(values.secrets, values.variables, values.masked)
+        return self.config.with_values(values.secrets, values.variables, (*values.masked, *lent))
+
+    def _lent(self, started: Started) -> tuple[str, ...]:
+        """Of the sign-in that this job is lent, what nothing may show."""
+        work = started.orders.station.work
+        preset = preset_of(work) if started.orders.kind == AGENT_KIND.key and on_runner(work) else None
+        if preset is None or preset.key not in self.config.signed_in:
+            return ()
+        return signed_in.tokens(preset, self.config.signed_in[preset.key])
 
     def _masker(self, started: Started) -> Masker:
-        return Masker(self._config(started).secrets) if started.values.masked else self._own_masker
+        config = self._config(started)
+        return self._own_masker if config is self.config else Masker(config.secrets)
 
     def _finder(self, started: Started) -> SecretFinder:
         """Of the secrets that are registered for the line of the job, or with this worker."""
-        return SecretFinder((*started.values.masked, *self._config(started).named_secrets.values()))
+        known = self._config(started).named_secrets.values()
+        return SecretFinder((*started.values.masked, *self._lent(started), *known))
 
     # In threads, with files
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pipelines.routing.document.agents import aider, claude, codemod, codex, copilot, gemini, opencode
+from pipelines.routing.document.agents.preset import AgentSignIn as AgentSignIn
 from pipelines.routing.document.agents.preset import Preset as Preset
 
 TABLE: Final = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import Preset
+from pipelines.routing.document.agents.preset import AgentSignIn, Preset
 
 _FLAGS = (
     *("--output-format", "stream-json", "--verbose"),
@@ -33,6 +33,12 @@ PRESET = Preset(
     secrets=(
         *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
         *("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    ),
+    sign_in=AgentSignIn(
+        folder=".claude",
+        files=(".credentials.json",),
+        variable="CLAUDE_CONFIG_DIR",
+        hosts=("platform.claude.com", "console.anthropic.com"),
     ),
     hosts=("api.anthropic.com",),
     versions=("2.1.330",),

@@ -3,7 +3,7 @@ there."""
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import Preset
+from pipelines.routing.document.agents.preset import AgentSignIn, Preset
 
 PRESET = Preset(
     key="codex",
@@ -18,6 +18,12 @@ PRESET = Preset(
     environment=("OPENAI_BASE_URL",),
     addresses=("OPENAI_BASE_URL",),
     secrets=("CODEX_API_KEY", "OPENAI_API_KEY"),
+    sign_in=AgentSignIn(
+        folder=".codex",
+        files=("auth.json",),
+        variable="CODEX_HOME",
+        hosts=("chatgpt.com", "auth.openai.com"),
+    ),
     hosts=("api.openai.com",),
     versions=("0.169.0",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import Preset
+from pipelines.routing.document.agents.preset import AgentSignIn, Preset
 
 PRESET = Preset(
     key="copilot",
@@ -16,6 +16,12 @@ PRESET = Preset(
     allow_tool=("--allow-tool", "{tool}"),
     dialect="text",
     secrets=("COPILOT_GITHUB_TOKEN", "GH_TOKEN"),
+    sign_in=AgentSignIn(
+        folder=".copilot",
+        files=("config.json",),
+        variable="COPILOT_HOME",
+        hosts=tuple(f"api.{plan}.githubcopilot.com" for plan in ("individual", "business", "enterprise")),
+    ),
     hosts=("api.githubcopilot.com", "api.github.com"),
     versions=("1.0.102",),
     tried=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import Preset
+from pipelines.routing.document.agents.preset import AgentSignIn, Preset
 
 PRESET = Preset(
     key="gemini",
@@ -19,6 +19,12 @@ PRESET = Preset(
     environment=("GOOGLE_GEMINI_BASE_URL",),
     addresses=("GOOGLE_GEMINI_BASE_URL",),
     secrets=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    sign_in=AgentSignIn(
+        folder=".gemini",
+        files=("oauth_creds.json", "google_accounts.json"),
+        hosts=("cloudcode-pa.googleapis.com", "oauth2.googleapis.com"),
+        settings=(("GOOGLE_GENAI_USE_GCA", "true"),),
+    ),
     hosts=("generativelanguage.googleapis.com",),
     versions=("0.61.0",),
 )

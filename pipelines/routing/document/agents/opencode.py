@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import Preset
+from pipelines.routing.document.agents.preset import AgentSignIn, Preset
 
 PRESET = Preset(
     key="opencode",
@@ -18,6 +18,7 @@ PRESET = Preset(
     environment=("OPENAI_BASE_URL",),
     addresses=("OPENAI_BASE_URL",),
     secrets=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+    sign_in=AgentSignIn(folder=".local/share/opencode", files=("auth.json",)),
     hosts=("api.anthropic.com", "api.openai.com", "openrouter.ai", "models.dev"),
     versions=("1.18.33",),
 )

@@ -9,6 +9,22 @@ from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgentSignIn:
+    """How somebody is signed in with a program: by files of their own, which a runner lends to a station."""
+
+    folder: str
+    """Below their HOME, and below that of a station."""
+    files: tuple[str, ...]
+    """In that folder: the first holds the sign-in, the others go along where they are."""
+    variable: str = ""
+    """What names another folder to the program."""
+    hosts: tuple[str, ...] = ()
+    """Where the sign-in is renewed and its models are, besides those of the program."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Variables that are set then."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preset:
     """Arguments may hold {model}, {prompt}, {file}, {folder}, {session}, {cost}, {command} and {tool}; each is filled
     in as one argument, and no shell reads it. `name` is a product's name, and not translated."""
@@ -57,6 +73,8 @@ class Preset:
     """(a variable that sends it to a cloud, the host there with {VARIABLE} filled in)."""
     secrets: tuple[str, ...] = ()
     """Stored secrets that it gets where they are stored: one of them is usually needed."""
+    sign_in: AgentSignIn | None = None
+    """None where only keys sign it in."""
     hosts: tuple[str, ...] = ()
     """Where its models are; none: it needs no network."""
     fixed: bool = False

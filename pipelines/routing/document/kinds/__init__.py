@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from pipelines.routing.document.kinds import (
@@ -71,6 +71,11 @@ def instant(kind: str) -> bool:
     return kind in KINDS and KINDS[kind].instant
 
 
+def runs_programs(offers: Collection[str] | None) -> bool:
+    """Whether a worker that offers this does work that is a program."""
+    return offers is None or f"kind:{command.KIND.key}" in offers
+
+
 def failed(kind: str) -> str:
     """The eval of a failure that says none."""
     return KINDS[kind].failed if kind in KINDS else "error"
@@ -107,14 +112,15 @@ def unattended(station: Station) -> bool:
 
 
 def needs(station: Station) -> tuple[str, ...]:
-    """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`. A
-    secret that is stored comes with the job."""
+    """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`,
+    `signed-in:<agent>`. A secret that is stored comes with the job."""
     kind = kind_of(station.work)
     asks = kind is not None and kind.asks_a_model and not by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
     asked = _references(station.work, SECRET)
     named = [name for name in asked if not name.startswith(INPUT)]
-    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in named))
+    own = kind.needs(station.work) if kind else ()
+    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in named), *own)
 
 
 def templates(work: Work, path: str) -> TextsIn:

@@ -23,6 +23,10 @@ from pipelines.routing.document.work.references import SECRET
 TOOL = "tool:"
 """Before the name of a tool of the program; all else that is allowed is a command."""
 MOST_ALLOWED = 100
+BY_KEY, ON_RUNNER = "key", "runner"
+SIGN_INS = {BY_KEY: _("With a stored key"), ON_RUNNER: _("On the runner, by its own sign-in")}
+SIGNED_IN = "signed-in"
+"""Before the key of a preset: what a worker offers on whose machine somebody is signed in with it."""
 CHOICES = {preset.key: preset.name if preset.tried else f"{preset.name} (not tried)" for preset in TABLE}
 
 
@@ -33,6 +37,20 @@ def preset_of(work: Work) -> Preset | None:
 def _fixed(work: Work) -> bool:
     preset = preset_of(work)
     return preset is not None and preset.fixed
+
+
+def on_runner(work: Work) -> bool:
+    """Whether the sign-in of the runner's user is lent to it, and no key."""
+    return work.get("sign_in") == ON_RUNNER
+
+
+def _knows_keys_only(work: Work) -> bool:
+    preset = preset_of(work)
+    return preset is None or preset.sign_in is None
+
+
+def _needs(work: Work) -> tuple[str, ...]:
+    return (f"{SIGNED_IN}:{work.get('agent')}",) if on_runner(work) else ()
 
 
 def _says_its_price(work: Work) -> bool:
@@ -61,14 +79,16 @@ def _told(station: Station) -> str:
 
 def _stored(work: Work, kind: str) -> tuple[str, ...]:
     preset = preset_of(work)
-    if preset is None:
+    if preset is None or on_runner(work):
         return ()
     return preset.secrets if kind == SECRET else preset.environment
 
 
 def _hosts(work: Work) -> tuple[str, ...]:
     preset = preset_of(work)
-    return preset.hosts if preset else ()
+    if preset is None:
+        return ()
+    return (*preset.hosts, *(preset.sign_in.hosts if preset.sign_in and on_runner(work) else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +116,9 @@ def _lacks(line: Line, station: Station, path: str) -> Iterator[Problem]:
     if preset.hosts and work.get("network", NONE) == NONE:
         message = _("%(agent)s cannot reach its model without the network", agent=preset.name)
         yield Problem(f"{path}.network", message, _("set Network to Listed hosts, or to Open"))
+    if on_runner(work) and preset.sign_in is None:
+        message = _("nobody can be signed in with %(agent)s on a runner", agent=preset.name)
+        yield Problem(f"{path}.sign_in", message, _("choose a stored key, or another agent"))
     if (work.get("price_in") is None) != (work.get("price_out") is None):
         other = "price_in" if work.get("price_in") is None else "price_out"
         yield Problem(f"{path}.{other}", _("is missing"), _("give both prices, or none"))
@@ -119,6 +142,15 @@ KIND = Kind(
                 "Codemod runs the fixers of the folder and needs no key. The others need a stored secret."
             ),
             asked=_("choose one"),
+        ),
+        "sign_in": ChoiceKey(
+            SIGN_INS,
+            label=_("Signing in"),
+            help=_(
+                "A stored secret; or the sign-in, with its subscription, of a runner that was started with --signed-in."
+            ),
+            default=BY_KEY,
+            hidden=_knows_keys_only,
         ),
         "model": TextKey(
             label=_("Model"),
@@ -169,6 +201,7 @@ KIND = Kind(
     costs=lambda work: not _fixed(work),
     unpriced=_unpriced,
     hosts=_hosts,
+    needs=_needs,
     actor="agent",
     signed=_name,
     says=_told,

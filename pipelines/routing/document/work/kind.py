@@ -55,6 +55,10 @@ def no_hosts(work: Work) -> tuple[str, ...]:
     return ()
 
 
+def no_needs(work: Work) -> tuple[str, ...]:
+    return ()
+
+
 def no_form(station: Station) -> tuple[Input, ...]:
     return ()
 
@@ -106,6 +110,8 @@ class Kind:
     asks_a_model: bool = False
     hosts: Callable[[Work], tuple[str, ...]] = no_hosts
     """Whom its program has to reach, whatever hosts its station lists besides."""
+    needs: Callable[[Work], tuple[str, ...]] = no_needs
+    """What a worker has to offer for it, besides kind, model and secrets."""
     stored: Callable[[Work, str], tuple[str, ...]] = nothing_stored
     """Names of the secrets, or the variables, that it gets where they are stored and does without where not."""
     result_document: bool = False

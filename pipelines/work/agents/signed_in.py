@@ -1,0 +1,144 @@
+"""The sign-in of whoever runs this worker, lent to the stations of an agent: copied into the HOME of a visit before its
+program starts, and taken out of it afterwards. It never leaves the machine (docs/agents.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pipelines.routing.document.agents import PRESETS, AgentSignIn, Preset
+from pipelines.work.results.secrets import SecretFinder
+from pipelines.work.workspaces import remove
+
+SHORTEST: Final = 20
+"""Characters of a text in a sign-in that no log shows: tokens are longer, words are shorter."""
+LARGEST: Final = 1024 * 1024
+
+
+class NotSignedIn(Exception):
+    """There is no sign-in of this agent on this machine; the message says what is missing."""
+
+
+def folders(
+    words: Iterable[str], environment: Mapping[str, str], home: Path | None = None
+) -> dict[str, Path]:
+    """{agent: its folder}, of `claude` or `claude=/folder`. :raises NotSignedIn"""
+    found = {}
+    for word in words:
+        key, _equals, said = word.partition("=")
+        preset = PRESETS.get(key)
+        if preset is None or preset.sign_in is None:
+            known = ", ".join(each.key for each in PRESETS.values() if each.sign_in)
+            raise NotSignedIn(
+                f"“{key}” is no agent that somebody can be signed in with here. These are: {known}."
+            )
+        usual = usual_folder(preset.sign_in, environment, home)
+        folder = Path(said).expanduser() if said else usual
+        checked(preset, folder)
+        found[key] = folder.resolve()
+    return found
+
+
+def usual_folder(way: AgentSignIn, environment: Mapping[str, str], home: Path | None = None) -> Path:
+    named = environment.get(way.variable, "") if way.variable else ""
+    return Path(named) if named else (home or Path.home()) / way.folder
+
+
+def checked(preset: Preset, folder: Path) -> None:
+    """:raises NotSignedIn"""
+    assert preset.sign_in is not None
+    file = folder / preset.sign_in.files[0]
+    try:
+        size = len(_read(file))
+    except OSError as error:
+        raise NotSignedIn(
+            f"{preset.name} is not signed in here: {file} cannot be read ({error.strerror}). "
+            f"Sign in with {preset.argv[0]} as this user, or name the folder: {preset.key}=FOLDER."
+        ) from error
+    if not 0 < size <= LARGEST:
+        raise NotSignedIn(f"{preset.name} is not signed in here: {file} holds no sign-in.")
+
+
+def tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
+    """What no log, no file and no outcome may show: every longer text of the files."""
+    assert preset.sign_in is not None
+    found: dict[str, None] = {}
+    for name in preset.sign_in.files:
+        try:
+            said = json.loads(_read(folder / name))
+        except (OSError, ValueError, RecursionError):
+            continue
+        found |= dict.fromkeys(each for each in _texts(said) if _is_token(each))
+    return tuple(found)
+
+
+def lend(preset: Preset, folder: Path, home: Path) -> None:
+    """Copy the files into the HOME of a visit. What an earlier visit left in their place is not followed.
+
+    :raises NotSignedIn: they are not there any more"""
+    assert preset.sign_in is not None
+    checked(preset, folder)
+    place = home
+    for part in Path(preset.sign_in.folder).parts:
+        place = place / part
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            place.unlink()
+        place.mkdir(mode=0o700, exist_ok=True)
+    for name in preset.sign_in.files:
+        try:
+            data = _read(folder / name)
+        except FileNotFoundError:
+            continue
+        _remove(place / name)
+        handle = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+
+
+def take_back(preset: Preset, home: Path, lent: Sequence[str]) -> None:
+    """Remove the files, and every other file of this HOME that holds a part of them."""
+    assert preset.sign_in is not None
+    place = home / preset.sign_in.folder
+    renewed = tokens(preset, place) if not place.is_symlink() else ()
+    for name in preset.sign_in.files:
+        _remove(place / name)
+    finder = SecretFinder((*lent, *renewed))
+    for path in _files(home):
+        if finder.holds(home, path):
+            _remove(home / path)
+
+
+def _files(home: Path) -> Iterator[str]:
+    for folder, _folders, names in os.walk(home):
+        for name in names:
+            yield str((Path(folder) / name).relative_to(home))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        remove(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(LARGEST + 1)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+
+
+def _is_token(text: str) -> bool:
+    return len(text) >= SHORTEST and not any(char.isspace() for char in text) and "://" not in text
