@@ -50,7 +50,7 @@ class DoorRoom:
 DOOR: Final = DoorRoom()
 
 
-class BoundedRequest(WebRequest):  # type: ignore[misc]
+class BoundedRequest(WebRequest):
     """Keeps no more of a body than may be sent."""
 
     _most = _kept = 0
@@ -99,11 +99,13 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
         """Answer at once; and drop what still comes."""
         self._away = True
         self._leave()
-        if self.content is not None:
-            self.content.close()
-        self.content = BytesIO()
+        spooled: Any = self.content
+        if spooled is not None:
+            spooled.close()
+        self.content: Any = BytesIO()
         self.channel.transport.write(answer(self._most, busy))
-        reactor.callLater(LINGER, self.channel.transport.abortConnection)
+        clock: Any = reactor
+        clock.callLater(LINGER, self.channel.transport.abortConnection)
 
 
 def answer(most: int, busy: bool = False) -> bytes:
@@ -126,14 +128,14 @@ def answer(most: int, busy: bool = False) -> bytes:
     return "\r\n".join([*head, "", ""]).encode() + body
 
 
-class BoundedFactory(HTTPFactory):  # type: ignore[misc]
+class BoundedFactory(HTTPFactory):
     def buildProtocol(self, addr: Any) -> Any:  # noqa: N802  # as twisted names it
         made = super().buildProtocol(addr)
         made.requestFactory = BoundedRequest
         return made
 
 
-class BoundedServer(Server):  # type: ignore[misc]
+class BoundedServer(Server):
     """The server makes its factory when it runs: here it gets ours."""
 
     _factory: Any = None

@@ -117,10 +117,10 @@ def _lacking(need: str) -> Sentence:
             _("Install podman and bubblewrap on a runner, and start it again."),
         )
     if family == SIGNED_IN:
-        words = {"agent": PRESETS[name].name if name in PRESETS else name, "key": name}
+        agent = {"agent": PRESETS[name].name if name in PRESETS else name, "key": name}
         return Sentence(
-            _("No active runner is signed in with %(agent)s.") % words,
-            _("Sign in on its machine, and start the runner there with --signed-in %(key)s.") % words,
+            _("No active runner is signed in with %(agent)s.") % agent,
+            _("Sign in on its machine, and start the runner there with --signed-in %(key)s.") % agent,
         )
     if family == "secret":
         words = _("No active runner has the secret %s.") % name

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
+from django.urls import reverse
 
 from pipelines.management.commands.worker import config
 from pipelines.models import Job, Task, Token, Worker
@@ -33,7 +34,10 @@ TO_END = {"id": "end", "to": "completed"}
 
 def runners_page(world: World) -> str:
     return " ".join(
-        client_of(world.viewer).get(f"/p/acme/{world.project.key}/runners/").content.decode().split()
+        client_of(world.viewer)
+        .get(reverse("project-runners", args=["acme", world.project.key]))
+        .content.decode()
+        .split()
     )
 
 
@@ -58,7 +62,9 @@ def test_commands_wait_for_a_runner_and_all_else_goes_on(world: World, bench: Be
 def test_the_hook_of_a_rule_is_a_program_too(world: World, bench: Bench, tmp_path: Path) -> None:
     when = {"hook": {"argv": [sys.executable, "-c", "pass"]}, "answer": "pass"}
     stations = [station("begin", {"id": "on", "to": "completed", "when": when}, kind="noop")]
-    task = world.start(world.line(stations=stations, policy={"no_match": "stuck"}))
+    task = world.start(
+        world.line(stations=stations, policy={"no_match": "stuck"}, flags={"agentic_conditions": True})
+    )
     drive(bench, task, programs=False)
     assert world.status(task) == "evaluating"
     FarAway(tmp_path / "far", world.runner()[1]).work()

@@ -42,7 +42,7 @@ def look(access: RepositoryAccess, mirror: Mirror, remote: Remote, refs: Referen
     new = [entry.commit for entry in walker]
     if not new and not state.pushed:
         return  # people keep there what the task committed
-    if new and all(each.committer == commits.COMMITTER for each in new):
+    if new and all(each.committer == commits.COMMITTER for each in new) and _is_of_task(mirror, state, now):
         return  # ours, whose answer got lost
     names = (name for each in new for name in (each.author, each.committer) if name != commits.COMMITTER)
     who = dict.fromkeys(_address(name) for name in names)
@@ -54,6 +54,19 @@ def look(access: RepositoryAccess, mirror: Mirror, remote: Remote, refs: Referen
         now,
         tuple(filter(None, who)),
     )
+
+
+def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
+    """Whether a commit has the files of a visit of the task: anybody can write our name into one."""
+    if not state.head or not mirror.has(state.head):
+        return False
+    walker = mirror.repository.get_walker(
+        include=[ObjectID(state.head.encode())],
+        exclude=[ObjectID(each.encode()) for each in (state.base,) if mirror.has(each)],
+        max_entries=LOOKED_AT,
+    )
+    trees = {entry.commit.tree for entry in walker}
+    return checkout.tree_of(mirror.repository.object_store, commit) in trees
 
 
 def _address(name: bytes) -> str:

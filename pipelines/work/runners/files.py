@@ -138,7 +138,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
                     file.write(piece)
         if sha.hexdigest() != digest:
             raise Invalid.at("parts", _("do not make what its digest says"))
-        keep(job, lease, digest, size, file)  # type: ignore[arg-type]
+        keep(job, lease, digest, size, file)
     sent.delete()
     expiry.forget(sizes.keys() - {digest})
 

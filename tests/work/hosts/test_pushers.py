@@ -10,8 +10,10 @@ from allauth.account.models import EmailAddress
 
 from pipelines.errors import Forbidden
 from pipelines.models import BranchPush
+from pipelines.work.git.commits import COMMITTER
 from pipelines.work.hosts.host import PushTold, pushers_between
 from tests.factories import World, station
+from tests.work import remotes
 from tests.work.driving import Bench, command, outcome_of, text_of
 from tests.work.hosts.conftest import GATE, run, to
 from tests.work.remotes import RemoteRepository
@@ -100,6 +102,19 @@ def test_a_host_that_refuses_to_tell_is_named_and_nothing_stops(
     assert BranchPush.objects.get().by_host is False
     [delivery] = task.jobs.filter(station="push")
     assert "It is not known who pushed" in text_of(delivery)
+
+
+def test_a_commit_in_our_name_is_no_push_of_ours(
+    world: World, bench: Bench, hosted: Any, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else who writes Gateline into a commit would not have pushed, and the approval would stay."""
+    task = approved(world, bench)
+    monkeypatch.setattr(remotes, "WHO", COMMITTER)
+    commit = pushed(hosted, origin, task, world.designer.username)
+    run(bench, task)
+    push = BranchPush.objects.get()
+    assert (push.commit, list(push.people.all())) == (commit, [world.designer])
+    assert outcome_of(task, "push")["result"] == "cancelled"
 
 
 def test_everybody_who_pushed_since_is_named_and_nobody_before() -> None:
