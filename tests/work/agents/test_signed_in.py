@@ -157,7 +157,7 @@ def test_what_the_program_renewed_is_gone_too(
     task = started(world)
     drive(bench, task, **lent(home, path))
     assert world.status(task) == "completed"
-    assert found_in(tmp_path, home) == []
+    assert found_in(tmp_path, home, tmp_path / "bin") == []
     assert json.loads((home / ".claude" / ".credentials.json").read_text()) == SIGN_IN, (
         "nor is the user's own touched"
     )

@@ -200,8 +200,8 @@ def test_a_lock_file_is_prepared_once_and_from_the_cache_afterwards(
 
 @pytest.mark.wide
 @pytest.mark.isolation
-def test_two_branches_of_a_process_elsewhere_meet_and_land(
-    world: World, bench: Bench, tmp_path: Path, process: RunnerProcess
+def test_two_branches_of_a_process_elsewhere_meet(
+    world: World, tmp_path: Path, process: RunnerProcess
 ) -> None:
     origin = remote(tmp_path / "origin.git", {"app.py": BASE})
     connect(world.project, origin)
@@ -211,9 +211,9 @@ def test_two_branches_of_a_process_elsewhere_meet_and_land(
     task = world.start(line)
     rests(world, task, process, "awaiting_review")
     by_runner(task, "begin", "left", "right", "meet")
-    theirs = origin.add({"app.py": BASE, "other.txt": b"1\n"}, "Another task landed")
-    deliver(world, bench, task)
-    assert outcome_of(task, "merge")["eval"] == "base_moved" and origin.head() == theirs
+    facts = outcome_of(task, "meet")["facts"]["git"]
+    assert (facts["paths"], facts["insertions"], facts["deletions"]) == (["app.py"], 2, 2)
+    assert facts["source"]["observed_by"] == "server"
 
 
 def test_a_runner_gets_no_delivery(world: World, far: FarAway, origin: RemoteRepository) -> None:
