@@ -46,7 +46,7 @@ def on_runner(work: Work) -> bool:
 
 def _knows_keys_only(work: Work) -> bool:
     preset = preset_of(work)
-    return preset is None or preset.sign_in is None
+    return preset is not None and preset.sign_in is None
 
 
 def _needs(work: Work) -> tuple[str, ...]:
