@@ -58,8 +58,7 @@ def begin(
     name = starter.line.name
     if of and project.lines.filter(name=name).exists():
         name = f"{name}: {of}"
-    more = "      sign_in: runner
-" if on_runner else ""
+    more = "      sign_in: runner\n" if on_runner else ""
     taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = free_key(starter.key, taken)
     text = starter.under(key)
