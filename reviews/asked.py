@@ -77,7 +77,7 @@ def _open(ids: Collection[UUID]) -> Iterable[GateVisit]:
 def places_of(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
     policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
-    wanted = dict.fromkeys((each.kind, each.name[:LONGEST_NAME]) for each in policy.who)
+    wanted = dict.fromkeys((each.kind, each.asked[:LONGEST_NAME]) for each in policy.who)
     barred = barred_people(visit.task, visit, policy)
     return [
         AskedPlace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from pipelines.engine.commands.export import TRANSITIONS
@@ -32,9 +32,10 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
     visit and that evidence; and no other word without a vote that says it."""
     for each in whole(task_ids, "visits", "decisions", "events"):
         overridden = {e.data["visit"]: e for e in each.events if e.kind == "gate.overridden"}
+        unanimous = {e.data["visit"]: e.data["everyone"] for e in each.events if "everyone" in e.data}
         decided = [visit for visit in each.visits if visit.state == GateVisit.State.DECIDED]
         votes = defaultdict(list)
-        for vote in Vote.objects.filter(visit__in=decided).order_by("pk"):
+        for vote in Vote.objects.filter(visit__in=decided).select_related("user").order_by("pk"):
             votes[vote.visit_id].append(vote)
         asked = {decision.pk: decision.pinned_id for decision in each.decisions}
         for visit in decided:
@@ -42,7 +43,8 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
             if visit.overridden or event:
                 why = _by_override(each.task, visit, event)
             else:
-                why = _fault(each.task, visit, asked[visit.asked_by_id], votes[visit.pk])
+                everyone = unanimous.get(str(visit.pk), ())
+                why = _fault(each.task, visit, asked[visit.asked_by_id], votes[visit.pk], everyone)
             if why:
                 yield each.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
         yield from _demanded(each)
@@ -60,7 +62,10 @@ def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
     return ""
 
 
-def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) -> str:
+def _fault(
+    task: Task, visit: GateVisit, asked_under: int, votes: list[Vote], everyone: Collection[str]
+) -> str:
+    """`everyone`: who was asked as one of all when it was approved, as its event says."""
     line = versions.by_id(asked_under)
     if visit.gate != JUMP and visit.gate not in line.gates_by_key:
         return "its line has no such gate"
@@ -81,6 +86,9 @@ def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) ->
         if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
             return f"vote {vote.pk} is about other evidence"
     tally = counted(policy, votes)
+    said = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
+    if visit.word == Word.APPROVE and not said.issuperset(everyone):
+        return "approved before all who were asked had approved"
     if tally.word != visit.word:
         return f"decided {visit.word} without the votes that its policy asks for ({tally.status})"
     last = next(vote for vote in votes if vote.entitled_as["username"] == tally.by)

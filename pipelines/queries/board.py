@@ -282,7 +282,7 @@ def _at_gate(card: Card, visits: list[GateVisit], parsed: Parsed) -> None:
     gate = parsed.gates_by_key.get(first.gate)
     card.gate, card.visit, card.due = first.gate, first, first.due_at
     card.since = first.opened_at
-    card.needed = sum(who.count for who in gate.approval.who) if gate else 1
+    card.needed = gate.approval.votes if gate else 1
     card.expected = (first.due_at - first.opened_at).total_seconds() if first.due_at else None
 
 

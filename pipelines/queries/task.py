@@ -269,7 +269,7 @@ class TaskView:
         words = {
             "gate": gate_name(self.line, visit.gate),
             "n": self._approvals[visit.pk],
-            "m": sum(who.count for who in gate.approval.who) if gate else 1,
+            "m": gate.approval.votes if gate else 1,
         }
         if words["m"] == 1:
             return _("%(gate)s, needs 1 approval") % words

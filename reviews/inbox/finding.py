@@ -31,7 +31,7 @@ from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
 from reviews.asked import Narrowed, asked
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import approval_words, gate_of
 from reviews.inbox.item import InboxItem, Mine
 from reviews.models import ReviewQuestion
 
@@ -117,10 +117,10 @@ def how_many(mine: Mine, most: int) -> int:
 def _gate(visit: GateVisit) -> InboxItem:
     line = versions.by_id(visit.asked_by.pinned_id)
     gate = gate_of(line, visit.gate)
-    need = sum(requirement.count for requirement in gate.approval.who)
+    need = gate.approval.votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     said = [_round(visit.round)] if visit.round > 1 else []
-    said += [_("%(n)s of %(m)s approvals") % {"n": have, "m": need}] if need > 1 else []
+    said += [words] if (words := approval_words(gate.approval, have)) else []
     return InboxItem(
         "gate",
         str(visit.pk),

@@ -10,10 +10,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.queries.actors import actor_of
 from pipelines.queries.versions import parsed
 from pipelines.routing.basics.visible import visible
+from pipelines.routing.document.gates import OWNER
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.sentences.conditions import describe
@@ -69,6 +71,8 @@ class Dossier:
     checks: Sequence[dict[str, Any]]
     seats: Sequence[tuple[str, str]] = ()
     """(user name, name) of those in whose place the reader may decide, where it is not only their own."""
+    missing: Sequence[str] = ()
+    """User names of those of whom all have to approve, and who have not."""
 
     @property
     def answered(self) -> list[dict[str, Any]]:
@@ -136,8 +140,8 @@ class Dossier:
 
     @property
     def needed(self) -> int:
-        """Approvals that the gate asks for."""
-        return sum(requirement.count for requirement in self.gate.approval.who)
+        """Approvals that the gate asks for at least."""
+        return self.gate.approval.votes
 
     @property
     def have(self) -> int:
@@ -177,7 +181,7 @@ class Dossier:
     @property
     def asks_for(self) -> str:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
-        who = ", ".join(_requirement(each) for each in self.gate.approval.who)
+        who = ", ".join(_requirement(self.line, each) for each in self.gate.approval.who)
         lenient = self.gate.approval.requester_may or self.standing.alone
         barred = [] if lenient else [_("The requester cannot vote.")]
         return " ".join([_("Needs %(who)s.") % {"who": who}, *barred])
@@ -187,13 +191,14 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
     line = parsed(visit.asked_by.pinned)
     earlier = GateVisit.objects.filter(task=visit.task, gate=visit.gate, state=GateVisit.State.DECIDED)
     standing = Standings(user).at(visit)
+    is_open = visit.state == GateVisit.State.OPEN
     return Dossier(
         visit=visit,
         line=line,
         gate=gate_of(line, visit.gate),
         station=line.station(visit.asked_by.station).name,
         standing=standing,
-        options=options(visit) if visit.state == GateVisit.State.OPEN else (),
+        options=options(visit) if is_open else (),
         rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
         votes=list(visit.votes.select_related("user", "stands_for").order_by("at")),
         artifacts=artifacts_of(visit.task),
@@ -201,6 +206,7 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
         seats=_seats(standing, user),
+        missing=sorted(not_approved(visit, gate_of(line, visit.gate).approval)) if is_open else (),
     )
 
 
@@ -235,7 +241,13 @@ def _checks(visit: GateVisit) -> list[dict[str, Any]]:
     ]
 
 
-def _requirement(wanted: Requirement) -> str:
+def _requirement(line: Line, wanted: Requirement) -> str:
+    words = {"n": wanted.count, "name": wanted.name}
+    if wanted.kind == OWNER:
+        return _("the vote of the owner of %(station)s") % {"station": line.station(wanted.name).name}
+    if wanted.everyone:
+        of_group = _("the votes of all in the group %(name)s") % words
+        return of_group if wanted.kind == "group" else _("the votes of all with the role %(name)s") % words
     kinds = {"role": _("from the role"), "group": _("from the group"), "user": _("from")}
-    people = ngettext("%(n)s vote", "%(n)s votes", wanted.count) % {"n": wanted.count}
+    people = ngettext("%(n)s vote", "%(n)s votes", wanted.count) % words
     return f"{people} {kinds[wanted.kind]} {wanted.name}"

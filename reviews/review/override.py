@@ -98,7 +98,7 @@ def _shown(
         "open": visit.state == GateVisit.State.OPEN,
         "asked": gate.approval.who,
         "votes": visit.votes.filter(word=Word.APPROVE).count(),
-        "needed": sum(each.count for each in gate.approval.who),
+        "needed": gate.approval.votes,
         "back": back,
     }
     return show(

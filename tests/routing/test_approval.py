@@ -16,8 +16,12 @@ SECURITY = Requirement("group", "security")
 LEAD = Requirement("user", "lead")
 
 
-def voter(person: str, *, roles: str = "", groups: str = "") -> Voter:
-    return Voter(person, frozenset(roles.split()), frozenset(groups.split()))
+ALL = Requirement("role", "reviewer", everyone=True)
+OWNER = Requirement("owner", "build", agent="builder")
+
+
+def voter(person: str, *, roles: str = "", groups: str = "", agents: str = "") -> Voter:
+    return Voter(person, frozenset(roles.split()), frozenset(groups.split()), frozenset(agents.split()))
 
 
 ANN = voter("ann", roles="reviewer")
@@ -41,6 +45,48 @@ def test_n_of_m_needs_n_people() -> None:
     assert status(two, ["ann", "ann"], [ANN, BEN]) == "open"
     assert status(two, ["ann", "ben"], [ANN, BEN]) == "approved"
     assert status(two, ["ann"], [ANN]) == "unsatisfiable"
+
+
+def test_all_need_everybody_who_is_asked() -> None:
+    assert status([ALL], ["ann"], [ANN, BEN, EVA]) == "open"
+    assert status([ALL], ["ann", "eva"], [ANN, BEN, EVA]) == "open", "eva is not asked"
+    assert status([ALL], ["ann", "ben"], [ANN, BEN, EVA]) == "approved"
+    assert status([ALL], [], [EVA]) == "unsatisfiable", "all of nobody is no approval"
+    assert status([ALL], ["ann", "ben:reject"], [ANN, BEN]) == "rejected"
+
+
+@pytest.mark.parametrize("votes", list(permutations(["ann", "ben"])))
+def test_one_of_all_may_fill_a_place_besides(votes: tuple[str, ...]) -> None:
+    assert status([ALL, SECURITY], list(votes), [ANN, BEN]) == "approved"
+    assert status([ALL, SECURITY], ["ann"], [ANN, BEN]) == "open"
+
+
+def test_all_of_two_groups_are_asked_apart() -> None:
+    groups = [Requirement("group", name, everyone=True) for name in ("security", "law")]
+    assert status(groups, ["ben"], [BEN]) == "unsatisfiable", "nobody is in the other group"
+    lex = voter("lex", groups="law security")
+    assert status(groups, ["ben"], [BEN, lex]) == "open"
+    assert status(groups, ["ben", "lex"], [BEN, lex]) == "approved"
+
+
+def test_who_stood_in_for_one_of_all_need_not_vote_again() -> None:
+    votes = [CountedVote("ann", by="ben")]
+    assert tally([ALL], votes, [ANN, BEN]).status == "approved"
+    assert tally([ALL], [CountedVote("ann", by="eva")], [ANN, BEN, EVA]).lacking == (1,)
+
+
+def test_everybody_who_is_asked_counts_and_not_only_who_voted() -> None:
+    assert tally([ALL], [CountedVote("ann")], [ANN], [ANN, BEN]).lacking == (1,)
+    assert tally([ALL], [CountedVote("ann")], [ANN], [ANN]).status == "approved"
+
+
+def test_the_owner_of_a_station_answers_for_its_agent() -> None:
+    owner = voter("olga", roles="operator", agents="builder")
+    assert status([OWNER], ["ann"], [ANN, owner]) == "open"
+    assert status([OWNER], ["olga"], [ANN, owner]) == "approved"
+    assert status([Requirement("owner", "build")], ["olga"], [owner]) == "unsatisfiable", (
+        "no agent works there"
+    )
 
 
 def test_one_vote_fills_one_place() -> None:

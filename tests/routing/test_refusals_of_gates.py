@@ -35,11 +35,11 @@ FAULTY = [
     ),
     (
         gate(approval={"who": [{"count": 1}]}),
-        "gates[0].approval.who[0]: has to name one of role, group, user",
+        "gates[0].approval.who[0]: has to name one of role, group, user, owner",
     ),
     (
         gate(approval={"who": [{"role": "a", "group": "b"}]}),
-        "gates[0].approval.who[0]: has to name one of role, group, user",
+        "gates[0].approval.who[0]: has to name one of role, group, user, owner",
     ),
     (
         gate(approval={"who": [{"role": "a", "count": 0}]}),
@@ -47,7 +47,7 @@ FAULTY = [
     ),
     (
         gate(approval={"who": [{"user": "a", "count": 2}]}),
-        "gates[0].approval.who[0].count: is at most 1 for a user",
+        "gates[0].approval.who[0].count: is at most 1 for one person",
     ),
     (gate(approval={"who": []}), "gates[0].approval.who: names nobody (leave the key out for one reviewer)"),
     (gate(checks=[]), "gates[0].checks: a group of checks is {all: […]} or {any: […]}"),
@@ -88,7 +88,10 @@ FAULTY = [
     (gate(on_reject="route:"), "gates[0].on_reject: route: names no station"),
     (gate(on_reject=5), "gates[0].on_reject: has to be a text, not a number"),
     (gate(due="1h"), "gates[0].due: has to be an object, not a string"),
-    (gate(due={"after": "1h", "now": True}), "gates[0].due.now: unknown key (known: after, then)"),
+    (
+        gate(due={"after": "1h", "now": True}),
+        "gates[0].due.now: unknown key (known: after, then, business, before, every, times)",
+    ),
     (gate(approval={"whom": []}), "gates[0].approval.whom: unknown key (did you mean who?)"),
     (
         gate(approval={"max_rounds": -1, "requester_may": 1, "producer_may": 1, "reason_required": 1}),

@@ -20,8 +20,8 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor, VoteResult
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.absences import Seat, seats, usable
-from pipelines.engine.moves.completion import GATE_DUE, close_visit
-from pipelines.engine.moves.entitlement import counted, decides_alone, meets_any
+from pipelines.engine.moves.completion import close_visit, drop_times
+from pipelines.engine.moves.entitlement import asked_of_all, counted, decides_alone, meets_any
 from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
@@ -107,10 +107,16 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
         not seat.stands_in and said.word == Word.APPROVE and decides_alone(seat.person, task, visit, policy)
     )
     cast = _cast(batch, task, visit, said, seat, _marked(alone))
-    decides = counted(policy, visit.votes.order_by("pk")).word is not None
+    decides = _settled(task, visit, policy)
     moved = decides and decide_visit(batch, task, token, visit, said)
     batch.flush()
     return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
+
+
+def _settled(task: Task, visit: GateVisit, policy: Approval) -> bool:
+    """Whether the votes decide it, by who is asked at this moment."""
+    votes = visit.votes.select_related("user").order_by("pk")
+    return counted(policy, votes, asked_of_all(task, visit, policy)).word is not None
 
 
 def visit_of(visit_id: UUID) -> GateVisit:
@@ -250,11 +256,12 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     """Record the decision of the visit. Returns whether everything that was asked is settled: after an approval, only
     when no other gate is open."""
     _swap(batch, visit, said)
-    batch.drop_due(GATE_DUE, task, str(visit.pk))
+    drop_times(batch, task, visit)
     escalations.close_those_of(batch, task, visit, said.actor)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
     variables = _variables(batch, task, visit, said) if said.word == Word.APPROVE else {}
-    marks = _marked(visit.self_approved) | ({"overridden": True} if said.overrides else {})
+    marks: dict[str, Any] = _marked(visit.self_approved) | ({"overridden": True} if said.overrides else {})
+    marks |= _unanimous(task, visit, said)
     tell(batch, task, visit, said, "gate.decided", count=count, **marks, **variables)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
@@ -265,6 +272,14 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
         close_visit(batch, task, other, said.actor, "decided_elsewhere")
     _go_on(batch, task, token, visit, said)
     return True
+
+
+def _unanimous(task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
+    """For the event of an approval by all who are asked: who they were."""
+    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    if said.word != Word.APPROVE or said.overrides or not policy.unanimous:
+        return {}
+    return {"everyone": sorted(voter.person for voter in asked_of_all(task, visit, policy) or ())}
 
 
 def _variables(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any]:

@@ -7,14 +7,20 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from pipelines.models import Absence, GateVisit, Group, Membership, Role, Task, User, Vote
+from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
 from pipelines.models.people import expand
+from pipelines.routing.decide.approval import APPROVE, Tally, Voter, bar, fills, outstanding, tally
 from pipelines.routing.decide.approval import CountedVote as Word
-from pipelines.routing.decide.approval import Tally, Voter, bar, fills, tally
 from pipelines.routing.document.line import Approval, Requirement
+
+OWNED = ArraySubquery(
+    Agent.objects.filter(project=OuterRef("project"), owner=OuterRef("user")).order_by("key").values("key")
+)
+"""Of a membership: the keys of the agents of its project that the person answers for."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +34,13 @@ class EntitledPerson:
     groups: tuple[str, ...]
     alone: bool = False
     named: bool = False
+    agents: tuple[str, ...] = ()
+    """Keys of the agents of the project that they answer for."""
 
     @property
     def voter(self) -> Voter:
         """As the tally of votes knows people."""
-        return Voter(self.username, expand(self.roles), frozenset(self.groups))
+        return Voter(self.username, expand(self.roles), frozenset(self.groups), frozenset(self.agents))
 
     def to_dict(self) -> dict[str, Any]:
         said: dict[str, Any] = {
@@ -40,13 +48,21 @@ class EntitledPerson:
             "roles": list(self.roles),
             "groups": list(self.groups),
         }
+        said |= {"agents": list(self.agents)} if self.agents else {}
         return said | {"alone": True} if self.alone else said
 
     @classmethod
     def from_dict(cls, user_id: int, said: dict[str, Any]) -> EntitledPerson:
         """Read back from a vote. Votes cast before roles were a set name one role; reviewer then included designer."""
         roles = said["roles"] if "roles" in said else formerly(said["role"])
-        return cls(user_id, said["username"], tuple(roles), tuple(said["groups"]), said.get("alone", False))
+        return cls(
+            user_id,
+            said["username"],
+            tuple(roles),
+            tuple(said["groups"]),
+            said.get("alone", False),
+            agents=tuple(said.get("agents", ())),
+        )
 
 
 def formerly(role: str) -> tuple[str, ...]:
@@ -68,15 +84,18 @@ def people_of_projects(
     members = Membership.objects.filter(project__in=project_ids, user__is_active=True)
     if only is not None:
         of_groups, members = of_groups.filter(members__in=only), members.filter(user__in=only)
-    found = list(members.values_list("project_id", "user_id", "user__username", "roles"))
+    members = members.annotate(owns=OWNED)
+    found = list(members.values_list("project_id", "user_id", "user__username", "roles", "owns"))
     for project_id, user_id, key in of_groups.values_list("project_id", "members", "key"):
         groups.setdefault((project_id, user_id), []).append(key)
     sizes = Counter(project_id for project_id, *_rest in found)
     people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
-    for project_id, user_id, username, roles in found:
+    for project_id, user_id, username, roles, owns in found:
         keys = tuple(sorted(groups.get((project_id, user_id), ())))
         alone = only is None and sizes[project_id] == 1
-        people[project_id][user_id] = EntitledPerson(user_id, username, tuple(roles), keys, alone)
+        people[project_id][user_id] = EntitledPerson(
+            user_id, username, tuple(roles), keys, alone, agents=tuple(owns)
+        )
     return people
 
 
@@ -85,10 +104,10 @@ def person_of(project_id: int, user: User) -> EntitledPerson | None:
     found = _memberships(user).filter(project=project_id).first()
     if found is None:
         return None
-    _project, username, roles, others, named = found
+    _project, username, roles, others, named, owns = found
     groups = Group.objects.filter(project=project_id, members=user).order_by("key")
     keys = tuple(groups.values_list("key", flat=True))
-    return EntitledPerson(user.pk, username, tuple(roles), keys, not others, named)
+    return EntitledPerson(user.pk, username, tuple(roles), keys, not others, named, tuple(owns))
 
 
 def everywhere(user: User) -> dict[int, EntitledPerson]:
@@ -98,20 +117,26 @@ def everywhere(user: User) -> dict[int, EntitledPerson]:
         groups.setdefault(project_id, []).append(key)
     return {
         project_id: EntitledPerson(
-            user.pk, username, tuple(roles), tuple(sorted(groups.get(project_id, ()))), not others, named
+            user.pk,
+            username,
+            tuple(roles),
+            tuple(sorted(groups.get(project_id, ()))),
+            not others,
+            named,
+            tuple(owns),
         )
-        for project_id, username, roles, others, named in _memberships(user)
+        for project_id, username, roles, others, named, owns in _memberships(user)
     }
 
 
-def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool]]:
-    """(project, user name, roles, whether the project has others, whether somebody named them as a stand-in) of one
-    person who may sign in."""
+def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
+    """(project, user name, roles, whether the project has others, whether somebody named them as a stand-in, agents
+    that they answer for) of one person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
     named = Absence.objects.filter(stand_in=user, until__gt=Now())
     mine = Membership.objects.filter(user=user, user__is_active=True)
-    mine = mine.annotate(others=Exists(others), named=Exists(named))
-    return mine.values_list("project_id", "user__username", "roles", "others", "named")
+    mine = mine.annotate(others=Exists(others), named=Exists(named), owns=OWNED)
+    return mine.values_list("project_id", "user__username", "roles", "others", "named", "owns")
 
 
 def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
@@ -161,7 +186,39 @@ def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | 
     return bar(policy, f"person:{user_id}", f"person:{task.requester_id}", _producers(visit))
 
 
-def counted(policy: Approval, votes: Iterable[Vote]) -> Tally:
-    """The tally of a gate visit after these votes, with each person's entitlement as of their vote."""
-    cast = [(vote.word, EntitledPerson.from_dict(vote.user_id, vote.entitled_as).voter) for vote in votes]
-    return tally(policy.who, [Word(voter.person, word) for word, voter in cast], [voter for _, voter in cast])
+def counted(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
+    """The tally of a gate visit after these votes, with each person's entitlement as of their vote. `everyone`: from
+    `asked_of_all`, where the policy is unanimous."""
+    cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).voter) for vote in votes]
+    words = [Word(voter.person, vote.word, _caster(vote, policy)) for vote, voter in cast]
+    return tally(policy.who, words, [voter for _, voter in cast], everyone)
+
+
+def _caster(vote: Vote, policy: Approval) -> str:
+    return vote.user.username if policy.unanimous and vote.stands_for_id else ""
+
+
+def asked_of_all(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] | None:
+    """Of a unanimous policy, the members who are asked as one of all at this moment, and are not barred; else None."""
+    if not policy.unanimous:
+        return None
+    people = people_of(task.project_id).values()
+    wanted = [need for need in policy.who if need.everyone]
+    return [
+        person.voter
+        for person in people
+        if meets_any(person, wanted) and not barred(person, task, visit, policy)
+    ]
+
+
+def not_approved(visit: GateVisit, policy: Approval) -> frozenset[str]:
+    """User names of those who are asked as one of all, and have not approved yet."""
+    everyone = asked_of_all(visit.task, visit, policy)
+    if everyone is None:
+        return frozenset()
+    said = {name for vote in visit.votes.all() if vote.word == APPROVE for name in _names(vote)}
+    return outstanding(policy.who, everyone, said)
+
+
+def _names(vote: Vote) -> tuple[str, str]:
+    return vote.entitled_as["username"], vote.user.username

@@ -94,6 +94,10 @@ class Cast:
                 return self._people.setdefault(name, self._make(name, (requirement.name,)))
             case "group":
                 return self._people.setdefault(name, self._make(name, (Role.VIEWER,), (requirement.name,)))
+            case "owner":
+                agent = Agent.objects.filter(project=self._project, key=requirement.agent).first()
+                owner = agent.owner.username if agent else f"owner-of-{requirement.agent or requirement.name}"
+                return self._make(owner, (Role.OPERATOR,))
             case _:
                 return self._make(requirement.name, (Role.REVIEWER,))
 

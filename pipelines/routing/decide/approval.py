@@ -9,26 +9,29 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.routing.document.gates import Approval, Requirement
+from pipelines.routing.document.gates import OWNER, Approval, Requirement
 
 APPROVE = "approve"
 
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """A person who may be asked. `person` is what votes and `user` requirements name."""
+    """A person who may be asked. `person` is what votes and `user` requirements name; `agents`: keys of those that they
+    answer for."""
 
     person: str
     roles: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class CountedVote:
-    """One person's vote: approve, or a word that decides at once."""
+    """One person's vote: approve, or a word that decides at once. `by`: who cast it in the place of that person."""
 
     person: str
     word: str = APPROVE
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,51 +77,95 @@ def bar(
 def fills(voter: Voter, requirement: Requirement) -> bool:
     if requirement.kind == "user":
         return voter.person == requirement.name
-    return requirement.name in (voter.roles if requirement.kind == "role" else voter.groups)
+    found = {"role": voter.roles, "group": voter.groups, OWNER: voter.agents}[requirement.kind]
+    return requirement.asked in found
 
 
 def fillable(voter: Voter) -> frozenset[tuple[str, str]]:
-    """(kind, name) of every requirement that this voter `fills`, so that SQL can ask the same."""
-    roles = {("role", name) for name in voter.roles}
-    return frozenset({("user", voter.person), *roles, *(("group", name) for name in voter.groups)})
+    """(kind, what is asked) of every requirement that this voter `fills`, so that SQL can ask the same."""
+    held = (("role", voter.roles), ("group", voter.groups), (OWNER, voter.agents))
+    return frozenset({("user", voter.person), *((kind, name) for kind, names in held for name in names)})
 
 
 def tally(
-    requirements: Sequence[Requirement], votes: Iterable[CountedVote], eligible: Iterable[Voter]
+    requirements: Sequence[Requirement],
+    votes: Iterable[CountedVote],
+    eligible: Iterable[Voter],
+    everyone: Iterable[Voter] | None = None,
 ) -> Tally:
     """The state of a gate after `votes`, in the order they were cast. Votes of people who are not eligible do not
     count. The vote that completes the requirements, or the first word other than approve, decides; later votes change
-    nothing. `eligible`: from `entitled`."""
+    nothing. `eligible`: from `entitled`. `everyone`: of whom a requirement asks all, where that is more than
+    `eligible`."""
     voters = {voter.person: voter for voter in eligible if any(fills(voter, need) for need in requirements)}
+    asked = tuple(voters.values()) if everyone is None else tuple(everyone)
     approved: dict[str, Voter] = {}
+    said: set[str] = set()
     filled: dict[str, int] = {}
     for vote in votes:
         if vote.person not in voters:
             continue
         if vote.word != APPROVE:
-            return Tally("rejected", vote.word, vote.person, *_standing(requirements, filled))
+            return Tally("rejected", vote.word, vote.person, *_standing(requirements, filled, ()))
         approved[vote.person] = voters[vote.person]
+        said |= {vote.person, vote.by}
         filled = _match(requirements, list(approved.values()))
-        if len(filled) == _places(requirements):
-            return Tally("approved", APPROVE, vote.person, *_standing(requirements, filled))
-    possible = len(_match(requirements, list(voters.values()))) == _places(requirements)
-    return Tally("open" if possible else "unsatisfiable", None, None, *_standing(requirements, filled))
+        missing = _missing(requirements, approved.values(), asked, said)
+        if len(filled) == _places(requirements) and not any(missing):
+            return Tally("approved", APPROVE, vote.person, *_standing(requirements, filled, missing))
+    missing = _missing(requirements, approved.values(), asked, said)
+    possible = satisfiable(requirements, voters.values())
+    return Tally(
+        "open" if possible else "unsatisfiable", None, None, *_standing(requirements, filled, missing)
+    )
+
+
+def outstanding(
+    requirements: Sequence[Requirement], everyone: Collection[Voter], said: Collection[str]
+) -> frozenset[str]:
+    """Who of those of whom all have to approve has not. `said`: whoever did, on their own or in somebody's place."""
+    wanted = [need for need in requirements if need.everyone]
+    return frozenset(
+        v.person for v in everyone if v.person not in said and any(fills(v, need) for need in wanted)
+    )
+
+
+def _missing(
+    requirements: Sequence[Requirement], approved: Iterable[Voter], everyone: Sequence[Voter], said: set[str]
+) -> tuple[int, ...]:
+    """How many approvals each requirement that asks all still lacks; one where nobody of them approved. No places are
+    filled: whoever is one of all may fill a place of another requirement besides."""
+    voters = tuple(approved)
+    return tuple(
+        max(
+            len(outstanding((need,), everyone, said)),
+            int(not any(fills(voter, need) for voter in voters)),
+        )
+        if need.everyone
+        else 0
+        for need in requirements
+    )
 
 
 def satisfiable(requirements: Sequence[Requirement], eligible: Iterable[Voter]) -> bool:
-    """Whether these people together could fill every place."""
-    return len(_match(requirements, list(eligible))) == _places(requirements)
+    """Whether these people together could fill every place, and somebody is there where all are asked."""
+    people = list(eligible)
+    somebody = all(any(fills(voter, need) for voter in people) for need in requirements if need.everyone)
+    return somebody and len(_match(requirements, people)) == _places(requirements)
 
 
 def _places(requirements: Sequence[Requirement]) -> int:
-    return sum(need.count for need in requirements)
+    return sum(need.places for need in requirements)
 
 
 def _standing(
-    requirements: Sequence[Requirement], filled: dict[str, int]
+    requirements: Sequence[Requirement], filled: dict[str, int], missing: Sequence[int]
 ) -> tuple[tuple[tuple[str, int], ...], tuple[int, ...]]:
     taken = list(filled.values())
-    lacking = tuple(need.count - taken.count(index) for index, need in enumerate(requirements))
+    lacking = tuple(
+        missing[index] if missing and need.everyone else need.places - taken.count(index)
+        for index, need in enumerate(requirements)
+    )
     return tuple(filled.items()), lacking
 
 
@@ -127,7 +174,7 @@ def _match(requirements: Sequence[Requirement], voters: Sequence[Voter]) -> dict
     filled: dict[str, int] = {}
     candidates = [[v.person for v in voters if fills(v, need)] for need in requirements]
     for index, need in enumerate(requirements):
-        for _ in range(need.count):
+        for _ in range(need.places):
             if not _augment(index, candidates, filled, set()):
                 break
     return filled

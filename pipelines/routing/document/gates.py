@@ -27,7 +27,7 @@ from pipelines.routing.document.fields.plain import (
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gate_tools import TOOL, Tool
 from pipelines.routing.document.inputs import INPUT, Input
-from pipelines.routing.document.reading.names import note_twins
+from pipelines.routing.document.reading.names import note_twins, refers
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.routes import ON_REJECT, Route
 
@@ -52,14 +52,45 @@ MAX_VOTES: Final = 100
 
 @dataclass(frozen=True)
 class Requirement:
-    """`count` votes of people with this role, in this group, or of this user. `kind`: role, group, user."""
+    """`count` votes of people with this role, in this group, of this user, or of the owner of this station. `kind`:
+    role, group, user, owner. `everyone`: all of them; then `count` is 1, the least that it takes. `agent`: of an owner,
+    the key of the agent that the station names; whoever answers for it is asked."""
 
     kind: str
     name: str
     count: int = 1
+    everyone: bool = False
+    agent: str = ""
+
+    @property
+    def asked(self) -> str:
+        """What people of this kind are found by: the agent where an owner is asked."""
+        return self.agent if self.kind == OWNER else self.name
+
+    @property
+    def places(self) -> int:
+        """Places that one person each fills. Whoever is asked as one of all takes none: they may fill another."""
+        return 0 if self.everyone else self.count
 
 
-REQUIREMENTS: Final = {"role": _("Role"), "group": _("Group"), "user": _("Person")}
+OWNER: Final = "owner"
+EVERYONE: Final = "all"
+"""As a count: everybody who is asked."""
+REQUIREMENTS: Final = {
+    "role": _("Role"),
+    "group": _("Group"),
+    "user": _("Person"),
+    OWNER: _("Owner of a station"),
+}
+ONE_PERSON: Final = ("user", OWNER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HowMany(Count):
+    """A number of people, or all of them."""
+
+    def schema(self) -> Schema:
+        return {"anyOf": [super().schema(), {"const": EVERYONE}]}
 
 
 class RequirementRecord(Record[Requirement]):
@@ -67,25 +98,47 @@ class RequirementRecord(Record[Requirement]):
 
     def __init__(self) -> None:
         names = {kind: Text(required=True, longest=150, label=words) for kind, words in REQUIREMENTS.items()}
-        count = Count(least=1, most=MAX_VOTES, default=1, label=_("How many of them"), placeholder="1")
+        count = HowMany(
+            least=1,
+            most=MAX_VOTES,
+            default=1,
+            label=_("How many of them"),
+            help=_("A number, or all: then everybody who is asked has to approve."),
+            placeholder="1",
+        )
         super().__init__(Requirement, {**names, "count": count})
 
     def read(self, reader: Reader, around: Around) -> Requirement:
         kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
         if len(kinds) != 1:
-            reader.problems.note(reader.path, _("has to name one of role, group, user"))
+            reader.problems.note(
+                reader.path, _("has to name one of %(kinds)s", kinds=", ".join(REQUIREMENTS))
+            )
             return Requirement("role", "")
         [kind] = kinds
         name = self.fields[kind].read(reader, kind, around)
-        count = reader.count("count", 1, least=1) or 1
-        if count > (1 if kind == "user" else MAX_VOTES):
-            most = _("1 for a user") if kind == "user" else MAX_VOTES
-            reader.note("count", _("is at most %(most)s", most=most))
+        if kind == OWNER:
+            refers(reader, kind, name, around.names.stations, _("station"))
+        everyone, count = self._count(reader, kind)
         reader.done()
-        return Requirement(kind, name, count)
+        return Requirement(
+            kind, name, count, everyone, around.names.agents.get(name, "") if kind == OWNER else ""
+        )
+
+    def _count(self, reader: Reader, kind: str) -> tuple[bool, int]:
+        """Whether all are asked, and how many at least."""
+        if reader.has("count") and reader.raw("count") == EVERYONE:
+            if kind in ONE_PERSON:
+                reader.note("count", _("is at most %(most)s", most=_("1 for one person")))
+            return kind not in ONE_PERSON, 1
+        count = reader.count("count", 1, least=1) or 1
+        if count > (1 if kind in ONE_PERSON else MAX_VOTES):
+            most = _("1 for one person") if kind in ONE_PERSON else MAX_VOTES
+            reader.note("count", _("is at most %(most)s", most=most))
+        return False, count
 
     def write(self, value: Requirement) -> dict[str, Any]:
-        return {value.kind: value.name, "count": value.count}
+        return {value.kind: value.name, "count": EVERYONE if value.everyone else value.count}
 
     def schema(self) -> Schema:
         count = self.fields["count"].schema()
@@ -133,18 +186,31 @@ class Approval:
         )
     )
 
+    @property
+    def unanimous(self) -> bool:
+        """Whether somewhere all who are asked have to approve."""
+        return any(each.everyone for each in self.who)
+
+    @property
+    def votes(self) -> int:
+        """Approvals that it takes at least."""
+        return max(1, sum(each.places for each in self.who))
+
 
 APPROVAL: Final = Record.of(Approval, first=("max_rounds",))
 
 
 # When it is due
 
+REMINDERS: Final = 3
+MAX_REMINDERS: Final = 10
 DUE_WORDS: Final = {"remind": _("remind"), "escalate": _("escalate"), "reject": _("reject")}
 
 
 @dataclass(frozen=True)
 class DuePolicy:
-    """After `after` seconds: remind, escalate or reject; never approve."""
+    """After `after` seconds: remind, escalate or reject; never approve. `before`: a reminder so long before that;
+    `every`: more of them after it, `times` at most. `business`: all of these count the working time of the project."""
 
     after: float = declared(
         Duration(
@@ -157,9 +223,36 @@ class DuePolicy:
         given=True,
     )
     then: str = declared(Choice(DUE_WORDS, default="remind", label=_("When that time has passed")))
+    business: bool = declared(
+        Flag(
+            label=_("Count only working time"),
+            help=_("Days, hours and time zone are those in the settings of the project."),
+        )
+    )
+    before: float | None = declared(Duration(label=_("Remind before it is due")))
+    every: float | None = declared(
+        Duration(label=_("Remind again every"), help=_("Once it is overdue, until somebody decides."))
+    )
+    times: int = declared(
+        Count(
+            least=1,
+            most=MAX_REMINDERS,
+            default=REMINDERS,
+            label=_("At most so many times"),
+            placeholder=str(REMINDERS),
+        )
+    )
 
 
-DUE: Final = Record.of(DuePolicy)
+def _check_due(reader: Reader, around: Around) -> None:
+    found = reader.values
+    if found["before"] and found["after"] and found["before"] >= found["after"]:
+        reader.note("before", _("is as long as the time for the decision, or longer"))
+    if found["every"] and found["then"] == "reject":
+        reader.note("every", _("reminds of a review that was rejected by then"), _("leave it out"))
+
+
+DUE: Final = Record.of(DuePolicy, check=_check_due)
 
 
 # What is filled in

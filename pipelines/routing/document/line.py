@@ -44,7 +44,13 @@ def read_line(document: Any, *, keep_faulty_rules: bool = False) -> Line:
 def _around(document: dict[str, Any], keep: bool) -> Around:
     """The keys of stations, ends and gates and the preset, before anything else is read."""
     ends = dict.fromkeys((*_keys(document, "ends"), *BUILT_IN_ENDS))
-    names = Names(_keys(document, "stations"), tuple(ends), _keys(document, "gates"), _rules(document))
+    names = Names(
+        _keys(document, "stations"),
+        tuple(ends),
+        _keys(document, "gates"),
+        _rules(document),
+        _agents(document),
+    )
     preset = document.get("preset")
     known = preset if type(preset) is str and preset in PRESETS else DEFAULT_PRESET
     return Around(names, str(known), keep, read_work)
@@ -56,6 +62,13 @@ def _rules(document: dict[str, Any]) -> tuple[str, ...]:
     rules = [each.get("rules") for each in given if type(each) is dict]
     members = [rule for own in rules if type(own) is list for rule in own if type(rule) is dict]
     return tuple(rule["id"] for rule in members if type(rule.get("id")) is str)
+
+
+def _agents(document: dict[str, Any]) -> dict[str, str]:
+    stations = document.get("stations")
+    members = [each for each in stations if type(each) is dict] if type(stations) is list else []
+    named = ((each.get("key"), each.get("agent")) for each in members)
+    return {key: agent for key, agent in named if type(key) is str and type(agent) is str and agent}
 
 
 def _keys(document: dict[str, Any], part: str) -> tuple[str, ...]:

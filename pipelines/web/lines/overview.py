@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.workers import ENFORCED, Unenforced
+from pipelines.routing.document.gates import OWNER
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
 from pipelines.routing.document.networks import network_of, says_nothing
@@ -152,7 +153,7 @@ def _next(knob: str, name: str) -> str:
 
 
 def gates_of(line: Line) -> list[GateWords]:
-    return [_gate(gate) for gate in line.gates]
+    return [_gate(line, gate) for gate in line.gates]
 
 
 MODES = {
@@ -163,19 +164,24 @@ MODES = {
 }
 
 
-def _gate(gate: Gate) -> GateWords:
+def _gate(line: Line, gate: Gate) -> GateWords:
     facts = [MODES.get(gate.mode, lambda: gate.mode)()]
     if not gate.approval.requester_may:
         facts.append(_("not the requester"))
     if not gate.approval.producer_may:
         facts.append(_("not the producer"))
-    return GateWords(gate, ", ".join(_who(each) for each in gate.approval.who), facts)
+    return GateWords(gate, ", ".join(_who(line, each) for each in gate.approval.who), facts)
 
 
-def _who(need: Requirement) -> str:
+def _who(line: Line, need: Requirement) -> str:
     words = {"n": need.count, "name": need.name}
     if need.kind == "user":
         return need.name
+    if need.kind == OWNER:
+        return _("owner of %(station)s") % {"station": line.station(need.name).name}
+    if need.everyone:
+        of_group = _("all of the group %(name)s") % words
+        return of_group if need.kind == "group" else _("every %(name)s") % words
     if need.kind == "group":
         return _("%(n)s of the group %(name)s") % words
     return _("%(n)s %(name)s") % words

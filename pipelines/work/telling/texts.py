@@ -76,7 +76,7 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
 
 def _asked(gate: Gate, yes: int) -> str:
     """*Security review: 1 of 2*."""
-    needed = sum(who.count for who in gate.approval.who)
+    needed = gate.approval.votes
     return gate.name if needed <= 1 else f"{gate.name}: {min(yes, needed)} of {needed}"
 
 

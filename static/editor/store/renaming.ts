@@ -29,7 +29,7 @@ function changed<T extends object>(here: T, keys: readonly string[], change: Swa
   return next as T;
 }
 
-/** Rules, start, joins, stages, edge conditions, budgets, policy, gates' routes, pairs, places on the canvas. */
+/** Rules, start, joins, stages, edge conditions, budgets, policy, gates' routes and reviewers, pairs, places on the canvas. */
 export function renamedStation(line: LineDocument, from: string, to: string): LineDocument {
   const key = swapping(from, to);
   const route: Swap = (value) =>
@@ -37,7 +37,7 @@ export function renamedStation(line: LineDocument, from: string, to: string): Li
   const next = changed(line, ["start"], key);
   next.stations = line.stations.map((station) => stationNaming(station, key));
   if (isObject(line.policy)) next.policy = changed(line.policy, ["on_failure", "on_reject"], route);
-  if (line.gates) next.gates = line.gates.map((gate) => changed(gate, ["on_reject"], route));
+  if (line.gates) next.gates = line.gates.map((gate) => askedNaming(changed(gate, ["on_reject"], route), key));
   if (Array.isArray(line.forbidden_parallel))
     next.forbidden_parallel = (line.forbidden_parallel as Json[]).map(key) as string[][];
   if (Array.isArray(line.budgets))
@@ -45,6 +45,14 @@ export function renamedStation(line: LineDocument, from: string, to: string): Li
       isObject(each) ? budgetNaming(each, key) : each,
     ) as Budget[];
   return withPlace(next, from, to);
+}
+
+/** Owners of stations are asked by the key of the station. */
+function askedNaming(gate: Gate, key: Swap): Gate {
+  const approval = gate.approval as Json | undefined;
+  if (!isObject(approval) || !Array.isArray(approval.who)) return gate;
+  const who = approval.who.map((each) => (isObject(each) ? changed(each, ["owner"], key) : each));
+  return { ...gate, approval: { ...approval, who } as Gate["approval"] };
 }
 
 function budgetNaming(budget: { [key: string]: Json }, key: Swap): Json {

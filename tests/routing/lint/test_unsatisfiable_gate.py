@@ -9,6 +9,7 @@ import pytest
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.decide.approval import Voter
+from pipelines.routing.document.line import read_line
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 
@@ -20,6 +21,40 @@ def test_the_page_is_right() -> None:
 def test_one_person_cannot_fill_two_places() -> None:
     who = [{"user": "ada"}, {"user": "ada"}]
     assert len(found("unsatisfiable-gate", line({}, gates=[{"key": "g", "approval": {"who": who}}]))) == 1
+
+
+def asking_owner(agent: str = "") -> Any:
+    stations = [{"key": "a", "agent": agent, "rules": [{"id": "r", "to": "completed", "gates": ["g"]}]}]
+    gates = [{"key": "g", "mode": "manual", "approval": {"who": [{"owner": "a"}]}}]
+    return read_line({"gateline": 1, "key": "l", "name": "L", "stations": stations, "gates": gates})
+
+
+def test_the_owner_of_a_station_without_an_agent_is_nobody() -> None:
+    [finding] = found("unsatisfiable-gate", asking_owner())
+    assert (finding.path, finding.severity) == ("gates[0].approval.who", "error")
+    assert "where no agent works" in finding.message
+    assert found("unsatisfiable-gate", asking_owner("builder")) == []
+
+
+def test_an_agent_that_nobody_answers_for_is_a_warning() -> None:
+    def of(*voters: Voter) -> list[str]:
+        findings = lint(asking_owner("builder"), People(voters, frozenset()))
+        return [str(each.message) for each in findings if each.check == "unsatisfiable-gate"]
+
+    assert "nobody in the project answers for the agent builder" in of(Voter("ada"), Voter("ben"))[0]
+    assert of(Voter("ada", agents=frozenset({"builder"})), Voter("ben")) == []
+
+
+def test_all_of_an_empty_group_can_never_approve() -> None:
+    gates = [{"key": "g", "mode": "manual", "approval": {"who": [{"group": "law", "count": "all"}]}}]
+    stations = [{"key": "a", "rules": [{"id": "r", "to": "completed", "gates": ["g"]}]}]
+    asked = read_line({"gateline": 1, "key": "l", "name": "L", "stations": stations, "gates": gates})
+
+    def of(*voters: Voter) -> int:
+        return sum(each.check == "unsatisfiable-gate" for each in lint(asked, People(voters, frozenset())))
+
+    assert of(Voter("ada"), Voter("ben")) == 1
+    assert of(Voter("ada", groups=frozenset({"law"})), Voter("ben")) == 0
 
 
 def test_a_check_of_a_field_that_does_not_exist_always_fails() -> None:

@@ -20,7 +20,7 @@ from pipelines.routing.decide.decisions import Move
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.budgets import BUDGET
 from pipelines.routing.document.escalations import ESCALATION
-from pipelines.routing.document.gates import JUMP, Gate
+from pipelines.routing.document.gates import EVERYONE, JUMP, Gate, Requirement
 from pipelines.routing.document.kinds import expects, failed
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line
 from pipelines.routing.document.preconditions import HANDOFF
@@ -227,11 +227,15 @@ def _is_used(line: Line, key: str) -> bool:
     )
 
 
+def _asked(need: Requirement) -> list[Any]:
+    return [need.kind, need.name, EVERYONE if need.everyone else need.count, *filter(None, (need.agent,))]
+
+
 def _voting(gate: Gate) -> dict[str, Any]:
     approval = gate.approval
     due = {"after": gate.due.after, "then": gate.due.then} if gate.due and gate.due.then != "remind" else None
     return {
-        "who": sorted([each.kind, each.name, each.count] for each in approval.who),
+        "who": sorted(map(_asked, approval.who), key=str),
         "requester_may": approval.requester_may,
         "producer_may": approval.producer_may,
         "reason_required": approval.reason_required,

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.basics.wording import Wording, joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import Voter, fills, satisfiable
-from pipelines.routing.document.gates import Approval, Requirement
+from pipelines.routing.document.gates import OWNER, Approval, Requirement
 
 MAX_TRIES = 300
 """Matchings for one gate. People who fill the same places are tried once."""
@@ -59,7 +59,7 @@ def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[Wo
 
 def _able(approval: Approval, people: People) -> list[Voter]:
     """Those who fill some place; of people who fill the same places no more than could be needed."""
-    places = sum(need.count for need in approval.who)
+    places = approval.votes
     kept: list[Voter] = []
     alike: dict[tuple[int, ...], int] = {}
     for voter in people.voters:
@@ -80,7 +80,7 @@ def _too_few(approval: Approval, able: list[Voter]) -> Wording | None:
         there = sum(fills(voter, need) for voter in able)
         if there < need.count:
             return _short_of(need, there)
-    places = sum(need.count for need in approval.who)
+    places = sum(need.places for need in approval.who)
     if places > len(able) or not satisfiable(approval.who, able):
         return _("it needs %(places)s different people, and too few can decide", places=places)
     return None
@@ -90,6 +90,8 @@ def _short_of(need: Requirement, there: int) -> Wording:
     words = {"name": need.name, "count": need.count, "there": there or _("nobody")}
     if need.kind == "user":
         return _("%(name)s is not a member of the project", **words)
+    if need.kind == OWNER:
+        return _("nobody in the project answers for the agent %(agent)s", agent=need.agent)
     if need.kind == "role":
         return _("it needs %(count)s with the role %(name)s, and the project has %(there)s", **words)
     return _("it needs %(count)s in the group %(name)s, and the project has %(there)s", **words)

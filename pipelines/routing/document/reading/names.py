@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.reader import Reader, expected, quote
@@ -22,6 +22,8 @@ class Names:
     ends: tuple[str, ...]
     gates: tuple[str, ...]
     rules: tuple[str, ...] = ()
+    agents: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Of stations that name one, by their keys."""
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from django.utils.translation import ngettext
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
-from pipelines.routing.document.gates import REQUIREMENT, REQUIREMENTS
+from pipelines.routing.document.gates import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, words_of
-from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options
+from pipelines.web.editor.forms.fields import AmountField, ChoiceField, FormField, Options
 from pipelines.web.editor.forms.form import Fragment, Rows, Setting
 from pipelines.web.editor.forms.places import MISSING, Place
 
@@ -37,7 +37,7 @@ class RequirementKindField(ChoiceField):
             return fragment
         old = places.get(fragment, self.at[:-1])
         others = {key: value for key, value in old.items() if key not in REQUIREMENTS}
-        if kind == "user":
+        if kind in ONE_PERSON:
             others.pop("count", None)
         return places.put(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
 
@@ -54,7 +54,12 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     if known is not MISSING and type(known) is not list:
         return []
     people = sorted(people_of(setting.project.pk).values(), key=lambda person: person.username)
-    names = {"role": _roles(people), "group": _groups(setting, people), "user": _users(people)}
+    names = {
+        "role": _roles(people),
+        "group": _groups(setting, people),
+        "user": _users(people),
+        OWNER: setting.names.options("stations"),
+    }
     firsts = {kind: next((value for value, words in found), "") for kind, found in names.items()}
     firsts["role"] = Role.REVIEWER
 
@@ -67,8 +72,8 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
             RequirementKindField(at=(*at, "kind"), label=_("Asked is a"), options=kinds, firsts=firsts),
             control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
         ]
-        if kind != "user":
-            found.append(control(REQUIREMENT, at, "count"))
+        if kind not in ONE_PERSON:
+            found.append(control(REQUIREMENT, at, "count", AmountField))
         return found
 
     return [
@@ -90,6 +95,10 @@ def _title(member: Any, index: int) -> str:
     if not kind:
         return _("Requirement %d") % (index + 1)
     count = member.get("count", 1)
+    if kind == OWNER:
+        return _("Owner of %(station)s") % {"station": member[kind]}
+    if count == EVERYONE:
+        return _("All of %(name)s") % {"name": member[kind]}
     return f"{count} × {member[kind]}" if kind != "user" else str(member[kind])
 
 

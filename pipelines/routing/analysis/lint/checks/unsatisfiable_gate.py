@@ -16,8 +16,9 @@ from pipelines.routing.basics.wording import Wording, joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
-from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.gates import OWNER, Gate
 from pipelines.routing.document.kinds import by_people
+from pipelines.routing.document.model import Line
 
 ID = "unsatisfiable-gate"
 MAX_CHECKS = 2_000_000
@@ -41,7 +42,11 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     contradictions = _contradictions(subject.line.gates)
     lacks = _lacks(subject)
     for index, gate in enumerate(subject.line.gates):
-        for fault in (*_faults(gate), *contradictions.get(gate.key, ()), *lacks.get(gate.key, ())):
+        for fault in (
+            *_faults(gate, subject.line),
+            *contradictions.get(gate.key, ()),
+            *lacks.get(gate.key, ()),
+        ):
             yield Finding(
                 check=ID,
                 severity=fault.severity,
@@ -53,8 +58,8 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _faults(gate: Gate) -> Iterator[GateFault]:
-    """What the gate itself tells."""
+def _faults(gate: Gate, line: Line) -> Iterator[GateFault]:
+    """What the document itself tells."""
     if gate.has_people and "approve" not in gate.offers:
         yield GateFault(".offers", _("a person is always asked, but cannot approve"), _("offer approve"))
     asked = Counter(need.name for need in gate.approval.who if need.kind == "user")
@@ -64,6 +69,13 @@ def _faults(gate: Gate) -> Iterator[GateFault]:
                 "%(user)s is wanted %(times)s times, and one person fills one place", user=user, times=times
             )
             yield GateFault(".approval.who", message, _("name each person once"))
+    for need in gate.approval.who:
+        if need.kind == OWNER and not need.agent and gate.has_people:
+            name = line.station(need.name).name
+            message = _("it asks the owner of %(station)s, where no agent works", station=name)
+            yield GateFault(
+                ".approval.who", message, _("name the agent of the station, or ask somebody else")
+            )
     for field in _unknown_fields(gate):
         message = _("no field %(field)s exists, so its check always fails", field=field)
         yield GateFault(".checks", message, _("correct the field"))

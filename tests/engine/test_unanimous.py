@@ -1,0 +1,108 @@
+"""Gates that ask everybody of a role or group, and the owner of a station (law §6, Approval)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from pipelines.engine.core.errors import Forbidden
+from pipelines.models import Agent, Event, Group, LineVersion, Membership, Task, User
+from reviews.asked import asked_among
+from tests.factories import World, make_member, station
+
+pytestmark = pytest.mark.django_db
+
+
+def asking(world: World, *who: dict[str, Any], agent: str = "", **gate: Any) -> Task:
+    """build —[review]→ ship, waiting for whoever is asked."""
+    rule = {"id": "to-ship", "when": {"result": "success"}, "to": "ship", "gates": ["review"]}
+    build = station("build", rule) | ({"agent": agent} if agent else {})
+    approval = {"who": list(who), **gate.pop("approval", {})}
+    declared = [{"key": "review", "name": "Review", "mode": "manual", "approval": approval, **gate}]
+    version: LineVersion = world.line(stations=[build, "ship"], gates=declared)
+    task = world.start(version)
+    world.report(task, {"result": "success", "summary": "Built."})
+    return task
+
+
+def grouped(world: World, key: str, *people: User) -> None:
+    group, _new = Group.objects.get_or_create(project=world.project, key=key, defaults={"name": key})
+    group.members.add(*people)
+
+
+def agent(world: World, key: str, owner: User) -> Agent:
+    return Agent.objects.create(project=world.project, key=key, owner=owner, created_at=timezone.now())
+
+
+def finds(world: World, user: User, task: Task) -> bool:
+    """Whether the inbox of this person has it, by SQL."""
+    visit = world.visit(task)
+    return asked_among(user, [world.project.pk], {visit.pk}) == {visit.pk}
+
+
+def test_everybody_of_a_group_has_to_approve(world: World) -> None:
+    ann, ben, eva = (make_member(world.project, "viewer", name) for name in ("ann", "ben", "eva"))
+    grouped(world, "law", ann, ben, eva)
+    task = asking(world, {"group": "law", "count": "all"})
+    for user in (ann, ben):
+        assert finds(world, user, task)
+        assert world.vote(task, "approve", by=user).state == "open"
+        assert not finds(world, user, task)
+    assert world.vote(task, "approve", by=eva).state == "decided"
+    decided = Event.objects.get(task=task, kind="gate.decided")
+    assert decided.data["everyone"] == sorted(user.username for user in (ann, ben, eva))
+
+
+def test_who_is_barred_is_none_of_all(world: World) -> None:
+    ann = make_member(world.project, "viewer", "ann")
+    grouped(world, "law", ann, world.operator)
+    task = asking(world, {"group": "law", "count": "all"})
+    assert world.vote(task, "approve", by=ann).state == "decided"
+
+
+def test_one_rejection_decides_against_all(world: World) -> None:
+    ann, ben = (make_member(world.project, "viewer", name) for name in ("ann", "ben"))
+    grouped(world, "law", ann, ben)
+    task = asking(world, {"group": "law", "count": "all"})
+    world.vote(task, "approve", by=ann)
+    assert world.vote(task, "reject", by=ben, reason="No.").state == "decided"
+
+
+def test_who_joins_is_waited_for_and_who_leaves_is_not(world: World) -> None:
+    ann, ben, eva = (make_member(world.project, "viewer", name) for name in ("ann", "ben", "eva"))
+    grouped(world, "law", ann, ben)
+    task = asking(world, {"group": "law", "count": "all"})
+    world.vote(task, "approve", by=ann)
+    grouped(world, "law", eva)
+    assert world.vote(task, "approve", by=eva).state == "open", "ben has not approved"
+    dan = make_member(world.project, "viewer", "dan")
+    grouped(world, "law", dan)
+    Membership.objects.get(project=world.project, user=ben).delete()
+    assert world.vote(task, "approve", by=dan).state == "decided"
+
+
+def test_the_owner_of_a_station_is_asked_and_nobody_else(world: World) -> None:
+    olga, ann = (make_member(world.project, "operator", name) for name in ("olga", "ann"))
+    builder = agent(world, "builder", olga)
+    task = asking(world, {"owner": "build"}, agent="builder")
+    assert finds(world, olga, task) and not finds(world, ann, task)
+    with pytest.raises(Forbidden):
+        world.vote(task, "approve", by=ann)
+    builder.owner = ann
+    builder.save()
+    assert finds(world, ann, task) and not finds(world, olga, task)
+    assert world.vote(task, "approve", by=ann).state == "decided"
+
+
+def test_a_vote_of_an_owner_counts_when_the_agent_is_handed_over(world: World) -> None:
+    olga, ann, rev = (make_member(world.project, "operator", name) for name in ("olga", "ann", "rev"))
+    builder = agent(world, "builder", olga)
+    task = asking(world, {"owner": "build"}, {"user": rev.username}, agent="builder")
+    world.vote(task, "approve", by=olga)
+    builder.owner = ann
+    builder.save()
+    with pytest.raises(Forbidden):
+        world.vote(task, "approve", by=olga)
+    assert world.vote(task, "approve", by=rev).state == "decided"
