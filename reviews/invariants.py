@@ -25,8 +25,8 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
     if task_ids is not None:
         visits = visits.filter(task_id__in=task_ids)
         mails = mails.filter(visit__task_id__in=task_ids)
-    written = Counter(mails.values_list("visit_id", "address", "kind"))
-    for (visit_id, address, kind), count in written.items():
+    written = Counter(mails.values_list("visit_id", "address", "kind", "number"))
+    for (visit_id, address, kind, _number), count in written.items():
         if count > 1:
             yield Violation("I12", f"gate visit {visit_id}", f"{count} mails of kind {kind} to {address}")
     asked_of = defaultdict(set)

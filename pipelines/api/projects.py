@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, time
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
@@ -15,15 +16,36 @@ from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Project
-from pipelines.people import projects
+from pipelines.people import projects, working_time
+from pipelines.people.working_time import WorkingHours
 
 router = Router(tags=["projects"])
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
+class WorkingTimeOut(BaseModel):
+    """`work_days`: 1 is Monday, 7 is Sunday. A `work_until` of 00:00 is the end of the day."""
+
+    time_zone: str
+    work_days: list[int]
+    work_from: str
+    work_until: str
+    days_off: list[date]
+
+
+class WorkingTimeIn(Strict):
+    """All of it; what was due before stays so."""
+
+    time_zone: str
+    work_days: list[int]
+    work_from: time
+    work_until: time
+    days_off: list[date] = []
+
+
 class ProjectOut(BaseModel):
     """`second_factor`: every member has to have one. `month_cost_usd`: what the runs of a month may cost together, null
-    for any amount."""
+    for any amount. `working_time`: what due times of gates count that say `business`."""
 
     owner: str
     key: str
@@ -31,6 +53,7 @@ class ProjectOut(BaseModel):
     archived: bool
     second_factor: bool
     month_cost_usd: float | None
+    working_time: WorkingTimeOut
 
     @classmethod
     def of(cls, project: Project) -> ProjectOut:
@@ -41,6 +64,7 @@ class ProjectOut(BaseModel):
             archived=project.archived_at is not None,
             second_factor=project.second_factor,
             month_cost_usd=None if project.month_cost_usd is None else float(project.month_cost_usd),
+            working_time=WorkingTimeOut(**WorkingHours.of(project).to_dict()),
         )
 
 
@@ -56,6 +80,7 @@ class ProjectChange(Strict):
     archived: bool | None = None
     second_factor: bool | None = None
     month_cost_usd: Decimal | None = None
+    working_time: WorkingTimeIn | None = None
 
 
 class TransferIn(Strict):
@@ -91,8 +116,8 @@ def show(request: Request, owner: str, project: str) -> ProjectOut:
 
 @router.patch(PROJECT, response={200: ProjectOut, **ERRORS}, summary="Change a project")
 def change(request: Request, owner: str, project: str, payload: ProjectChange) -> ProjectOut:
-    """Its name, whether it is archived, whether it requires a second factor, and what a month may cost. No line of an
-    archived project takes tasks; those that run go on."""
+    """Its name, whether it is archived, whether it requires a second factor, what a month may cost, and when people
+    work. No line of an archived project takes tasks; those that run go on."""
     found = project_of(request, owner, project, "settings")
     by = person_of(request.auth)
     if payload.name is not None:
@@ -103,6 +128,8 @@ def change(request: Request, owner: str, project: str, payload: ProjectChange) -
         projects.require_second_factor(found, payload.second_factor, by=by)
     if "month_cost_usd" in payload.model_fields_set:
         projects.limit_cost(found, payload.month_cost_usd, by=by)
+    if payload.working_time is not None:
+        working_time.change(found, WorkingHours(**payload.working_time.model_dump()), by=by)
     return ProjectOut.of(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import time
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
@@ -86,6 +87,10 @@ class Owner(models.Model):
         return self.key
 
 
+def monday_to_friday() -> list[int]:
+    return [1, 2, 3, 4, 5]
+
+
 class Project(models.Model):
     owner = models.ForeignKey(Owner, models.PROTECT, related_name="projects")
     key = models.CharField(max_length=64, validators=[slug])
@@ -101,6 +106,14 @@ class Project(models.Model):
         decimal_places=2,
         help_text=_("What the runs of a calendar month may cost together, in US dollars."),
     )
+    # Working time: what due times of gates count that say `business: true` (law §6).
+    time_zone = models.CharField(max_length=64, default="UTC", help_text=_("Of its working time."))
+    work_days = ArrayField(
+        models.PositiveSmallIntegerField(), default=monday_to_friday, help_text=_("1 is Monday, 7 is Sunday.")
+    )
+    work_from = models.TimeField(default=time(9))
+    work_until = models.TimeField(default=time(17), help_text=_("00:00 is the end of the day."))
+    days_off = ArrayField(models.DateField(), default=list, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="project_key_in_owner")]

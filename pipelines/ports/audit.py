@@ -49,6 +49,7 @@ KINDS: dict[str, str | Promise] = {
     "project.factor_optional": _("Made the second factor optional"),
     "project.cost_limited": _("Set the monthly cost limit"),
     "project.cost_unlimited": _("Removed the monthly cost limit"),
+    "project.working_time": _("Changed the working time"),
     "line.renamed": _("Renamed the line"),
     "line.archived": _("Archived the line"),
     "line.restored": _("Restored the line"),

@@ -32,12 +32,13 @@ class GateOpened:
 
 @dataclass(frozen=True)
 class GateOverdue:
-    """The due time of a gate that reminds has passed, and it still asks."""
+    """A gate reminds of itself. `number`: 0 before it is due; 1 when its due time has passed, then 2, 3, …"""
 
     visit_id: uuid.UUID
     task_id: int
     notify: tuple[str, ...]
     at: datetime
+    number: int = 1
 
 
 @dataclass(frozen=True)

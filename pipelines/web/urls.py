@@ -25,6 +25,7 @@ from pipelines.web.project import (
     settings,
     stored_values,
     tokens,
+    working_time,
 )
 from pipelines.web.setup import page as setup
 from pipelines.web.shell import design, home, palette, preferences
@@ -106,6 +107,7 @@ urlpatterns = [
     path(f"{IN}settings/tokens/<int:token>/revoke/", tokens.machine_revoke, name="machine-token-revoke"),
     path(f"{IN}settings/general/", general.general, name="project-general"),
     path(f"{IN}settings/general/second-factor/", general.second_factor, name="project-second-factor"),
+    path(f"{IN}settings/working-time/", working_time.page, name="project-working-time"),
     path(f"{IN}settings/general/cost-limit/", general.cost_limit, name="project-cost-limit"),
     path(f"{IN}settings/general/archive/", general.archive, name="project-archive"),
     path(f"{IN}settings/general/restore/", general.restore, name="project-restore"),

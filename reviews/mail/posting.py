@@ -44,28 +44,34 @@ def post_mails(heard: Heard, written: Sequence[Written]) -> None:
 
 
 def _asked(heard: Heard) -> Iterable[tuple[int, Mail]]:
-    """One mail per address when the gate opens (ALP A18), one reminder when a gate that reminds is due; with the task
-    of each."""
+    """One mail per address when the gate opens (ALP A18), one for each reminder; with the task of each."""
     for opened in heard.of(GateOpened):
         for address in dict.fromkeys(opened.notify):
             yield opened.task_id, _mail(opened.visit_id, address, Mail.Kind.ASKED, opened.opened_at)
     for overdue in heard.of(GateOverdue):
         for address in dict.fromkeys(overdue.notify):
-            yield overdue.task_id, _mail(overdue.visit_id, address, Mail.Kind.OVERDUE, overdue.at)
+            yield overdue.task_id, _reminder(overdue, address)
 
 
 def _chosen(written: Sequence[Written]) -> Iterable[tuple[Recipient, Mail]]:
     """Who wants a mail of every review gets one where the gate does not name them, too. Reminders: whom it names."""
     for kind, event, recipient in written:
         if kind is review.KIND and recipient.mail(kind.key, kind.mail) == MailChoice.NOW:
-            visit, _colon, overdue = event.about.partition(":")
-            if not overdue:
+            visit, _colon, reminder = event.about.partition(":")
+            if not reminder:
                 mail = _mail(uuid.UUID(visit), recipient.address, Mail.Kind.ASKED, event.at, chosen=True)
                 yield recipient, mail
 
 
 def _mail(visit: uuid.UUID, address: str, kind: Mail.Kind, at: datetime, *, chosen: bool = False) -> Mail:
     return Mail(visit_id=visit, address=address, kind=kind, created_at=at, chosen=chosen)
+
+
+def _reminder(overdue: GateOverdue, address: str) -> Mail:
+    kind = Mail.Kind.OVERDUE if overdue.number else Mail.Kind.SOON
+    return Mail(
+        visit_id=overdue.visit_id, address=address, kind=kind, number=overdue.number, created_at=overdue.at
+    )
 
 
 def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
@@ -76,7 +82,9 @@ def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
     }
     if not closings:
         return
-    told = Mail.objects.filter(visit_id__in=closings, kind__in=[Mail.Kind.ASKED, Mail.Kind.OVERDUE])
+    told = Mail.objects.filter(
+        visit_id__in=closings, kind__in=[Mail.Kind.ASKED, Mail.Kind.SOON, Mail.Kind.OVERDUE]
+    )
     # Whom the gate names comes first, and stays named whatever else they chose.
     told = told.exclude(state=Posted.State.SKIPPED).order_by("visit_id", "address", "chosen")
     rows = told.distinct("visit_id", "address")

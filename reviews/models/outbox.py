@@ -38,15 +38,18 @@ class Posted(models.Model):
 
 
 class Mail(Posted):
-    """About one gate visit: one of each kind to each address (house §3 I12)."""
+    """About one gate visit: one of each kind and number to each address (house §3 I12). `number`: of reminders, 0 for
+    the one before it is due, then 1, 2, …; of the other kinds 1."""
 
     class Kind(models.TextChoices):
         ASKED = "asked", _("Review asked")
+        SOON = "soon", _("Review due soon")
         OVERDUE = "overdue", _("Review overdue")
         CLOSED = "closed", _("Review closed")
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="mails")
     kind = models.CharField(max_length=8, choices=Kind.choices)
+    number = models.PositiveSmallIntegerField(default=1, help_text=_("Of a reminder: 0 before it is due."))
     chosen = models.BooleanField(
         default=False, help_text=_("Its reader asked for it; the gate does not name the address.")
     )
@@ -54,7 +57,7 @@ class Mail(Posted):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["visit", "address", "kind"], name="one_mail_per_visit_address_kind"
+                fields=["visit", "address", "kind", "number"], name="one_mail_of_each_kind"
             ),
             models.CheckConstraint(
                 condition=~Q(state="sent") | Q(sent_at__isnull=False), name="a_sent_mail_has_its_time"
@@ -274,7 +277,7 @@ class AskedPlace(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     line = models.ForeignKey(Line, models.CASCADE, related_name="+", db_index=False)
     gate = models.CharField(max_length=64)
-    kind = models.CharField(max_length=5, help_text=_("role, group or user"))
+    kind = models.CharField(max_length=5, help_text=_("role, group, user or owner"))
     name = models.CharField(max_length=150)
     first = models.BooleanField()
     requester = models.ForeignKey(
@@ -294,7 +297,9 @@ class AskedPlace(models.Model):
             models.UniqueConstraint(
                 fields=["visit"], condition=Q(first=True), name="one_first_place_of_a_visit"
             ),
-            models.CheckConstraint(condition=Q(kind__in=["role", "group", "user"]), name="asked_kind_known"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["role", "group", "user", "owner"]), name="asked_kind_known"
+            ),
         ]
         indexes = [
             models.Index(

@@ -18,6 +18,7 @@ from pipelines.ports.observers import Consequence, PersonHint, publish_hints
 from pipelines.ports.queue import enqueue
 from reviews.models import Digest, Notification, Posted
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind
+from reviews.notifications.kinds import review
 from reviews.notifications.recipients import MailChoice, Recipient, recipients
 from reviews.notifications.table import KINDS
 
@@ -108,9 +109,10 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
 
 def settle(batch: Sequence[Consequence]) -> None:
     """Mark as read the notifications that their kinds say are settled."""
-    over = [(kind.key, about) for kind in KINDS for about in kind.settled(batch)]
+    settled = {kind.key: list(kind.settled(batch)) for kind in KINDS}
+    over = {kind: about for kind, about in settled.items() if about}
     if over:
-        found = reduce(or_, (Q(kind=kind, about=about) for kind, about in over))
+        found = reduce(or_, (Q(kind=kind, about__in=about) for kind, about in over.items()))
         unread = Notification.objects.filter(found, read_at__isnull=True)
         people = set(unread.values_list("user_id", flat=True))
         if people:
@@ -120,8 +122,9 @@ def settle(batch: Sequence[Consequence]) -> None:
 
 def settle_for(user: User, visit: UUID) -> None:
     """Mark the notification of somebody who has voted as read, even if others are still asked."""
-    about = [str(visit), f"{visit}:overdue"]
-    unread = Notification.objects.filter(user=user, kind="review", about__in=about, read_at=None)
+    unread = Notification.objects.filter(
+        user=user, kind=review.KIND.key, about__in=review.about(visit), read_at=None
+    )
     if unread.update(read_at=Now()):
         _hint([user.pk])
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipelines.engine.commands.vote import CHOOSES, VoteRequest, decide_visit
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves.absences import deciders, stand_ins
+from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import people_of
-from pipelines.engine.moves.gates import gate_of
-from pipelines.models import Due, GateVisit, Task, User, Word
+from pipelines.engine.moves.gates import gate_of, later
+from pipelines.models import Due, Event, GateVisit, Task, User, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate, Line
@@ -22,19 +25,33 @@ def gate_is_due(batch: Batch, due: Due) -> None:
     line = versions.by_id(visit.asked_by.pinned_id)
     gate = gate_of(line, visit.gate)
     assert gate is not None and gate.due is not None
-    if gate.due.then == "reject":
+    if due.key.endswith(SOON):
+        _remind(batch, visit, gate, 0)
+    elif gate.due.then == "reject":
         _reject(batch, visit, line, gate)
     else:
-        _say(batch, visit, gate.due.then)
-        if gate.due.then == "escalate":
+        number = _say(batch, visit, gate.due.then)
+        if gate.due.then == "escalate" and number == 1:
             _escalate(batch, visit, line, gate)
         else:
-            to = _addresses(visit.task, visit, gate)
-            batch.tell(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now))
+            _remind(batch, visit, gate, number)
+        if gate.due.every and number <= gate.due.times:
+            again = later(visit.task, gate.due, batch.now, gate.due.every)
+            batch.set_due(GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit)
     batch.flush()
 
 
-def _say(batch: Batch, visit: GateVisit, then: str) -> None:
+def _remind(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
+    """`number`: 0 before it is due."""
+    to = _addresses(visit.task, visit, gate)
+    batch.tell(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now, number))
+
+
+def _say(batch: Batch, visit: GateVisit, then: str) -> int:
+    """Tell that it is overdue; returns how often that was told by now."""
+    said = Event.objects.filter(task=visit.task_id, kind="gate.overdue", data__visit=str(visit.pk))
+    number = said.count() + 1
+    again: dict[str, Any] = {"number": number} if number > 1 else {}
     batch.event(
         batch.tasks[visit.task_id],
         "gate.overdue",
@@ -45,7 +62,9 @@ def _say(batch: Batch, visit: GateVisit, then: str) -> None:
         trigger=f"due:{visit.gate}",
         visit=str(visit.pk),
         then=then,
+        **again,
     )
+    return number
 
 
 def _escalate(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:

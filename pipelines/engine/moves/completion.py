@@ -17,6 +17,8 @@ from pipelines.routing.basics.statuses import status_of
 Who = Actor | str
 
 GATE_DUE = "gate"
+SOON = ":soon"
+"""Ends the key of the due time at which people are reminded before a gate is due."""
 """The kind of the due time of a gate visit; its key is the visit's."""
 
 
@@ -69,12 +71,18 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
     batch.agents.frees(batch.tasks[job.task_id], job)
 
 
+def drop_times(batch: Batch, task: Task, visit: GateVisit) -> None:
+    """Nothing is due at a visit that is over."""
+    for key in (str(visit.pk), f"{visit.pk}{SOON}"):
+        batch.drop_due(GATE_DUE, task, key)
+
+
 def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str) -> None:
     """Close a gate visit without a decision."""
     visit.state, visit.decided_at = GateVisit.State.CLOSED, batch.now
     if not visit._state.adding:
         visit.save(update_fields=["state", "decided_at"])
-    batch.drop_due(GATE_DUE, task, str(visit.pk))
+    drop_times(batch, task, visit)
     escalations.close_those_of(batch, task, visit, actor)
     batch.event(
         task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
 
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.moves.completion import GATE_DUE
+from pipelines.engine.core.working_time import WorkingTime
+from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import Artifact, BranchPush, GateVisit, Job, Status, Task, Word
+from pipelines.models import Artifact, BranchPush, GateVisit, Job, Project, Status, Task, Word
 from pipelines.ports import observers
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import shown_at
 from pipelines.routing.document.gates import JUMP
-from pipelines.routing.document.line import Approval, Gate, Line
+from pipelines.routing.document.line import Approval, DuePolicy, Gate, Line
 
 LOG_DIGEST = """SELECT encode(sha256(string_agg(sha256(data), ''::bytea ORDER BY number)), 'hex')
                 FROM pipelines_logchunk WHERE job_id = %s AND attempt = %s"""
@@ -55,7 +56,7 @@ def _behind(answer: Wait) -> dict[str, Any]:
 def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, Any]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
     gate = gate_of(turn.judged_by, key)
-    after = gate.due.after if gate and gate.due else None
+    times = gate.due if gate else None
     visit = GateVisit(
         id=uuid.uuid4(),
         task=task,
@@ -70,12 +71,15 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
         evidence_digest=payload.digest(evidence),
         producers=_pushers(task) if turn.judged_by.workspace else [],
         opened_at=batch.now,
-        due_at=batch.now + timedelta(seconds=float(after)) if after else None,
+        due_at=later(task, times, batch.now, times.after) if times and times.after else None,
     )
     batch.add_visit(visit)
     sampling.remember(visit, gate, turn.job.outcome or {})
-    if visit.due_at:
+    if visit.due_at and times:
         batch.set_due(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
+        if times.before:
+            soon = later(task, times, batch.now, times.after - times.before)
+            batch.set_due(GATE_DUE, task, soon, key=f"{visit.pk}{SOON}", visit=visit)
     batch.event(
         task,
         "gate.opened",
@@ -94,6 +98,13 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
             visit.pk, task.pk, task.project_id, key, visit.round, notify, visit.due_at, visit.opened_at
         )
     )
+
+
+def later(task: Task, times: DuePolicy, start: datetime, seconds: float) -> datetime:
+    """`seconds` after `start`, or so much working time of the project."""
+    if times.business:
+        return WorkingTime.of(Project.objects.get(pk=task.project_id)).later(start, float(seconds))
+    return start + timedelta(seconds=float(seconds))
 
 
 def _pushers(task: Task) -> list[str]:

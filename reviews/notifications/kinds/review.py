@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,6 +13,7 @@ from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import GateVisit
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue
 from pipelines.queries import versions
+from pipelines.routing.document.gates import MAX_REMINDERS
 from reviews.decision.gates import gate_of
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
@@ -39,15 +41,30 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
         project_id = heard.tasks[late.task_id].project_id
         for user_id in heard.at(late.task_id, late.notify):
             yield NotificationEvent(
-                user_id, f"{late.visit_id}:overdue", project_id, late.at, late.task_id, {"overdue": True}
+                user_id,
+                f"{late.visit_id}:{_reminder(late.number)}",
+                project_id,
+                late.at,
+                late.task_id,
+                {"overdue": True} if late.number else {"soon": True},
             )
+
+
+def _reminder(number: int) -> str:
+    return "soon" if number == 0 else "overdue" if number == 1 else f"overdue{number}"
+
+
+def about(visit: UUID) -> list[str]:
+    """All that a notification of this gate visit may be about."""
+    reminders = (_reminder(number) for number in range(MAX_REMINDERS + 2))
+    return [str(visit), *(f"{visit}:{each}" for each in reminders)]
 
 
 def settled(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was decided, or closed."""
     for each in batch:
         if isinstance(each, GateDecided | GateClosed):
-            yield from (str(each.visit_id), f"{each.visit_id}:overdue")
+            yield from about(each.visit_id)
 
 
 def says(row: Notification) -> Said:
@@ -56,6 +73,8 @@ def says(row: Notification) -> Said:
     text = (
         _("The review of “%(task)s” is overdue.") % words
         if row.data.get("overdue")
+        else _("The review of “%(task)s” is due soon.") % words
+        if row.data.get("soon")
         else _("“%(task)s” waits for your review: %(gate)s.") % words
     )
     return Said(text, ("gate-visit", row.about.partition(":")[0]), _("Open the review"))

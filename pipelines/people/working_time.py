@@ -1,0 +1,95 @@
+"""The working time of a project: what due times count that say `business` (law §6)."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, time
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines import access
+from pipelines.errors import Invalid
+from pipelines.models import Project, User
+from pipelines.ports import audit
+
+MOST_DAYS_OFF = 200
+WEEK = range(1, 8)
+
+
+@dataclass(frozen=True)
+class WorkingHours:
+    """`work_days`: 1 is Monday, 7 is Sunday. A `work_until` of 00:00 is the end of the day. The names are the fields of
+    the project."""
+
+    time_zone: str
+    work_days: Sequence[int]
+    work_from: time
+    work_until: time
+    days_off: Sequence[date] = ()
+
+    @classmethod
+    def of(cls, project: Project) -> WorkingHours:
+        return cls(
+            project.time_zone, project.work_days, project.work_from, project.work_until, project.days_off
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the record of changes and the API have it."""
+        return asdict(self) | {
+            "work_from": f"{self.work_from:%H:%M}",
+            "work_until": f"{self.work_until:%H:%M}",
+            "work_days": list(self.work_days),
+            "days_off": [day.isoformat() for day in self.days_off],
+        }
+
+
+def zones() -> list[str]:
+    known = zoneinfo.available_timezones()
+    return sorted({name for name in known if "/" in name or name == "UTC"} - {"localtime"})
+
+
+def change(project: Project, said: WorkingHours, *, by: User) -> None:
+    """Times that were set before stay. Raises Forbidden, Invalid (path: the field)."""
+    access.require(by, "settings", project)
+    _check(said)
+    wanted = WorkingHours(
+        said.time_zone,
+        sorted(set(said.work_days)),
+        said.work_from.replace(second=0, microsecond=0),
+        said.work_until.replace(second=0, microsecond=0),
+        sorted(set(said.days_off)),
+    )
+    with transaction.atomic():
+        stored = Project.objects.select_for_update(of=("self",), no_key=True).get(pk=project.pk)
+        before = WorkingHours.of(stored).to_dict()
+        if before != wanted.to_dict():
+            for name in WorkingHours.__annotations__:
+                setattr(stored, name, getattr(wanted, name))
+                setattr(project, name, getattr(wanted, name))
+            stored.save(update_fields=list(WorkingHours.__annotations__))
+            audit.record(
+                "project.working_time",
+                by=by,
+                at=timezone.now(),
+                project=stored,
+                about=f"project:{stored.pk}",
+                name=stored.name,
+                before=before,
+                after=wanted.to_dict(),
+            )
+
+
+def _check(said: WorkingHours) -> None:
+    if said.time_zone not in zones():
+        raise Invalid.at("time_zone", _("There is no such time zone."))
+    if not said.work_days or any(day not in WEEK for day in said.work_days):
+        raise Invalid.at("work_days", _("Choose at least one working day."))
+    if said.work_until != time(0) and said.work_until <= said.work_from:
+        raise Invalid.at("work_until", _("The working day has to end after it begins."))
+    if len(set(said.days_off)) > MOST_DAYS_OFF:
+        raise Invalid.at("days_off", _("At most %(most)s days off.") % {"most": MOST_DAYS_OFF})

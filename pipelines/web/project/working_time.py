@@ -1,0 +1,77 @@
+"""When people of a project work: its time zone, days and hours, for due times of gates that count only these."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.dates import WEEKDAYS
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from pipelines.errors import Invalid
+from pipelines.models import Project
+from pipelines.people import working_time
+from pipelines.people.working_time import WorkingHours
+from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+
+
+class DatesField(forms.CharField):
+    """One date per line, as 2026-12-25."""
+
+    def clean(self, value: Any) -> list[date]:
+        found = []
+        for line in super().clean(value).split():
+            try:
+                found.append(date.fromisoformat(line))
+            except ValueError:
+                raise forms.ValidationError(_("“%(text)s” is not a date.") % {"text": line[:40]}) from None
+        return found
+
+
+class WorkingTimeForm(forms.Form):
+    time_zone = forms.ChoiceField(choices=lambda: [(zone, zone) for zone in working_time.zones()])
+    work_days = forms.TypedMultipleChoiceField(
+        choices=lambda: [(str(number + 1), WEEKDAYS[number]) for number in range(7)], coerce=int
+    )
+    work_from = forms.TimeField()
+    work_until = forms.TimeField()
+    days_off = DatesField(required=False, max_length=4_000)
+
+    def said(self) -> WorkingHours:
+        return WorkingHours(**self.cleaned_data)
+
+
+@in_project("settings")
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: SignedIn, project: Project) -> HttpResponse:
+    form = WorkingTimeForm(request.POST or None, initial=_shown(project))
+    if request.method == "POST" and form.is_valid():
+        try:
+            working_time.change(project, form.said(), by=request.user)
+        except Invalid as fault:
+            form.add_error(fault.path, fault.message)
+        else:
+            messages.success(request, _("Saved"))
+            return redirect("project-working-time", project.owner.key, project.key)
+    return show(
+        request,
+        "project/working_time.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Working time")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+    )
+
+
+def _shown(project: Project) -> dict[str, Any]:
+    said = WorkingHours.of(project).to_dict()
+    return said | {
+        "work_days": [str(day) for day in project.work_days],
+        "days_off": "\n".join(said["days_off"]),
+    }
