@@ -11,12 +11,14 @@ from reviews.channels.api import router as chats
 from reviews.inbox.api import router as needs
 from reviews.review.api import router as shown
 from reviews.review.attending_api import router as attending
+from reviews.review.bulk_api import router as several
 
 # Gates are decided in `reviews`, under the addresses of the tasks that they hold; so is the list of what needs whom.
 api.add_router("", gates)
 api.add_router("", needs)
 api.add_router("", shown)
 api.add_router("", attending)
+api.add_router("", several)
 api.add_router("", chats)
 
 # Version 1, and the same operations without a version: the addresses of the dialects, and what was there before it.

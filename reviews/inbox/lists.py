@@ -20,7 +20,7 @@ from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
 from reviews.asked import MOST, Place, asked, decided, of_team, order_at, requested
 from reviews.decision.consequences import LOOKS
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import approval_words, gate_of
 from reviews.decision.standing import Standings
 from reviews.inbox.chosen import ASKED, OLDEST, ReviewList
 from reviews.inbox.item import InboxKind, Mine
@@ -98,6 +98,10 @@ class ListPage:
     def waiting_words(self) -> str:
         return capped(self.waiting)
 
+    @property
+    def late_words(self) -> str:
+        return capped(self.late)
+
 
 def list_page(user: User, shown: ReviewList, now: datetime, after: Place | None = None) -> ListPage:
     """The next rows, in a number of statements that does not grow with them."""
@@ -125,11 +129,14 @@ def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) ->
         others = [row for row in others if row.at <= ends.at]
     rows = sorted([*gates[:PAGE], *others], key=lambda row: row.order)
     counts = Counter(each.need.kind for each in lines)
-    counts["gate"] = how_many(user, replace(shown, kind=""))
+    # Due first, as their places say when they are due, whatever the rows are sorted by.
+    waiting = _places(user, replace(shown, kind="", sort=""), MOST + 1, None)
+    counts["gate"] = len(waiting)
     shown_kinds = [
         (each, capped(counts[each.key])) for each in KINDS if counts[each.key] or each.key == shown.kind
     ]
-    late = sum(1 for row in rows if row.due_at and row.due_at < now)
+    late = sum(at < now for at, _visit in waiting) if shown.kind in ("", "gate") else 0
+    late += sum(1 for each in wanted if each.need.due_at and each.need.due_at < now)
     return ListPage(rows, ends.cursor if ends else "", shown_kinds, sum(counts.values()), late)
 
 
@@ -252,6 +259,5 @@ def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> L
 
 def _votes(visit: GateVisit) -> str:
     policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
-    need = sum(requirement.count for requirement in policy.who)
     have = sum(vote.word == "approve" for vote in visit.votes.all())
-    return _("%(n)s of %(m)s approvals") % {"n": have, "m": need} if need > 1 else ""
+    return approval_words(policy, have)

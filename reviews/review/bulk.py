@@ -33,13 +33,14 @@ WORDS = (Word.APPROVE, Word.REJECT)
 @dataclass(frozen=True)
 class BulkRow:
     """One chosen review. `option`: what would be decided; without it `why` says why nothing is. `done`: what came of
-    it; `lost`: it was refused."""
+    it, `settled` if that decided it; `lost`: it was refused."""
 
     visit: GateVisit
     gate: Gate
     option: VoteOption | None
     why: str = ""
     done: str = ""
+    settled: bool = False
     lost: bool = False
     seats: Sequence[tuple[str, str]] = ()
     """(user name, name) of those in whose place they may decide, where it is not only their own."""
@@ -97,10 +98,11 @@ def page(request: SignedIn) -> HttpResponse:
     )
 
 
-def plan(user: User, chosen: Iterable[str], word: str) -> list[BulkRow]:
-    """What this word would do on each of these, in their order; at most 50, of projects that the person sees."""
+def plan(user: User, chosen: Iterable[str], word: str, mine: Mine | None = None) -> list[BulkRow]:
+    """What this word would do on each of these, in their order; at most 50, of projects that the person sees.
+    `mine`: of the person and the token, where that may see less."""
     ids = list(dict.fromkeys(filter(None, map(_uuid, list(chosen)[: MOST * 2]))))[:MOST]
-    projects = [project.pk for project in Mine(user).seen]
+    projects = [project.pk for project in (mine or Mine(user)).seen]
     found = {
         visit.pk: visit
         for visit in GateVisit.objects.filter(pk__in=ids, task__project__in=projects)
@@ -146,7 +148,7 @@ def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> Bul
     return replace(row, option=option)
 
 
-def decide(user: User, row: BulkRow, word: str, reason: str, seen: str) -> BulkRow:
+def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str = "page") -> BulkRow:
     """One vote, on exactly what was shown (`seen`)."""
     version, _colon, digest = seen.partition(":")
     if row.option is None:
@@ -163,16 +165,15 @@ def decide(user: User, row: BulkRow, word: str, reason: str, seen: str) -> BulkR
             reason=reason,
             token_version=int(version),
             evidence_digest=digest,
-            via="page",
+            via=via,
             seat=row.seat or user.username,
         )
     except Refused as problem:
         said = problem.message if isinstance(problem, Invalid) else str(problem)
         return replace(row, option=None, why=said, lost=True)
     settle_for(user, row.visit.pk)
-    return replace(
-        row, done=_("Decided") if result.state == GateVisit.State.DECIDED else _("Your vote is counted")
-    )
+    settled = result.state == GateVisit.State.DECIDED
+    return replace(row, done=_("Decided") if settled else _("Your vote is counted"), settled=settled)
 
 
 def _uuid(text: str) -> uuid.UUID | None:

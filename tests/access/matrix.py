@@ -158,6 +158,8 @@ POST machine-token-revoke    >          0         -       -         -         - 
 GET  project-general         >          0         -       -         -         -         y      >
 POST project-general         >          0         -       -         -         -         y      >
 POST project-cost-limit      >          0         -       -         -         -         y      >
+GET  project-working-time    >          0         -       -         -         -         y      >
+POST project-working-time    >          0         -       -         -         -         y      >
 POST project-second-factor   >          0         -       -         -         -         y      >
 POST project-archive         >          0         -       -         -         -         y      >
 POST project-restore         >          0         -       -         -         -         y      >
@@ -300,6 +302,7 @@ POST /api/workflow-executions/{{execution}}/complete-station  >  0  -  y      y 
 POST /api/workflow-executions/{{execution}}/resume  >  0    -       y         y         y         y      -
 GET  /api/lines                        >          y         y       y         y         y         y      y
 GET  /api/needs                        >          y         y       y         y         y         y      -
+POST /api/decisions                    >          y         y       y         y         y         y      -
 GET  /api/projects                     >          y         y       y         y         y         y      y
 POST /api/owners/{{owner}}/projects    >          0         -       -         -         -         y      -
 GET  {PROJECT}                         >          0         y       y         y         y         y      y

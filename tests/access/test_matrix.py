@@ -56,6 +56,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/resolve": {"word": "nonsense", "reason": "r"},
     "/dependencies": {"depends_on": ["WI-app-0"]},
     "/gates/{gate}": {"action": "nonsense"},
+    "/decisions": {"action": "nonsense", "items": []},
     "/questions": {"text": ""},
     "/snooze": {"until": "2001-01-01T00:00:00Z"},
     "/publish": {"draft": 0},

@@ -152,6 +152,7 @@ PLAIN = """
     form fragment from gates handoff host host_app id index keys kind labels last limit losses map mapping metadata
     month_cost_usd name names outcome output own page peek place policy preset priority pushing reason renamed
     resolved revision route rows rules save scope second_factor since starter station stations status steps text
+    days_off time_zone work_days work_from work_until working_time
     title to traces transitions trigger typed until
     value values version versions within word Idempotency-Key fields
     abandoned again agents attempt concurrency cuts_network isolation limits_hosts machine no_space offers path pid

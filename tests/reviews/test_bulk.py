@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pipelines.models import Absence, LineVersion, Task, Vote
+from pipelines.models import Absence, LineVersion, Task, User, Vote
 from tests.factories import World
 from tests.pages.conftest import client_of
 from tests.reviews.conftest import gated
@@ -110,3 +110,65 @@ def test_who_stands_in_is_asked_in_whose_place(world: World, line: LineVersion) 
         assert client.post(PAGE, confirmed(page) | {seat: away.username}).status_code == 200
         vote = task.gate_visits.get().votes.get()
         assert (vote.user, vote.stands_for, world.at(task)) == (stand_in, away, ["ship"])
+
+
+# Over the API
+
+
+DECISIONS = "/api/v1/decisions"
+
+
+def bearer(world: World, user: User, *scopes: str) -> Client:
+    return Client(headers={"Authorization": f"Bearer {world.token_of(user, *scopes)[1]}"})
+
+
+def said(world: World, tasks: list[Task], action: str = "approve", **more: Any) -> dict[str, Any]:
+    visits = [world.visit(task) for task in tasks]
+    items = [{"visit": str(each.pk), "evidence": each.evidence_digest} for each in visits]
+    return {"action": action, "items": items, **more}
+
+
+def test_the_api_decides_each_by_what_it_names(world: World, line: LineVersion) -> None:
+    tasks = [waits(world, line, f"Task {n}") for n in range(3)]
+    own = waits(world, line, "Own", by=world.reviewer)
+    body = said(world, [*tasks, own])
+    body["items"][1]["evidence"] = "0" * 64
+    answer = bearer(world, world.reviewer).post(DECISIONS, body, "application/json")
+    assert answer.status_code == 200
+    assert [each["state"] for each in answer.json()] == ["decided", "refused", "decided", "refused"]
+    assert [each["task"] for each in answer.json()] == [task.name for task in (*tasks, own)]
+    assert "no longer what is under review" in answer.json()[1]["why"]
+    assert {vote.via for vote in Vote.objects.all()} == {"api"}
+    assert [world.status(task) for task in (tasks[1], own)] == ["awaiting_review"] * 2
+
+
+def test_the_api_refuses_what_is_for_one_alone(world: World, line: LineVersion) -> None:
+    task = waits(world, line, "Task")
+    client = bearer(world, world.reviewer)
+    for body in (
+        said(world, [task], "send_back", reason="So."),
+        said(world, [task], "reject"),
+        said(world, [task, task]),
+        said(world, []),
+        said(world, [task] * 51),
+    ):
+        assert client.post(DECISIONS, body, "application/json").status_code == 400
+    assert not Vote.objects.exists()
+
+
+def test_the_api_knows_no_reviews_of_others(world: World, line: LineVersion) -> None:
+    body = said(world, [waits(world, line, "Task")])
+    [answer] = bearer(world, world.stranger).post(DECISIONS, body, "application/json").json()
+    assert (answer["task"], answer["state"], answer["why"]) == (None, "refused", "There is no such review.")
+    reads = bearer(world, world.reviewer, "read")
+    assert reads.post(DECISIONS, body, "application/json").status_code == 403
+    assert not Vote.objects.exists()
+
+
+def test_a_repeated_request_votes_once(world: World, line: LineVersion) -> None:
+    body, client = said(world, [waits(world, line, "Task")]), bearer(world, world.reviewer)
+    first, again = (
+        client.post(DECISIONS, body, "application/json", headers={"Idempotency-Key": "k1"}) for _n in range(2)
+    )
+    assert first.json() == again.json()
+    assert first.json()[0]["state"] == "decided" and Vote.objects.count() == 1

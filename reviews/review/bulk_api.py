@@ -1,0 +1,112 @@
+"""`POST /api/v1/decisions`: several reviews at once from a terminal, by the rules of the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.auth import Request, person_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
+from pipelines.api.schemas import Strict
+from pipelines.errors import Forbidden, Invalid
+from pipelines.models import ApiToken, User, Word
+from reviews.inbox.item import Mine
+from reviews.review import bulk
+from reviews.review.bulk import BulkRow
+
+router = Router(tags=["gates"])
+LONGEST_REASON = 20_000
+
+
+class DecisionIn(Strict):
+    """`visit` and `evidence`: as `GET …/gates/{gate}/review` showed them. `inPlaceOf`: the user name of somebody who is
+    away; needed where the person could decide on their own and for others."""
+
+    visit: UUID
+    evidence: str
+    inPlaceOf: str = ""  # noqa: N815
+
+
+class DecisionsIn(Strict):
+    """One word for all, approve or reject; `reason` where it needs one. At most 50 items, each visit once."""
+
+    action: str
+    items: list[DecisionIn]
+    reason: str = ""
+
+
+class DecisionOut(BaseModel):
+    """What came of one item. `state`: decided, counted (more votes are needed) or refused; then `why`. `task`: its
+    number, null for what the token does not see."""
+
+    visit: str
+    task: str | None
+    state: str
+    why: str
+
+
+@router.post(
+    "/decisions",
+    response={200: list[DecisionOut], **dict.fromkeys((400, 401, 403, 409), ProblemOut)},
+    summary="Decide several gates",
+)
+def decide(
+    request: Request, payload: DecisionsIn, idempotency_key: str | None = IDEMPOTENCY_KEY
+) -> HttpResponse:
+    """A vote of its own on each item, in their order, on exactly the evidence that it names. One that is refused leaves
+    the others as they are. All items are of the gate and version of the first that the person may decide. What needs
+    more than the word (fields, a route) or is sent back is decided one by one.
+
+    400: another action, a reason is missing, an item twice or too many · 401: no valid token · 403: a machine, or a
+    token that may not decide."""
+    user, token = person_of(request.auth), request.auth if isinstance(request.auth, ApiToken) else None
+    if token and ApiToken.Scope.DECIDE not in token.scopes:
+        raise Forbidden(_("This token may not decide gates."))
+    _check(payload)
+    return answer_once(request, idempotency_key, partial(_decided, payload, user, Mine(user, token)))
+
+
+def _check(payload: DecisionsIn) -> None:
+    if payload.action not in bulk.WORDS:
+        raise Invalid.at(
+            "action",
+            _("“%(action)s” is not for several at once.") % {"action": payload.action},
+            _("Use one of %(actions)s.") % {"actions": ", ".join(bulk.WORDS)},
+        )
+    if not payload.items or len(payload.items) > bulk.MOST:
+        raise Invalid.at("items", _("Name 1 to %(most)s reviews.") % {"most": bulk.MOST})
+    if len({each.visit for each in payload.items}) < len(payload.items):
+        raise Invalid.at("items", _("Name each review once."))
+    if len(payload.reason) > LONGEST_REASON:
+        raise Invalid.at("reason", _("At most %(most)s characters.") % {"most": LONGEST_REASON})
+    if payload.action == Word.REJECT and not payload.reason.strip():
+        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+
+
+def _decided(payload: DecisionsIn, user: User, mine: Mine) -> list[DecisionOut]:
+    rows = {
+        row.visit.pk: row
+        for row in bulk.plan(user, [str(each.visit) for each in payload.items], payload.action, mine)
+    }
+    if not payload.reason.strip() and any(row.option and row.option.needs_reason for row in rows.values()):
+        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+    return [_one(each, rows.get(each.visit), payload, user) for each in payload.items]
+
+
+def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> DecisionOut:
+    if row is None or not access.can(user, "decide", row.visit.task.project):
+        return DecisionOut(
+            visit=str(item.visit), task=None, state="refused", why=_("There is no such review.")
+        )
+    seen = f"{row.visit.token_version}:{item.evidence}"
+    done = bulk.decide(user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, seen, "api")
+    state = "refused" if not done.done else "decided" if done.settled else "counted"
+    return DecisionOut(visit=str(item.visit), task=row.visit.task.name, state=state, why=done.why)
