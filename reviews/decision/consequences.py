@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from pipelines.engine import VoteResult
+from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import GateVisit, Word
 from pipelines.queries.versions import parsed
 from pipelines.routing.decide.decide import decide
@@ -54,7 +56,8 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class VoteOption:
-    """One button. `routes` are offered where the reviewer chooses where a rejection leads: (value, label)."""
+    """One button. `routes` are offered where the reviewer chooses where a rejection leads: (value, label).
+    `answer`: what `decide` says to it, empty where that is chosen later."""
 
     word: str
     verb: str
@@ -63,6 +66,7 @@ class VoteOption:
     needs_reason: bool
     reason_help: str
     routes: tuple[tuple[str, str], ...] = ()
+    answer: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def icon(self) -> str:
@@ -154,6 +158,7 @@ def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
         needs_reason=gate_of(line, visit.gate).approval.reason_required or word in NEEDS_REASON,
         reason_help=_reason_help(line, answer, bool(routes)),
         routes=routes,
+        answer={} if routes else answer,
     )
 
 
@@ -177,7 +182,8 @@ def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> st
             "n": visit.round,
             "most": policy.max_rounds,
         }
-    missing = sum(r.count for r in policy.who) - sum(v.word == Word.APPROVE for v in visit.votes.all()) - 1
+    missing = policy.votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
+    missing = max(missing, len(not_approved(visit, policy))) - 1
     if word == Word.APPROVE and missing > 0:
         counted = ngettext("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)
         return f"{counted % {'n': missing}} {consequence(line, answer)}"

@@ -22,6 +22,7 @@ from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews import remarks
 from reviews.asked import order_at
+from reviews.decision import paths
 from reviews.decision.consequences import then, told
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
@@ -211,6 +212,7 @@ def _dossier(
         "remarks": changes.remarks,
         "evidence": evidence,
         "dossier": shown,
+        "paths": paths.drawn(visit, shown.options),
         "attention": attention(visit, request.user, may=shown.deciding),
         "visit": visit,
         "task": visit.task,

@@ -26,6 +26,7 @@ export function startDecision(): void {
     };
     const open = (chosen: HTMLButtonElement): void => {
       show(chosen);
+      chosen.dispatchEvent(new CustomEvent("gl:armed", { bubbles: true }));
       announce(say("opened", chosen.querySelector(".button-word")?.textContent?.trim() ?? ""));
       (panel()?.querySelector<HTMLElement>("textarea") ?? chosen).focus();
     };

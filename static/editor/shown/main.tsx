@@ -59,7 +59,7 @@ function draw(figure: HTMLElement): void {
     );
   };
   render();
-  if (path) document.addEventListener("htmx:afterSwap", render);
+  if (path) for (const type of ["htmx:afterSwap", "gl:path"]) document.addEventListener(type, render);
   figure.addEventListener("click", ({ target }) => {
     const gate = target instanceof Element ? target.closest<HTMLElement>("[data-gate]")?.dataset.gate : undefined;
     if (gate && gateLinks) location.href = `${gateLinks}${encodeURIComponent(gate)}`;

@@ -1,0 +1,81 @@
+"""Where each choice at a gate leads, on the drawing of the line, by the same `decide` that names the buttons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import GateVisit
+from pipelines.queries.versions import parsed
+from pipelines.routing.document.line import Line
+from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of
+from pipelines.web.tasks.path import NOT, ONWARD, TAKEN, PlaceMark, TaskPath
+from reviews.decision.consequences import VoteOption
+
+ENDS = {"completed": "ok", "failed": "danger", "cancelled": TAKEN}
+HERE, NEXT, STOPS = "attention", "active", "danger"
+
+
+@dataclass(frozen=True)
+class DrawnChoice:
+    """A button, and what it marks on the drawing, as its script reads it."""
+
+    option: VoteOption
+    told: str
+
+
+@dataclass(frozen=True)
+class DrawnChoices:
+    drawing: LineDrawing
+    choices: Sequence[DrawnChoice]
+
+    @property
+    def first(self) -> str:
+        return self.choices[0].told
+
+
+def drawn(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | None:
+    """The line with the path of each choice whose way is known by now; None where there is none."""
+    line = parsed(visit.asked_by.pinned)
+    known = [option for option in options if option.answer]
+    if not known:
+        return None
+    asked = str(visit.asked_by.answer.get("rule") or "")
+    endings = [each for option in known if (each := _ending(visit, option.answer, asked))]
+    choices = [DrawnChoice(option, _told(line, visit, option.answer, asked)) for option in known]
+    return DrawnChoices(drawing_of(line, endings), choices)
+
+
+def _ending(visit: GateVisit, answer: Mapping[str, Any], asked: str) -> DrawnEnding | None:
+    """The end of the task where no rule leads there."""
+    if answer["decision"] != "finish" or answer.get("rule"):
+        return None
+    return DrawnEnding(visit.asked_by.station, asked, answer["end"])
+
+
+def _told(line: Line, visit: GateVisit, answer: Mapping[str, Any], asked: str) -> str:
+    station = visit.asked_by.station
+    path = TaskPath()
+    path.ways.clear()
+    for each in line.stations:
+        path.places[each.key] = PlaceMark()
+        path.ways |= dict.fromkeys((*(rule.id for rule in each.rules), f"{each.key}{ONWARD}"), NOT)
+    path.places |= {end.key: PlaceMark() for end in line.ends}
+    path.places[station] = PlaceMark(HERE)
+    path.gates[asked] = PlaceMark(HERE)
+    rule = str(answer.get("rule") or "")
+    if answer["decision"] == "move":
+        again = [station] == list(answer["to"])
+        for key in answer["to"]:
+            path.places[key] = PlaceMark(NEXT, _("runs again") if again else _("next"))
+        path.ways[rule or f"{station}{ONWARD}"] = NOT if again and not rule else TAKEN
+    elif answer["decision"] == "finish":
+        path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), _("the task ends"))
+        path.ways[rule or f"{station}{STOPPED}"] = TAKEN
+    else:
+        path.places[station] = PlaceMark(STOPS if answer["decision"] == "stuck" else HERE, _("stays here"))
+    return json.dumps(path.to_dict())
