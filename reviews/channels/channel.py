@@ -44,6 +44,10 @@ class ReviewMessage:
     """What a button that approves says back (`reviews.channels.interactions`); empty where the gate allows none."""
     then: str = ""
     """What an approval leads to."""
+    signature: str = ""
+    """Ours over `approves`, for a chat that signs nothing and gives it back."""
+    answers_at: str = ""
+    """Where such a chat sends what somebody chose."""
 
     @property
     def closed(self) -> bool:
@@ -64,7 +68,9 @@ class ChannelKind:
     """One row of the table. `call` makes the request, `read` returns what names the message there, or raises. `rooms`:
     whether a message needs a room. `secret_label` is empty where there is no secret; `changes`: whether a message that
     was sent is changed when the review is over (else a second one is sent); `makes_secret`: whether one is made where
-    none is given; `signing_help`: where the secret is found with which it signs its calls to us, if it makes any."""
+    none is given; `signing_help`: where the secret is found that vouches for its calls to us, if it makes any;
+    `signing_label`: what it is called there; `gives_back`: whether what vouches for a button is a signature of ours,
+    given back."""
 
     key: str
     label: Words
@@ -79,6 +85,8 @@ class ChannelKind:
     changes: bool = False
     makes_secret: bool = False
     signing_help: Words = ""
+    signing_label: Words = ""
+    gives_back: bool = False
 
 
 def post(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:

@@ -1,62 +1,35 @@
-"""What Slack sends when somebody presses a button or types the command: signed, at most five minutes old. A button
-approves where the gate allows it, for whoever linked their account; everything else leads to the page (law §15)."""
+"""What somebody does in a chat: a button approves where the gate allows it, for whoever linked their account;
+everything else leads to the page (law §15). Who vouches for it: `slack_calls`, `mattermost_calls`."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from urllib.parse import parse_qs
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-from django.views.decorators.debug import sensitive_variables
 
 from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
 from pipelines.people import accounts as people
 from pipelines.ports.queue import enqueue
-from pipelines.ports.vault import keys
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import Gate
 from reviews.channels import accounts
 from reviews.channels.posting import QUEUE
-from reviews.channels.slack import APPROVE
+from reviews.channels.pressed import APPROVE, Pressed
 from reviews.decision.gates import gate_of, plain
 from reviews.decision.standing import Standings
 from reviews.models import ChannelConnection
 from reviews.notifications.writing import settle_for
 
-TOLERANCE = 300
 MOST_BYTES = 64 * 1024
 REPLY = "reviews.send_chat_reply"
 LINK = "link"
 
 
-class NotSigned(Exception):
-    """The signature is missing, wrong or old."""
-
-
 class ChatRefused(Exception):
     """Nothing was decided; the message says why."""
-
-
-@dataclass(frozen=True)
-class Pressed:
-    """Somebody pressed a button, or typed a command (`command`: its text). `room`: where to answer them."""
-
-    workspace: str
-    account: str
-    room: str
-    action: str = ""
-    value: str = ""
-    command: str | None = None
 
 
 # What a message carries
@@ -73,53 +46,6 @@ def value_of(visit: GateVisit) -> str:
 
 
 # What comes back
-
-
-@sensitive_variables("secret")
-def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
-    """`headers`: their names in small letters. Raises NotSigned."""
-    stamp, said = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
-    try:
-        secret = keys.decrypt(connection.signing)
-    except keys.SecretUnreadable as problem:
-        raise NotSigned from problem
-    old = not (stamp.isascii() and stamp.isdecimal() and len(stamp) < 12)
-    if old or abs(time.time() - int(stamp)) > TOLERANCE:
-        raise NotSigned
-    made = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(f"v0={made}".encode(), said.encode()):
-        raise NotSigned
-
-
-def read(body: bytes) -> Pressed | None:
-    """None of what says nothing to us. Any body: whoever signs could send anything."""
-    try:
-        form = {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
-        if "command" in form:
-            return Pressed(
-                _text(form["team_id"]),
-                _text(form["user_id"]),
-                _text(form.get("channel_id", "")),
-                command=form.get("text", ""),
-            )
-        said = json.loads(form["payload"])
-        action = said["actions"][0]
-        found = Pressed(
-            _text(said["team"]["id"]),
-            _text(said["user"]["id"]),
-            _text(said["channel"]["id"]),
-            _text(action["action_id"]),
-            _text(action.get("value", ""), 200),
-        )
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        return None
-    return found if found.workspace and found.account else None
-
-
-def _text(found: Any, most: int = 64) -> str:
-    if not isinstance(found, str) or "\0" in found or not found.isascii():
-        raise ValueError
-    return found[:most]
 
 
 def answer(connection: ChannelConnection, pressed: Pressed) -> str:
@@ -165,7 +91,9 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
     user = accounts.person(connection, pressed.workspace, pressed.account)
     if user is None:
         raise ChatRefused(
-            _("Your Slack account is not linked. Link it at %(page)s, or decide on the page of the review.")
+            _(
+                "Your account in this chat is not linked. Link it at %(page)s, or decide on the page of the review."
+            )
             % {"page": _page()}
         )
     visit, version, evidence = _shown(connection, pressed.value)
@@ -177,7 +105,7 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
             word=Word.APPROVE,
             token_version=version,
             evidence_digest=evidence,
-            via="slack",
+            via=connection.kind,
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:
         raise ChatRefused(_at(getattr(problem, "detail", "") or str(problem), visit)) from problem
@@ -227,5 +155,5 @@ def _page() -> str:
 
 
 def request_address(connection: ChannelConnection) -> str:
-    """Where Slack sends buttons and the command, as its settings ask for it."""
+    """Where a chat sends buttons and the command."""
     return absolute("api-1:chat-interaction", connection.pk)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, document_of, post
+from reviews.channels.pressed import APPROVE
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|>~<:])")
 
@@ -18,8 +20,32 @@ def _call(message: ReviewMessage, target: Target) -> Call:
     token = {"authorization": f"Bearer {target.secret}"}
     server = f"{target.address.rstrip('/')}/api/v4/posts"
     if message.ref:
-        return post(f"{server}/{message.ref}/patch", {"message": text}, "PUT", **token)
-    return post(server, {"channel_id": target.room, "message": text}, **token)
+        # What could be chosen goes with the decision.
+        said = {"message": text, "props": {"attachments": []}}
+        return post(f"{server}/{message.ref}/patch", said, "PUT", **token)
+    said = {"channel_id": target.room, "message": text}
+    if message.approves and not message.closed:
+        said["props"] = {"attachments": [_menu(message)]}
+    return post(server, said, **token)
+
+
+def _menu(message: ReviewMessage) -> dict[str, Any]:
+    """A menu takes a second step, which a button would not: open it, then approve. Its context goes to no user."""
+    approve = {"text": _("Approve"), "value": APPROVE}
+    context = {"value": message.approves, "signature": message.signature}
+    return {
+        "fallback": _("Approve"),
+        "text": plain(message.then),
+        "actions": [
+            {
+                "id": "approve",
+                "name": _("Approve …"),
+                "type": "select",
+                "options": [approve],
+                "integration": {"url": message.answers_at, "context": context},
+            }
+        ],
+    }
 
 
 def _lines(message: ReviewMessage) -> list[str]:
@@ -50,4 +76,10 @@ KIND = ChannelKind(
     read=_read,
     rooms=True,
     changes=True,
+    signing_label=gettext_lazy("Token of the slash command"),
+    signing_help=gettext_lazy(
+        "Shown by Mattermost when the slash command is made; only needed to approve in Mattermost. "
+        "Who knows it can approve for everybody who linked an account."
+    ),
+    gives_back=True,
 )

@@ -21,7 +21,7 @@ from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Gate
 from pipelines.work.outgoing.fetching import NOT_FETCHED, Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard
-from reviews.channels import interactions, slack
+from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelAway, ChannelError, ReviewMessage, Target
 from reviews.channels.posting import QUEUE, TASK
 from reviews.channels.table import BY_KEY
@@ -152,7 +152,15 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
     if not connection.signing or visit.state != GateVisit.State.OPEN or not interactions.offered(visit, gate):
         return {}
     approve = next(each for each in options(visit) if each.word == Word.APPROVE)
-    return {"approves": interactions.value_of(visit), "then": _shown(approve.then, LONGEST)}
+    value = interactions.value_of(visit)
+    said = {"approves": value, "then": _shown(approve.then, LONGEST)}
+    if BY_KEY[connection.kind].gives_back:
+        try:
+            said["signature"] = mattermost_calls.signature(connection, value)
+        except keys.SecretUnreadable:
+            return {}
+        said["answers_at"] = interactions.request_address(connection)
+    return said
 
 
 def _outcome(visit: GateVisit) -> str:

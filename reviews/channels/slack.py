@@ -19,11 +19,11 @@ from reviews.channels.channel import (
     document_of,
     post,
 )
+from reviews.channels.pressed import APPROVE
 
 PASSING = ("ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout")
 LONGEST = 2_900
 LONGEST_CONFIRM = 290
-APPROVE = "approve"
 
 
 def _call(message: ReviewMessage, target: Target) -> Call:
@@ -119,6 +119,7 @@ KIND = ChannelKind(
     read=read,
     rooms=True,
     changes=True,
+    signing_label=gettext_lazy("Signing secret"),
     signing_help=gettext_lazy(
         "From Basic information of the app; only needed to approve in Slack. "
         "Who knows it can approve for everybody who linked an account."

@@ -1,0 +1,77 @@
+"""What Mattermost sends when somebody chooses from a menu or types the command. It signs nothing; it gives back what
+only it was given: the token of its slash command, and in the context of an action, which users never see, a signature
+of ours over what was shown there (law §15)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines.ports.vault import keys
+from reviews.channels.pressed import APPROVE, NotSigned, Pressed, ascii_text
+from reviews.models import ChannelConnection
+
+WORKSPACE = "server"
+"""People of a server have one id in all of its teams."""
+
+
+@sensitive_variables("secret")
+def signature(connection: ChannelConnection, value: str) -> str:
+    """What proves that a call comes from the server that got this button. Raises SecretUnreadable."""
+    secret = keys.decrypt(connection.signing)
+    said = f"gateline:button:{connection.pk}:{value}"
+    return hmac.new(secret.encode(), said.encode(), hashlib.sha256).hexdigest()
+
+
+@sensitive_variables("secret")
+def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
+    """Raises NotSigned."""
+    said, form = _document(body), _form(body)
+    try:
+        if said:
+            context = said["context"]
+            expected, found = signature(connection, str(context["value"])), str(context["signature"])
+        else:
+            expected, found = keys.decrypt(connection.signing), form["token"]
+    except (keys.SecretUnreadable, KeyError, TypeError) as problem:
+        raise NotSigned from problem
+    if not hmac.compare_digest(expected.encode(), found.encode("utf-8", "replace")):
+        raise NotSigned
+
+
+def read(body: bytes) -> Pressed | None:
+    """None of what says nothing to us."""
+    said, form = _document(body), _form(body)
+    try:
+        if said:
+            context = said["context"]
+            action = APPROVE if context.get("selected_option") == APPROVE else ""
+            value = ascii_text(context["value"], 200)
+            found = Pressed(WORKSPACE, ascii_text(said["user_id"]), "", action, value)
+        else:
+            found = Pressed(WORKSPACE, ascii_text(form["user_id"]), "", command=form.get("text", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return found if found.account else None
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    """The JSON object of an action; empty for a command, which is a form."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _form(body: bytes) -> dict[str, str]:
+    try:
+        return {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
+    except ValueError:
+        return {}

@@ -1,0 +1,32 @@
+"""What a chat tells us that somebody did there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+APPROVE = "approve"
+
+
+class NotSigned(Exception):
+    """What vouches for a call is missing, wrong or old."""
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """Somebody pressed a button, or typed a command (`command`: its text). `room`: where to answer them; "" where the
+    answer to the call itself is shown to them."""
+
+    workspace: str
+    account: str
+    room: str
+    action: str = ""
+    value: str = ""
+    command: str | None = None
+
+
+def ascii_text(found: Any, most: int = 64) -> str:
+    """Raises ValueError for anything but a short plain text."""
+    if not isinstance(found, str) or "\0" in found or not found.isascii():
+        raise ValueError
+    return found[:most]

@@ -1,0 +1,59 @@
+"""What Slack sends when somebody presses a button or types the command: signed, at most five minutes old."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from urllib.parse import parse_qs
+
+from django.views.decorators.debug import sensitive_variables
+
+from pipelines.ports.vault import keys
+from reviews.channels.pressed import NotSigned, Pressed, ascii_text
+from reviews.models import ChannelConnection
+
+TOLERANCE = 300
+
+
+@sensitive_variables("secret")
+def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
+    """`headers`: their names in small letters. Raises NotSigned."""
+    stamp, said = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
+    try:
+        secret = keys.decrypt(connection.signing)
+    except keys.SecretUnreadable as problem:
+        raise NotSigned from problem
+    old = not (stamp.isascii() and stamp.isdecimal() and len(stamp) < 12)
+    if old or abs(time.time() - int(stamp)) > TOLERANCE:
+        raise NotSigned
+    made = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(f"v0={made}".encode(), said.encode()):
+        raise NotSigned
+
+
+def read(body: bytes) -> Pressed | None:
+    """None of what says nothing to us. Any body: whoever signs could send anything."""
+    try:
+        form = {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
+        if "command" in form:
+            return Pressed(
+                ascii_text(form["team_id"]),
+                ascii_text(form["user_id"]),
+                ascii_text(form.get("channel_id", "")),
+                command=form.get("text", ""),
+            )
+        said = json.loads(form["payload"])
+        action = said["actions"][0]
+        found = Pressed(
+            ascii_text(said["team"]["id"]),
+            ascii_text(said["user"]["id"]),
+            ascii_text(said["channel"]["id"]),
+            ascii_text(action["action_id"]),
+            ascii_text(action.get("value", ""), 200),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        return None
+    return found if found.workspace and found.account else None
