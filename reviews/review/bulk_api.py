@@ -43,7 +43,7 @@ class DecisionsIn(Strict):
     reason: str = ""
 
 
-class DecisionOut(BaseModel):
+class BulkDecisionOut(BaseModel):
     """What came of one item. `state`: decided, counted (more votes are needed) or refused; then `why`. `task`: its
     number, null for what the token does not see."""
 
@@ -55,7 +55,7 @@ class DecisionOut(BaseModel):
 
 @router.post(
     "/decisions",
-    response={200: list[DecisionOut], **dict.fromkeys((400, 401, 403, 409), ProblemOut)},
+    response={200: list[BulkDecisionOut], **dict.fromkeys((400, 401, 403, 409), ProblemOut)},
     summary="Decide several gates",
 )
 def decide(
@@ -91,7 +91,7 @@ def _check(payload: DecisionsIn) -> None:
         raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
 
 
-def _decided(payload: DecisionsIn, user: User, mine: Mine) -> list[DecisionOut]:
+def _decided(payload: DecisionsIn, user: User, mine: Mine) -> list[BulkDecisionOut]:
     rows = {
         row.visit.pk: row
         for row in bulk.plan(user, [str(each.visit) for each in payload.items], payload.action, mine)
@@ -101,12 +101,12 @@ def _decided(payload: DecisionsIn, user: User, mine: Mine) -> list[DecisionOut]:
     return [_one(each, rows.get(each.visit), payload, user) for each in payload.items]
 
 
-def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> DecisionOut:
+def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:
     if row is None or not access.can(user, "decide", row.visit.task.project):
-        return DecisionOut(
+        return BulkDecisionOut(
             visit=str(item.visit), task=None, state="refused", why=_("There is no such review.")
         )
     seen = f"{row.visit.token_version}:{item.evidence}"
     done = bulk.decide(user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, seen, "api")
     state = "refused" if not done.done else "decided" if done.settled else "counted"
-    return DecisionOut(visit=str(item.visit), task=row.visit.task.name, state=state, why=done.why)
+    return BulkDecisionOut(visit=str(item.visit), task=row.visit.task.name, state=state, why=done.why)

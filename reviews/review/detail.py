@@ -15,9 +15,9 @@ from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.queries.actors import actor_of
 from pipelines.queries.versions import parsed
 from pipelines.routing.basics.visible import visible
-from pipelines.routing.document.gates import OWNER
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, Line, Requirement
+from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs

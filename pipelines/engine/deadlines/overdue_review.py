@@ -35,7 +35,7 @@ def gate_is_due(batch: Batch, due: Due) -> None:
             _escalate(batch, visit, line, gate)
         else:
             _remind(batch, visit, gate, number)
-        if gate.due.every and number <= gate.due.times:
+        if gate.due.every and number <= gate.due.repeats:
             again = later(visit.task, gate.due, batch.now, gate.due.every)
             batch.set_due(GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit)
     batch.flush()

@@ -14,8 +14,8 @@ from pipelines.models.people import simplify
 from pipelines.ports.leases import Claim
 from pipelines.routing.document.escalations import role_key
 from pipelines.routing.document.evaluations import MACHINES
-from pipelines.routing.document.gates import Requirement
 from pipelines.routing.document.model import Line
+from pipelines.routing.document.requirements import Requirement
 from pipelines.routing.simulate.script import ScriptedPerson
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.routing.document.gates import OWNER, Approval, Requirement
+from pipelines.routing.document.gates import Approval
+from pipelines.routing.document.requirements import OWNER, Requirement
 
 APPROVE = "approve"
 

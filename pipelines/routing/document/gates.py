@@ -27,8 +27,9 @@ from pipelines.routing.document.fields.plain import (
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gate_tools import TOOL, Tool
 from pipelines.routing.document.inputs import INPUT, Input
-from pipelines.routing.document.reading.names import note_twins, refers
+from pipelines.routing.document.reading.names import note_twins
 from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.requirements import REQUIREMENT, Approvers, Requirement
 from pipelines.routing.document.routes import ON_REJECT, Route
 
 JUMP: Final = "@jump"
@@ -44,125 +45,9 @@ WORDS: Final = {
 OFFERS: Final = ("approve", "send_back", "reject")
 FLUX_OFFERS: Final = ("approve", "rework", "abort")
 MAX_ROUNDS: Final = 3
-MAX_VOTES: Final = 100
 
 
 # Who approves
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """`count` votes of people with this role, in this group, of this user, or of the owner of this station. `kind`:
-    role, group, user, owner. `everyone`: all of them; then `count` is 1, the least that it takes. `agent`: of an owner,
-    the key of the agent that the station names; whoever answers for it is asked."""
-
-    kind: str
-    name: str
-    count: int = 1
-    everyone: bool = False
-    agent: str = ""
-
-    @property
-    def asked(self) -> str:
-        """What people of this kind are found by: the agent where an owner is asked."""
-        return self.agent if self.kind == OWNER else self.name
-
-    @property
-    def places(self) -> int:
-        """Places that one person each fills. Whoever is asked as one of all takes none: they may fill another."""
-        return 0 if self.everyone else self.count
-
-
-OWNER: Final = "owner"
-EVERYONE: Final = "all"
-"""As a count: everybody who is asked."""
-REQUIREMENTS: Final = {
-    "role": _("Role"),
-    "group": _("Group"),
-    "user": _("Person"),
-    OWNER: _("Owner of a station"),
-}
-ONE_PERSON: Final = ("user", OWNER)
-
-
-@dataclass(frozen=True, kw_only=True)
-class HowMany(Count):
-    """A number of people, or all of them."""
-
-    def schema(self) -> Schema:
-        return {"anyOf": [super().schema(), {"const": EVERYONE}]}
-
-
-class RequirementRecord(Record[Requirement]):
-    """Named by its kind: `{role: reviewer, count: 1}`."""
-
-    def __init__(self) -> None:
-        names = {kind: Text(required=True, longest=150, label=words) for kind, words in REQUIREMENTS.items()}
-        count = HowMany(
-            least=1,
-            most=MAX_VOTES,
-            default=1,
-            label=_("How many of them"),
-            help=_("A number, or all: then everybody who is asked has to approve."),
-            placeholder="1",
-        )
-        super().__init__(Requirement, {**names, "count": count})
-
-    def read(self, reader: Reader, around: Around) -> Requirement:
-        kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
-        if len(kinds) != 1:
-            reader.problems.note(
-                reader.path, _("has to name one of %(kinds)s", kinds=", ".join(REQUIREMENTS))
-            )
-            return Requirement("role", "")
-        [kind] = kinds
-        name = self.fields[kind].read(reader, kind, around)
-        if kind == OWNER:
-            refers(reader, kind, name, around.names.stations, _("station"))
-        everyone, count = self._count(reader, kind)
-        reader.done()
-        return Requirement(
-            kind, name, count, everyone, around.names.agents.get(name, "") if kind == OWNER else ""
-        )
-
-    def _count(self, reader: Reader, kind: str) -> tuple[bool, int]:
-        """Whether all are asked, and how many at least."""
-        if reader.has("count") and reader.raw("count") == EVERYONE:
-            if kind in ONE_PERSON:
-                reader.note("count", _("is at most %(most)s", most=_("1 for one person")))
-            return kind not in ONE_PERSON, 1
-        count = reader.count("count", 1, least=1) or 1
-        if count > (1 if kind in ONE_PERSON else MAX_VOTES):
-            most = _("1 for one person") if kind in ONE_PERSON else MAX_VOTES
-            reader.note("count", _("is at most %(most)s", most=most))
-        return False, count
-
-    def write(self, value: Requirement) -> dict[str, Any]:
-        return {value.kind: value.name, "count": EVERYONE if value.everyone else value.count}
-
-    def schema(self) -> Schema:
-        count = self.fields["count"].schema()
-        kinds = [
-            schema_parts.record((kind,), **{kind: self.fields[kind].schema(), "count": count})
-            for kind in REQUIREMENTS
-        ]
-        return {"oneOf": kinds}
-
-
-REQUIREMENT: Final = RequirementRecord()
-ONE_REVIEWER: Final = (Requirement("role", "reviewer"),)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Approvers(Each):
-    default: tuple[Any, ...] = ONE_REVIEWER
-    least: int = 1
-    written: Written = Written.ALWAYS
-
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        if reader.given[key] == []:
-            reader.note(key, _("names nobody"), _("leave the key out for one reviewer"))
-        return super().read(reader, key, around) or self.default
 
 
 @dataclass(frozen=True)
@@ -233,15 +118,19 @@ class DuePolicy:
     every: float | None = declared(
         Duration(label=_("Remind again every"), help=_("Once it is overdue, until somebody decides."))
     )
-    times: int = declared(
+    times: int | None = declared(
         Count(
             least=1,
             most=MAX_REMINDERS,
-            default=REMINDERS,
             label=_("At most so many times"),
             placeholder=str(REMINDERS),
         )
     )
+
+    @property
+    def repeats(self) -> int:
+        """How often it is reminded again at most."""
+        return (self.times or REMINDERS) if self.every else 0
 
 
 def _check_due(reader: Reader, around: Around) -> None:

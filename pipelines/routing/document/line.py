@@ -11,13 +11,14 @@ from pipelines.routing.basics.values import check
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.ends import BUILT_IN_ENDS, End
 from pipelines.routing.document.fields.field import Around
-from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate, Requirement
+from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import LAW, LINE, REVISION, Line
 from pipelines.routing.document.policy import DEFAULT_PRESET, PRESETS, Policy
 from pipelines.routing.document.reading.names import Names
 from pipelines.routing.document.reading.reader import Problems, Reader
 from pipelines.routing.document.reading.work import read_work
+from pipelines.routing.document.requirements import Requirement
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Compose, Rule
 from pipelines.routing.document.stations import Join, Limits, Station
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.workers import ENFORCED, Unenforced
-from pipelines.routing.document.gates import OWNER
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
 from pipelines.routing.document.networks import network_of, says_nothing
+from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.document.work.network import OPEN, egress_of
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import policy_words

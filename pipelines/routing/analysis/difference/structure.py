@@ -20,10 +20,11 @@ from pipelines.routing.decide.decisions import Move
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.budgets import BUDGET
 from pipelines.routing.document.escalations import ESCALATION
-from pipelines.routing.document.gates import EVERYONE, JUMP, Gate, Requirement
+from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.kinds import expects, failed
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line
 from pipelines.routing.document.preconditions import HANDOFF
+from pipelines.routing.document.requirements import EVERYONE, Requirement
 from pipelines.routing.document.stations import Station
 
 BASIC: tuple[dict[str, Any], ...] = ({"result": "success"}, {"result": "failure"}, {"result": "blocked"})

@@ -9,7 +9,8 @@ from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.basics.wording import Wording, joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import Voter, fills, satisfiable
-from pipelines.routing.document.gates import OWNER, Approval, Requirement
+from pipelines.routing.document.gates import Approval
+from pipelines.routing.document.requirements import OWNER, Requirement
 
 MAX_TRIES = 300
 """Matchings for one gate. People who fill the same places are tried once."""

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
-from pipelines.routing.document.gates import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
+from pipelines.routing.document.requirements import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, words_of
 from pipelines.web.editor.forms.fields import AmountField, ChoiceField, FormField, Options

@@ -16,9 +16,10 @@ from pipelines.routing.basics.wording import Wording, joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
-from pipelines.routing.document.gates import OWNER, Gate
+from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.kinds import by_people
 from pipelines.routing.document.model import Line
+from pipelines.routing.document.requirements import OWNER
 
 ID = "unsatisfiable-gate"
 MAX_CHECKS = 2_000_000
