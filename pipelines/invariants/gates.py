@@ -22,6 +22,7 @@ from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
+from pipelines.routing.decide.approval import Voter
 from pipelines.routing.document.line import Approval, Line
 
 Ids = Sequence[int] | None
@@ -85,7 +86,7 @@ def _fault(
             return f"vote {vote.pk} is recorded as self-approved and is not, or the other way round"
         if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
             return f"vote {vote.pk} is about other evidence"
-    tally = counted(policy, votes)
+    tally = counted(policy, votes, None if visit.word == Word.APPROVE else _somebody_else(policy))
     said = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
     if visit.word == Word.APPROVE and not said.issuperset(everyone):
         return "approved before all who were asked had approved"
@@ -113,7 +114,15 @@ def _by_its_time(line: Line, visit: GateVisit, votes: list[Vote]) -> str:
         return "decided by nobody, and its gate rejects at no time"
     if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
         return f"decided {visit.word} by nobody before it was due"
-    return "" if counted(gate.approval, votes).word is None else "decided by nobody although votes decide it"
+    tally = counted(gate.approval, votes, _somebody_else(gate.approval))
+    return "" if tally.word is None else "decided by nobody although votes decide it"
+
+
+def _somebody_else(policy: Approval) -> list[Voter] | None:
+    """Of a unanimous policy that was not approved: that somebody was asked who did not approve.
+    Who it was is not kept."""
+    names = frozenset(need.name for need in policy.who if need.everyone)
+    return [Voter("", names, names)] if policy.unanimous else None
 
 
 def _demanded(each: Whole) -> Iterable[Violation]:

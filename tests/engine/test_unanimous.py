@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from pipelines import engine
 from pipelines.engine.core.errors import Forbidden
-from pipelines.models import Agent, Event, Group, LineVersion, Membership, Task, User
+from pipelines.models import (
+    Absence,
+    Agent,
+    Due,
+    Event,
+    GateVisit,
+    Group,
+    LineVersion,
+    Membership,
+    Task,
+    User,
+)
 from reviews.asked import asked_among
 from tests.factories import World, make_member, station
 
@@ -68,6 +81,35 @@ def test_one_rejection_decides_against_all(world: World) -> None:
     task = asking(world, {"group": "law", "count": "all"})
     world.vote(task, "approve", by=ann)
     assert world.vote(task, "reject", by=ben, reason="No.").state == "decided"
+
+
+def test_a_rejection_beside_all_counts_while_one_of_all_is_missing(world: World) -> None:
+    ann, ben = (make_member(world.project, "viewer", name) for name in ("ann", "ben"))
+    grouped(world, "law", ann, ben)
+    first, second = world.reviewers(2)
+    task = asking(world, {"group": "law", "count": "all"}, {"role": "reviewer"})
+    world.vote(task, "approve", by=ann)
+    assert world.vote(task, "approve", by=first).state == "open"
+    assert world.vote(task, "reject", by=second, reason="No.").state == "decided"
+
+
+def test_a_gate_that_rejects_does_so_while_one_of_all_is_missing(world: World) -> None:
+    ann, ben = (make_member(world.project, "viewer", name) for name in ("ann", "ben"))
+    grouped(world, "law", ann, ben)
+    task = asking(world, {"group": "law", "count": "all"}, due={"after": "1h", "then": "reject"})
+    world.vote(task, "approve", by=ann)
+    due = Due.objects.get(task=task, kind="gate")
+    assert engine.fire(due.pk, due.due_at) == "fired"
+    assert GateVisit.objects.get(task=task).word == "reject"
+
+
+def test_who_stands_in_for_one_of_all_approves_for_both(world: World) -> None:
+    ann, ben = (make_member(world.project, "viewer", name) for name in ("ann", "ben"))
+    grouped(world, "law", ann, ben)
+    until = timezone.now() + timedelta(days=1)
+    Absence.objects.create(user=ann, stand_in=ben, until=until, created_at=timezone.now())
+    task = asking(world, {"group": "law", "count": "all"})
+    assert world.vote(task, "approve", by=ben, seat=ann.username).state == "decided"
 
 
 def test_who_joins_is_waited_for_and_who_leaves_is_not(world: World) -> None:
