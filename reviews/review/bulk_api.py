@@ -53,9 +53,15 @@ class BulkDecisionOut(BaseModel):
     why: str
 
 
+class BulkDecisionsOut(BaseModel):
+    """One for each item, in their order."""
+
+    decisions: list[BulkDecisionOut]
+
+
 @router.post(
     "/decisions",
-    response={200: list[BulkDecisionOut], **dict.fromkeys((400, 401, 403, 409), ProblemOut)},
+    response={200: BulkDecisionsOut, **dict.fromkeys((400, 401, 403, 409), ProblemOut)},
     summary="Decide several gates",
 )
 def decide(
@@ -91,14 +97,15 @@ def _check(payload: DecisionsIn) -> None:
         raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
 
 
-def _decided(payload: DecisionsIn, user: User, mine: Mine) -> list[BulkDecisionOut]:
+def _decided(payload: DecisionsIn, user: User, mine: Mine) -> BulkDecisionsOut:
     rows = {
         row.visit.pk: row
         for row in bulk.plan(user, [str(each.visit) for each in payload.items], payload.action, mine)
     }
     if not payload.reason.strip() and any(row.option and row.option.needs_reason for row in rows.values()):
         raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
-    return [_one(each, rows.get(each.visit), payload, user) for each in payload.items]
+    found = [_one(each, rows.get(each.visit), payload, user) for each in payload.items]
+    return BulkDecisionsOut(decisions=found)
 
 
 def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:

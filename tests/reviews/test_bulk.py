@@ -135,9 +135,14 @@ def test_the_api_decides_each_by_what_it_names(world: World, line: LineVersion) 
     body["items"][1]["evidence"] = "0" * 64
     answer = bearer(world, world.reviewer).post(DECISIONS, body, "application/json")
     assert answer.status_code == 200
-    assert [each["state"] for each in answer.json()] == ["decided", "refused", "decided", "refused"]
-    assert [each["task"] for each in answer.json()] == [task.name for task in (*tasks, own)]
-    assert "no longer what is under review" in answer.json()[1]["why"]
+    assert [each["state"] for each in answer.json()["decisions"]] == [
+        "decided",
+        "refused",
+        "decided",
+        "refused",
+    ]
+    assert [each["task"] for each in answer.json()["decisions"]] == [task.name for task in (*tasks, own)]
+    assert "no longer what is under review" in answer.json()["decisions"][1]["why"]
     assert {vote.via for vote in Vote.objects.all()} == {"api"}
     assert [world.status(task) for task in (tasks[1], own)] == ["awaiting_review"] * 2
 
@@ -158,7 +163,7 @@ def test_the_api_refuses_what_is_for_one_alone(world: World, line: LineVersion) 
 
 def test_the_api_knows_no_reviews_of_others(world: World, line: LineVersion) -> None:
     body = said(world, [waits(world, line, "Task")])
-    [answer] = bearer(world, world.stranger).post(DECISIONS, body, "application/json").json()
+    [answer] = bearer(world, world.stranger).post(DECISIONS, body, "application/json").json()["decisions"]
     assert (answer["task"], answer["state"], answer["why"]) == (None, "refused", "There is no such review.")
     reads = bearer(world, world.reviewer, "read")
     assert reads.post(DECISIONS, body, "application/json").status_code == 403
@@ -171,4 +176,4 @@ def test_a_repeated_request_votes_once(world: World, line: LineVersion) -> None:
         client.post(DECISIONS, body, "application/json", headers={"Idempotency-Key": "k1"}) for _n in range(2)
     )
     assert first.json() == again.json()
-    assert first.json()[0]["state"] == "decided" and Vote.objects.count() == 1
+    assert first.json()["decisions"][0]["state"] == "decided" and Vote.objects.count() == 1

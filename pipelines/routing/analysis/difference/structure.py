@@ -228,7 +228,7 @@ def _is_used(line: Line, key: str) -> bool:
     )
 
 
-def _asked(need: Requirement) -> list[Any]:
+def _required(need: Requirement) -> list[Any]:
     return [need.kind, need.name, EVERYONE if need.everyone else need.count, *filter(None, (need.agent,))]
 
 
@@ -236,7 +236,7 @@ def _voting(gate: Gate) -> dict[str, Any]:
     approval = gate.approval
     due = {"after": gate.due.after, "then": gate.due.then} if gate.due and gate.due.then != "remind" else None
     return {
-        "who": sorted(map(_asked, approval.who), key=str),
+        "who": sorted(map(_required, approval.who), key=str),
         "requester_may": approval.requester_may,
         "producer_may": approval.producer_may,
         "reason_required": approval.reason_required,
