@@ -122,7 +122,7 @@ def _somebody_else(policy: Approval) -> list[Voter] | None:
     """Of a unanimous policy that was not approved: that somebody was asked who did not approve.
     Who it was is not kept."""
     names = frozenset(need.name for need in policy.who if need.everyone)
-    return [Voter("", names, names)] if policy.unanimous else None
+    return [Voter("@somebody else", names, names)] if policy.unanimous else None
 
 
 def _demanded(each: Whole) -> Iterable[Violation]:

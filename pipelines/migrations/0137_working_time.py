@@ -7,7 +7,7 @@ import pipelines.models.people
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipelines", "0122_indexes_of_time")]
+    dependencies = [("pipelines", "0140_last_job_of_runner")]
 
     operations = [
         migrations.AddField(

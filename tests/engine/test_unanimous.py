@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines import engine
 from pipelines.engine.core.errors import Forbidden
 from pipelines.models import (
     Absence,
     Agent,
-    Due,
     Event,
     GateVisit,
     Group,
@@ -22,7 +20,9 @@ from pipelines.models import (
     Task,
     User,
 )
+from pipelines.work.scheduler import timers
 from reviews.asked import asked_among
+from tests.engine.test_timers import pass_time
 from tests.factories import World, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -98,8 +98,8 @@ def test_a_gate_that_rejects_does_so_while_one_of_all_is_missing(world: World) -
     grouped(world, "law", ann, ben)
     task = asking(world, {"group": "law", "count": "all"}, due={"after": "1h", "then": "reject"})
     world.vote(task, "approve", by=ann)
-    due = Due.objects.get(task=task, kind="gate")
-    assert engine.fire(due.pk, due.due_at) == "fired"
+    pass_time(task)
+    assert timers.run_due() == {"fired": 1}
     assert GateVisit.objects.get(task=task).word == "reject"
 
 
