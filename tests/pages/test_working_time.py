@@ -30,7 +30,7 @@ def test_an_admin_sets_when_people_work(world: World, signed_in: As) -> None:
     assert (project.work_from, project.work_until) == (time(8, 30), time(16))
     assert project.days_off == [date(2026, 12, 24), date(2026, 12, 25)]
     act = AdministrativeAct.objects.get(kind="project.working_time")
-    assert act.after["days_off"] == ["2026-12-24", "2026-12-25"]
+    assert act.data["after"]["days_off"] == ["2026-12-24", "2026-12-25"]
     assert "2026-12-24" in text(client.get(page)) and "08:30" in text(
         client.get(at(world, "project-general"))
     )

@@ -156,7 +156,7 @@ def test_what_decides_nothing_says_why(world: World, mattermost: Mattermost) -> 
 def test_there_is_no_menu_where_the_gate_or_the_connection_has_none(
     world: World, mattermost: Mattermost
 ) -> None:
-    waiting(world, channels=None)
+    waiting(world, channels={"mail_link": True})
     assert mattermost.menu() == {}
     ChannelConnection.objects.update(signing="")
     waiting(world)
