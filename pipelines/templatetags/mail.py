@@ -87,3 +87,9 @@ def dark_tones() -> SafeString:
 
 def _dark(tones: dict[str, str]) -> str:
     return "; ".join(f"{key}: {TONES[role][1]} !important" for key, role in tones.items())
+
+
+@register.filter
+def quoted(text: object) -> str:
+    """For plain text: each further line of what others wrote is quoted, so that none passes for one of ours."""
+    return "\n> ".join(str(text).splitlines())

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, post
 
-MARKUP = re.compile(r"([\\*_\[\]()#+\-!])")
+MARKUP = re.compile(r"([\\*_\[\]()#+\-!<>`~|])")
 
 
 def _call(message: ReviewMessage, target: Target) -> Call:

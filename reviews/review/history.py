@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
-from django.http import Http404, HttpResponse, JsonResponse
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import Event, GateVisit
+from pipelines.routing.basics.visible import visible_json
 from pipelines.web.shell.page import SignedIn, signed_in
 from reviews.models import ReviewClaim, ReviewQuestion
 
@@ -23,7 +26,8 @@ def download(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     found = GateVisit.objects.select_related("task__project__owner", "task__line").filter(pk=visit).first()
     if found is None or not access.can(request.user, "view", found.task.project):
         raise Http404
-    answer = JsonResponse(history(found), json_dumps_params={"indent": 2, "ensure_ascii": False})
+    said = json.dumps(history(found), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
+    answer = HttpResponse(visible_json(said), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{found.task.name}-decisions.json"'
     return answer
 
