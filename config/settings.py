@@ -169,6 +169,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     "pipelines.web.shell.middleware.PlainText",
+    "pipelines.web.shell.middleware.ApiProblems",
     "pipelines.web.shell.middleware.VisibleText",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

@@ -9,7 +9,7 @@ artifacts, asks for approvals and listens for jobs, with the token that the regi
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -138,7 +138,7 @@ class _Side:
         path: str,
         body: "Json | Content" = None,
         *,
-        accept: Sequence[HTTPStatus] = (HTTPStatus.OK,),
+        accept: Sequence[int] = (HTTPStatus.OK,),
     ) -> Answer:
         """Send one request and return the answer, if its status is one of those that the protocol names."""
         connection = self._connect(TIMEOUT)
@@ -328,7 +328,7 @@ class Runner(_Side):
         accept = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
         return self.ask("POST", f"{self._own}/approval-requests", dict(body), accept=accept).object()
 
-    def events(self, seconds: float = TIMEOUT) -> Iterator[Event]:
+    def events(self, seconds: float = TIMEOUT) -> Generator[Event]:
         """What the server says while it is listened to: `GET …/runners/events`.
 
         Ends when the server closes the stream, or says nothing at all for so many seconds.

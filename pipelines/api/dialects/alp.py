@@ -263,5 +263,5 @@ def _state(runner: Worker, job: Job, said: str) -> AlpStateOut:
 
 def _log(job: Job, text: str) -> None:
     at = f"{elsewhere.age(job, timezone.now()):.3f}"
-    rows = UNFIT.sub("", text).split("\n")
+    rows = UNFIT.sub("", text).removesuffix("\n").split("\n")
     logs.append(job, "".join(f"{at}\t{row}\n" for row in rows), again=True)

@@ -148,7 +148,8 @@ def job_out(found: Dispatched) -> AlpJobOut:
             labels=list(its.labels),
             taskId=job.task.name,
             stageId=job.station,
-            prompt=found.prompt,
+            # As ALP renders it: the newline at the end is for programs that read it as a file.
+            prompt=found.prompt.removesuffix("\n"),
             appendSystemPrompt=found.system,
             repository=repository.address if repository else None,
             branch=branch or (repository.default_branch if repository else None),

@@ -1,5 +1,5 @@
-"""Pages for what went wrong, each with a way on: for who is signed in in the shell, else in the plain frame. 500 and
-503 come without the database, too."""
+"""Pages for what went wrong, each with a way on: for who is signed in in the shell, else in the plain frame; below
+/api/ the same as problems (RFC 9457). 500 and 503 come without the database, too."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from pipelines.web.shell.away import RETRY_SECONDS, is_away, words
+
+PROBLEMS = {
+    400: (gettext_lazy("The request is malformed"), gettext_lazy("The server cannot read this request.")),
+    403: (gettext_lazy("You may not do that"), gettext_lazy("The request was refused.")),
+    404: (gettext_lazy("Not found"), gettext_lazy("There is nothing at this address.")),
+    405: (gettext_lazy("Method not allowed"), gettext_lazy("This address does not take this method.")),
+    429: (gettext_lazy("Too many requests"), gettext_lazy("Wait a minute, then try again.")),
+    500: (gettext_lazy("The server failed"), gettext_lazy("The error was recorded. Try again.")),
+    503: (gettext_lazy("The server is busy"), gettext_lazy("Try again in a few seconds.")),
+}
+"""Title and detail of what the API answers, where no operation of it does."""
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -30,6 +41,13 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _page(request, 403, message=reason)
 
 
+def not_allowed(allowed: str) -> HttpResponse:
+    """405 of an address of the API."""
+    response = _problem(405)
+    response["Allow"] = allowed
+    return response
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
     """Called while the error is handled: that the database is away is no failure of the server."""
     if is_away(sys.exc_info()[1]):
@@ -42,9 +60,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def unavailable(request: HttpRequest) -> HttpResponse:
     """503, as a page or, where a program asked, as JSON. Without the database."""
-    if request.path_info.startswith("/api/"):
-        problem = {"title": gettext("The server is busy"), "status": 503, "detail": words(), "errors": []}
-        response: HttpResponse = JsonResponse(problem, status=503, content_type="application/problem+json")
+    response: HttpResponse
+    if of_api(request):
+        response = _problem(503, words())
     elif request.content_type == "application/json":
         response = JsonResponse({"detail": words()}, status=503)
     else:
@@ -73,7 +91,19 @@ def guessing(request: HttpRequest) -> HttpResponse:
     return too_many(request, 60)
 
 
+def of_api(request: HttpRequest) -> bool:
+    return request.path_info.startswith("/api/")
+
+
+def _problem(status: int, detail: str = "") -> HttpResponse:
+    title, why = PROBLEMS[status]
+    problem = {"title": str(title), "status": status, "detail": detail or str(why), "errors": []}
+    return JsonResponse(problem, status=status, content_type="application/problem+json")
+
+
 def _page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
+    if of_api(request):
+        return _problem(status, context.get("message", ""))
     return render(request, f"errors/{status}.html", context, status=status)
 
 

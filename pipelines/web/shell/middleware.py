@@ -28,6 +28,19 @@ class PlainText:
         return self.get_response(request)
 
 
+class ApiProblems:
+    """405 of the API is a problem, too: the library answers it as text, before any operation."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code == 405 and errors.of_api(request):
+            return errors.not_allowed(response.get("Allow", ""))
+        return response
+
+
 class VisibleText:
     """Writes hidden characters out in every page (visible.py beside this), whatever they come from: a title, the name
     of a file, a log, a document."""
