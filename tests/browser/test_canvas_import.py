@@ -32,7 +32,7 @@ stations:
     name: Pack
     work: {kind: manual, instructions: Pack it.}
 """
-ALP = '{"id": "x", "stations": [{"id": "a", "trigger": {"type": "dispatch_worker"}}], "transitionRules": []}'
+ALP = '{"id": "x", "stations": [{"id": "a"}], "transitionRules": [], "gates": [{"id": "g", "tool": {"kind": "cli"}}]}'
 PASTE = """text => {
     const data = new DataTransfer();
     data.setData("text/plain", text);
