@@ -36,7 +36,7 @@ class Server:
     landed_as: str = ""
     landed_on: str | None = None
     has_moved: bool = False
-    people_pushed: tuple[str, list[str]] | None = None
+    people_pushed: tuple[str, list[str], list[str]] | None = None
 
     async def clear(self) -> Clearance:
         self.asked.set()
@@ -52,8 +52,8 @@ class Server:
     async def moved(self, onto: str, tree: str) -> None:
         self.has_moved = True
 
-    async def pushed(self, commit: str, who: Sequence[str]) -> None:
-        self.people_pushed = (commit, list(who))
+    async def pushed(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        self.people_pushed = (commit, list(who), list(logins))
 
 
 class Silent:
@@ -209,7 +209,7 @@ def test_the_branch_of_a_task_that_people_changed(
         assert [each.decode() for each in origin.commit(TASK).parents] == [access.state.head]
         return
     assert said["eval"] == said["failure_type"] == "branch_changed" and origin.head(TASK) == theirs
-    assert server.people_pushed == (theirs, ["somebody@example.com"])
+    assert server.people_pushed == (theirs, ["somebody@example.com"], [])
     assert theirs[:7] in said["summary"] and f"delete {TASK} there, and deliver again" in said["summary"]
 
 
