@@ -108,6 +108,11 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
     ("POST", f"{TASKS}/{{task}}/dependencies", lambda x: {"depends_on": [x.task]}),
     ("POST", f"{TASKS}/{{task}}/gates/{{gate}}", lambda x: {"action": "approve", "visit": str(x.visit)}),
     ("POST", f"{TASKS}/{{task}}/gates/{{gate}}", lambda x: {"action": "approve", "inPlaceOf": x.username}),
+    (
+        "POST",
+        "/api/decisions",
+        lambda x: {"action": "approve", "items": [{"visit": str(x.visit), "evidence": "e"}]},
+    ),
     ("POST", f"{TASKS}/{{task}}/hold", lambda x: {"reason": "r", "position": x.position}),
     ("POST", f"{TASKS}/{{task}}/answer", lambda x: {"version": 1, "text": "t", "position": x.position}),
     (
@@ -159,7 +164,7 @@ PLAIN = """
     protocol room seconds stopping
     task_id base_branch executor_profile_id output_data
     columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
-    summary
+    summary begins
 """
 
 

@@ -1,4 +1,4 @@
-"""The runner protocol of ALP over HTTP (dialects §1 A): bodies and codes as its documentation has them."""
+"""The runner protocol of ALP over HTTP (dialects A): bodies and codes as its documentation has them."""
 
 from __future__ import annotations
 
