@@ -13,6 +13,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import GateVisit, Group, LineVersion, Task, User
+from reviews.models import AskedPlace
 from tests.axe import grave
 from tests.browser.looking import look
 from tests.factories import World, station
@@ -98,7 +99,9 @@ def test_every_state_can_be_looked_at(
     group = Group.objects.create(project=world.project, key="security", name="Security")
     group.members.add(world.reviewer, *world.reviewers(2))
     one = waits(world, version, "Let people sign in with a key")
-    GateVisit.objects.filter(task=one).update(due_at=timezone.now() - timedelta(hours=2))
+    late = timezone.now() - timedelta(hours=2)
+    GateVisit.objects.filter(task=one).update(due_at=late)
+    AskedPlace.objects.filter(visit__task=one).update(order_at=late)
     for number in range(3):
         waits(world, line, f"Add a page for report {number}")
     page.goto(reverse("needs-me"))
