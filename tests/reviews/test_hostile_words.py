@@ -157,7 +157,8 @@ class Told(HTMLParser):
         self._in = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._in = tag
+        # What is handed to a script as data runs nothing.
+        self._in = "data" if ("type", "application/json") in attrs else tag
         for name, value in attrs:
             said = (value or "").strip().lower()
             led = name in (
@@ -186,7 +187,7 @@ class Told(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in == "script" and "pwned" in data:
             self.faults.append(f"script: {data[:80]}")
-        if self._in not in ("script", "style", "textarea"):
+        if self._in not in ("script", "data", "style", "textarea"):
             self.words.append(data)
 
 
