@@ -227,7 +227,10 @@ class TaskView:
 
     @cached_property
     def open_visits(self) -> list[GateVisit]:
-        return list(GateVisit.objects.filter(task=self.task, state=GateVisit.State.OPEN).order_by("position"))
+        visits = GateVisit.objects.filter(task=self.task, state=GateVisit.State.OPEN).order_by("position")
+        for each in visits:
+            each.task = self.task
+        return list(visits)
 
     @cached_property
     def _approvals(self) -> Counter[Any]:
