@@ -18,6 +18,7 @@ FOLDER = {
     ".agentics/stations/01-a/station.json": '{"trigger": {"type": "dispatch_worker"}}',
     ".agentics/stations/01-a/prompt.md": "Gør det",
     ".agentics/transitions.json": "[]",
+    ".agentics/gates.json": '[{"id": "g", "tool": {"kind": "cli"}}]',
 }
 
 
@@ -32,14 +33,13 @@ def test_a_folder_is_looked_at_and_kept_only_with_the_losses_that_were_listed(
     told = seen.json()
     assert seen.status_code == 200 and not Line.objects.exists()
     assert (told["system"], told["key"], told["stations"]) == ("ALP (Agentics)", "a-line", 1)
-    assert told["picture"]["document"]["stations"] and told["losses"][0]["path"].startswith(
-        ".agentics/stations/01-a"
-    )
+    assert told["picture"]["document"]["stations"]
+    assert told["losses"][0]["path"].startswith(".agentics/gates.json")
     unseen = post(world, api, FOLDER, save=True)
     assert unseen.status_code == 409 and not Line.objects.exists()
     kept = post(world, api, FOLDER, save=True, losses=len(told["losses"]), key="mine")
     assert (kept.status_code, kept.json()["saved"]["key"]) == (201, "mine")
-    assert Line.objects.get().draft["stations"][0]["work"]["instructions"] == "Gør det"
+    assert Line.objects.get().draft["stations"][0]["work"]["prompt"] == "Gør det"
     again = post(world, api, FOLDER, save=True, losses=len(told["losses"]), key="mine")
     assert again.status_code == 409
 

@@ -242,7 +242,7 @@ def test_of_many_requests_with_one_key_at_once_one_starts_a_task(world: World, a
     assert set(answers) == {(201, Task.objects.get().name)}
 
 
-def test_an_unknown_visit_is_409_with_the_open_one(world: World, api: Apis, looping: Task) -> None:
+def test_an_unknown_visit_is_400(world: World, api: Apis, looping: Task) -> None:
     answer = api.as_(world.reviewer).post(gate_path(looping), APPROVE | {"visit": str(uuid.uuid4())})
-    assert answer.status_code == 409
-    assert answer.json()["visit"] == str(world.visit(looping).pk)
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["path"] == "visit"
