@@ -104,6 +104,7 @@ def test_what_cannot_be_read_has_findings_alone() -> None:
         "findings": [each.to_dict() for each in found.findings],
         "visits": {},
         "stations": [],
+        "guarantees": [],
     }
     assert isinstance(found, Examination)
 
