@@ -16,7 +16,7 @@ FAULTY = [
         document({}, more=1),
         "more: unknown key (known: gateline, preset, key, name, description, policy, flags, "
         "workspace, start, inputs, stations, gates, ends, forbidden_parallel, budgets, escalations, limits, "
-        "sensitive, handoff, extra)",
+        "sensitive, guarantees, jumps, …)",
     ),
     (document({}, gateline=2), "gateline: this product knows the semantics number 1 only"),
     (document({}, gateline="1"), "gateline: this product knows the semantics number 1 only"),
