@@ -57,6 +57,10 @@ def test_shift_and_a_letter_choose_several(
     expect(page.locator("#inbox-list")).to_contain_text("4 need you")
     # The first is open already: J goes to the second.
     page.keyboard.press("j")
+    # A list that fetches itself anew meanwhile leaves the focus where it was.
+    with page.expect_response(lambda answer: "fragment=list" in answer.url):
+        page.evaluate("document.body.dispatchEvent(new CustomEvent('gl:changed'))")
+    expect(page.locator(".inbox-row").nth(1)).to_be_focused()
     for _number in range(2):
         page.keyboard.press("Shift+J")
     bar = page.locator("[data-chosen]")
