@@ -21,6 +21,7 @@ from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.worker.drive import Driver
 from pipelines.work.workspaces import Folders
 from tests.factories import make_worker, station
+from tests.waiting import LONG
 
 PYTHON = sys.executable
 
@@ -33,7 +34,13 @@ class Bench:
 
     @asynccontextmanager
     async def driver(self, **more: Any) -> AsyncIterator[Driver]:
-        given: dict[str, Any] = {"workspaces": self.base, "isolation": Isolation("none"), "engine_threads": 2}
+        # A busy machine must not give a turn to others before the token rests.
+        given: dict[str, Any] = {
+            "workspaces": self.base,
+            "isolation": Isolation("none"),
+            "engine_threads": 2,
+            "most_seconds": LONG,
+        }
         config = WorkerConfig(**(given | more))
         worker = await in_thread(
             partial(make_worker, answers=sorted(config.answers), offers=sorted(config.offers))
