@@ -98,3 +98,16 @@ def test_a_title_is_made_from_the_line_and_the_first_input_that_tells(
     fields: list[Input], filled: dict[str, Any], title: str
 ) -> None:
     assert default_title("Check", fields, filled) == title
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Check: app", "Check: app"),
+        ("Check App", "Check App"),
+        ("Check apps", "Check apps: app"),
+        ("Check my-app.", "Check my-app."),
+    ],
+)
+def test_a_title_does_not_repeat_what_the_name_of_the_line_says(name: str, title: str) -> None:
+    assert default_title(name, [Input("a", "repository")], {"a": "/srv/app.git"}) == title

@@ -131,10 +131,11 @@ def expired(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int)
 
 def default_title(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
     """The title of a task without one: its line and the first input that distinguishes tasks, such as “Repository
-    check: app”."""
+    check: app”. What the name of the line says already is not said twice."""
     words = (_telling(field, filled[field.key]) for field in fields if filled.get(field.key))
     told = next(filter(None, words), "")
-    return (f"{name}: {told}" if told else name)[:TITLE]
+    said = re.search(rf"(?<!\w){re.escape(told)}(?!\w)", name, re.IGNORECASE)
+    return (f"{name}: {told}" if told and not said else name)[:TITLE]
 
 
 def _telling(field: Input, value: Any) -> str:

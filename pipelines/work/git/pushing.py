@@ -150,9 +150,10 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     parents = [onto] if onto else []
     if access.order.commit != SQUASH and state.head not in parents:
         parents.append(state.head)
-    subject = order.title if access.order.commit == SQUASH else f"Merge {state.branch}: {order.title}"
+    subject = order.title if access.order.commit == SQUASH else f"Merge {order.task}: {order.title}"
     said = {
         "Task": order.task,
+        "Branch": state.branch,
         "Station": order.station,
         "Gate": cleared.gate,
         "Decision": cleared.approval,
