@@ -10,10 +10,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines.lines.starters.catalogue import BY_KEY
-from pipelines.models import AdministrativeAct, Line, Membership, Repository, StoredValue
+from pipelines.lines.starters.catalogue import BY_KEY, SHIPPED
+from pipelines.models import AdministrativeAct, Line, LineVersion, Membership, Repository, StoredValue
 from pipelines.web.setup import templates
-from tests.factories import World, make_project
+from tests.factories import World, document, make_project
 from tests.pages.conftest import As, at, text
 from tests.work.remotes import RemoteRepository, remote
 
@@ -85,6 +85,22 @@ def test_from_nothing_to_the_form_of_a_first_task(
     assert line.live is not None and line.live.number == 1
     assert "Start the task" in last and f'<option value="{origin.path}" selected>' in last
     assert at(world, "task-new", "fix-lint-findings") in last
+
+
+def test_no_step_is_ticked_because_of_a_line_of_the_demo(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository
+) -> None:
+    connected(world, origin)
+    workspace = {"git": {"repository": "input.repository"}}
+    where = {"key": "repository", "type": "repository", "label": "Repository", "required": True}
+    shipped = world.line(document(key="fix", workspace=workspace, inputs=[where]))
+    LineVersion.objects.filter(pk=shipped.pk).update(name=SHIPPED)
+    shown = page(admin, world, step="agent")
+    assert shown.count('class="stepper-done"') == 1, "the repository alone"
+    assert 'class="stepper-done"' not in shown.partition("Choose an agent")[2]
+    assert "Start the task" not in page(admin, world, step="task"), "no line is set up yet"
+    LineVersion.objects.filter(pk=shipped.pk).update(name="")
+    assert page(admin, world, step="agent").count('class="stepper-done"') == 2, "this one is somebody's own"
 
 
 PNPM = {

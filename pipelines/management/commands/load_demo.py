@@ -17,6 +17,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.lines import publishing
+from pipelines.lines.starters.catalogue import SHIPPED
 from pipelines.management import printing
 from pipelines.models import (
     Agent,
@@ -33,9 +34,6 @@ from pipelines.models import (
 from pipelines.queries.versions import parsed
 from pipelines.routing.document.line import digest, read_line
 from pipelines.routing.document.networks import to_publish
-
-# The name of every version that this command publishes: a line whose live version is called otherwise is a person's.
-SHIPPED = "As shipped with Gateline"
 
 
 class Command(printing.Command):

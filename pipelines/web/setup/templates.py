@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from pipelines.lines import publishing
-from pipelines.lines.starters.catalogue import STARTERS, Starter
+from pipelines.lines.starters.catalogue import SHIPPED, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Line, Project, User
 from pipelines.routing.basics.keys import free_key
@@ -80,8 +80,10 @@ def publish(line: Line, user: User) -> None:
 
 
 def ready(project: Project) -> list[Line]:
-    """Lines that are live and let tasks work in a repository, the latest first."""
-    live = project.lines.filter(live__isnull=False, archived_at=None).select_related("live", "project__owner")
+    """Lines that are live and let tasks work in a repository, the latest first. Those of the demo were there before
+    anybody set anything up."""
+    live = project.lines.filter(live__isnull=False, archived_at=None).exclude(live__name=SHIPPED)
+    live = live.select_related("live", "project__owner")
     found = [line for line in live if (line.live.document if line.live else {}).get("workspace")]
     return sorted(
         found, key=lambda line: line.live.published_at if line.live else timezone.now(), reverse=True
