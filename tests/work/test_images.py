@@ -1,5 +1,5 @@
-"""Stations and services in the files of an image (docs/repositories.md), brought by the podman of this machine: made
-here of programs that it has, with no registry."""
+"""Stations and services in the files of an image (docs/repositories.md), brought by the podman or the docker of this
+machine: made here of programs that it has, with no registry."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pytestmark = [
 LIBRARY = re.compile(r"(/\S+)")
 
 
-def image_of(said: str, podman: str) -> str:
+def image_of(said: str, program: str) -> str:
     """A shell, a few programs with their libraries, and a file that says which image it is."""
     programs = {name: shutil.which(name) for name in ("sh", "cat", "sleep", "env")}
     files = dict[str, str]()
@@ -48,6 +48,11 @@ def image_of(said: str, podman: str) -> str:
         files |= {each.lstrip("/"): each for each in LIBRARY.findall(listed) if os.path.exists(each)}
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", dereference=True) as tar:
+        # As every image has them: docker makes folders that are left out so that nobody but root enters them.
+        for folder in sorted({str(each) for place in files for each in Path(place).parents} - {"."}):
+            info = tarfile.TarInfo(folder)
+            info.type, info.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(info)
         for place, path in files.items():
             tar.add(path, place)
         for place, link in (("bin", "usr/bin"), ("made-of.txt", "")):
@@ -57,34 +62,37 @@ def image_of(said: str, podman: str) -> str:
             info.size = 0 if link else len(said)
             tar.addfile(info, io.BytesIO(said.encode()))
     name = f"localhost/gateline-test-{uuid.uuid4().hex[:12]}:1"
-    made = ["import", "--quiet", "--change", "ENV PATH=/usr/bin", "-", name]
-    subprocess.run([podman, *made], input=packed.getvalue(), capture_output=True, check=True)
+    made = ["import", "--change", "ENV PATH=/usr/bin", "-", name]
+    subprocess.run([program, *made], input=packed.getvalue(), capture_output=True, check=True)
     return name
 
 
-@pytest.fixture(scope="module")
-def podman() -> str:
-    found = shutil.which("podman")
+@pytest.fixture(scope="module", params=["podman", pytest.param("docker", marks=pytest.mark.wide)])
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The one program in a folder of its own. Where docker has a daemon says DOCKER_HOST."""
+    found = shutil.which(request.param)
     if found is None or subprocess.run([found, "info"], capture_output=True, check=False).returncode:
-        pytest.skip("podman does not work on this machine")
-    return found
+        pytest.skip(f"{request.param} does not work on this machine")
+    alone = tmp_path_factory.mktemp("engine") / request.param
+    alone.symlink_to(found)
+    return str(alone)
 
 
 @pytest.fixture(scope="module")
-def built(podman: str) -> Iterator[tuple[str, str]]:
+def built(engine: str) -> Iterator[tuple[str, str]]:
     """One for stations, one for services."""
-    names = (image_of("the station", podman), image_of("the service", podman))
+    names = (image_of("the station", engine), image_of("the service", engine))
     yield names
-    subprocess.run([podman, "rmi", "--force", *names], capture_output=True, check=False)
+    subprocess.run([engine, "rmi", "--force", *names], capture_output=True, check=False)
 
 
 @pytest.fixture
-def here(bench: Bench, tmp_path: Path, podman: str) -> dict[str, Any]:
+def here(bench: Bench, tmp_path: Path, engine: str) -> dict[str, Any]:
     """The isolation and what brings images, as a runner finds both."""
     bench.base.mkdir(parents=True, exist_ok=True)
     readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
     isolation = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
-    brings = images.found(isolation, bench.base, [os.path.dirname(podman)])
+    brings = images.found(isolation, bench.base, [os.path.dirname(engine)])
     if brings is None:
         pytest.skip("bubblewrap does not work on this machine")
     return {"isolation": isolation, "images": brings, "repository_roots": (str(bench.base.parent),)}
@@ -160,10 +168,11 @@ def test_what_is_not_there_is_named_as_itself(
     drive(bench, task, **here)
     outcome = outcome_of(task, "look")
     assert outcome["failure_type"] == "prepare_failed"
-    assert outcome["summary"] == f"Image {absent} is not on this runner, and podman could not pull it."
-    assert "127.0.0.1:9" in text_of(done(task, "look")).partition("podman pulls it")[2], (
-        "with what podman said"
+    assert (
+        outcome["summary"]
+        == f"Image {absent} is not on this runner, and {here['images'].name} could not pull it."
     )
+    assert "127.0.0.1:9" in text_of(done(task, "look")).partition(" pulls it")[2], "with what it said"
     Repository.objects.update(prepare={"image": built[0]})
     program = world.start(
         world.line(
