@@ -1,5 +1,5 @@
 """The sign-in of whoever runs this worker, lent to the stations of an agent: copied into the HOME of a visit before its
-program starts, and taken out of it afterwards. It never leaves the machine (docs/agents.md)."""
+program starts, and taken out of it afterwards (`lent`). It never leaves the machine (docs/agents.md)."""
 
 from __future__ import annotations
 
@@ -68,15 +68,23 @@ def tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in preset.sign_in.files:
         try:
-            said = json.loads(_read(folder / name))
-        except (OSError, ValueError, RecursionError):
+            found |= dict.fromkeys(tokens_of(_read(folder / name)))
+        except OSError:
             continue
-        found |= dict.fromkeys(each for each in _texts(said) if _is_token(each))
     return tuple(found)
 
 
-def lend(preset: Preset, folder: Path, home: Path) -> None:
-    """Copy the files into the HOME of a visit. What an earlier visit left in their place is not followed.
+def tokens_of(data: bytes) -> tuple[str, ...]:
+    """Of one file, as far as it can be read."""
+    try:
+        return tuple(each for each in _texts(json.loads(data)) if is_token(each))
+    except (ValueError, RecursionError):
+        return ()
+
+
+def lend(preset: Preset, folder: Path, home: Path) -> dict[str, bytes]:
+    """Copy the files into the HOME of a visit. What an earlier visit left in their place is not followed. What was
+    lent, by the names of the files.
 
     :raises NotSignedIn: they are not there any more"""
     assert preset.sign_in is not None
@@ -87,15 +95,17 @@ def lend(preset: Preset, folder: Path, home: Path) -> None:
         if place.is_symlink() or (place.exists() and not place.is_dir()):
             place.unlink()
         place.mkdir(mode=0o700, exist_ok=True)
+    copied = {}
     for name in preset.sign_in.files:
         try:
-            data = _read(folder / name)
+            data = copied[name] = _read(folder / name)
         except FileNotFoundError:
             continue
         _remove(place / name)
         handle = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+    return copied
 
 
 def take_back(preset: Preset, home: Path, lent: Sequence[str]) -> None:
@@ -140,5 +150,5 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-def _is_token(text: str) -> bool:
+def is_token(text: str) -> bool:
     return len(text) >= SHORTEST and not any(char.isspace() for char in text) and "://" not in text

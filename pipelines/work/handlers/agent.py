@@ -26,7 +26,7 @@ from pipelines.work.processes.process import CannotStart, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.signals import MOST
 from pipelines.work.results.text import escaped
-from pipelines.work.spec.agent_call import AgentCall
+from pipelines.work.spec.agent_call import AgentCall, LentFiles
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 CODEMOD: Final = Path(__file__).parents[1] / "agents" / "codemod.py"
@@ -73,18 +73,20 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     return outcome
 
 
-async def _lent(made: Spec, call: AgentCall, folder: Path, sink: Sink) -> Outcome:
+async def _lent(made: Spec, call: AgentCall, lent: LentFiles, sink: Sink) -> Outcome:
     """With the sign-in of this machine's user, which is taken back however it ends."""
-    preset, home = call.preset, made.attempt.home
-    known = await asyncio.to_thread(signed_in.tokens, preset, folder)
     try:
-        await asyncio.to_thread(signed_in.lend, preset, folder, home)
-        return await _watched(made, call, sink)
+        await asyncio.to_thread(lent.lend)
+        outcome = await _watched(made, call, sink)
     except signed_in.NotSignedIn as error:
+        outcome = {**command.not_started(made, str(error)), "summary": str(error)}
         await sink.note(f"[gateline] {error}")
-        return {**command.not_started(made, str(error)), "summary": str(error)}
-    finally:
-        await asyncio.shield(asyncio.to_thread(signed_in.take_back, preset, home, known))
+    except BaseException:
+        await asyncio.shield(asyncio.to_thread(lent.take_back))
+        raise
+    if said := await asyncio.shield(asyncio.to_thread(lent.take_back)):
+        await sink.note(f"[gateline] {said}")
+    return outcome
 
 
 async def _watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:

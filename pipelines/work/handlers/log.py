@@ -18,7 +18,8 @@ LOG_BYTES = 10 * 1024 * 1024
 
 
 class JobLog:
-    """A `Sink`. `store(text)` is called with whole lines, one call at a time."""
+    """A `Sink`. `store(text)` is called with whole lines, one call at a time. `found`: secrets that are known only
+    while the work runs; asked before anything is kept."""
 
     def __init__(
         self,
@@ -26,8 +27,11 @@ class JobLog:
         secrets: Iterable[str] = (),
         limit: int = LOG_BYTES,
         clock: Callable[[], float] = time.monotonic,
+        found: Callable[[], Iterable[str]] | None = None,
     ) -> None:
         secrets = tuple(secrets)
+        self._found, self._more = found, Masker()
+        self._learned = frozenset(secrets)
         self._store, self._limit, self._clock = store, limit, clock
         self._streams = {name: LineCutter(Masker(secrets)) for name in ("out", "err")}
         self._began = clock()
@@ -42,6 +46,7 @@ class JobLog:
         self._flusher = asyncio.create_task(self._flush_in_time())
 
     async def write(self, stream: str, data: bytes) -> None:
+        self._learn()
         self._add(self._streams[stream].feed(data))
         if not self._room.is_set():
             await self._room.wait()
@@ -66,6 +71,13 @@ class JobLog:
         """Stop without storing what is left: the attempt is no longer ours."""
         self._flusher.cancel()
         await asyncio.gather(self._flusher, return_exceptions=True)
+
+    def _learn(self) -> None:
+        new = () if self._found is None else frozenset(self._found()) - self._learned
+        if new:
+            self._learned |= new
+            for masker in (self._more, *(each.masker for each in self._streams.values())):
+                masker.learn(new)
 
     def _add(self, lines: list[str], *, always: bool = False) -> None:
         now = self._clock() - self._began
@@ -95,13 +107,19 @@ class JobLog:
         finally:
             self._room.set()
 
+    def _hidden(self, line: str) -> str:
+        """Without what was learned after it was written. Behind the time, which a secret of digits may not touch."""
+        at, tab, said = line.partition("\t")
+        return f"{at}{tab}{self._more.all(said)}"
+
     async def _flush(self) -> None:
         lines, size = [], 0
         while self._waiting and size < CHUNK_BYTES:
             lines.append(self._waiting.popleft())
             size += len(lines[-1])
         if lines:
-            await self._store("".join(lines))
+            self._learn()
+            await self._store("".join(map(self._hidden, lines)))
         self._size -= size
         if self._ended:
             return

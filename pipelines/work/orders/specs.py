@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -22,6 +21,7 @@ from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import Json
 from pipelines.routing.document.work.keys import TextKey as TextKey
 from pipelines.routing.document.work.network import egress_of, host_of
+from pipelines.work.agents.lent import LentSignIn
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,
@@ -101,7 +101,7 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     preset = PRESETS.get(str(work.get("agent")))
     if preset is None:
         raise Unrenderable(f"{orders.station.key}: work.agent names no agent that this worker knows.")
-    signed_in = _lent(preset, config) if on_runner(work) else None
+    signed_in = _lent(preset, config, attempt) if on_runner(work) else None
     stored = {} if signed_in else _those(preset.environment, config.named_variables)
     secret = {} if signed_in else _those(preset.secrets, config.named_secrets)
     call = AgentCall(
@@ -124,11 +124,11 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     )
 
 
-def _lent(preset: Preset, config: WorkerConfig) -> Path:
+def _lent(preset: Preset, config: WorkerConfig, attempt: Attempt) -> LentSignIn:
     """:raises Unrenderable"""
     if preset.key not in config.signed_in:
         raise Unrenderable(f"{preset.name} is not signed in on this runner, and the station asks for that.")
-    return config.signed_in[preset.key]
+    return LentSignIn(preset, config.signed_in[preset.key], attempt.home)
 
 
 def _those(names: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:

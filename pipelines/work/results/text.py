@@ -35,14 +35,18 @@ class Masker:
     secret that arrives in pieces is masked too. A secret of several lines is also masked line by line."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: list[str] = []
+        self._held = ""
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Mask these, too, from now on."""
         found = {
             part for secret in secrets for whole in spellings(secret) for part in (whole, *whole.splitlines())
         }
-        self._secrets = sorted(
-            (part for part in found if len(part) >= SHORTEST_SECRET), key=len, reverse=True
-        )
+        found = {part for part in found if len(part) >= SHORTEST_SECRET} | set(self._secrets)
+        self._secrets = sorted(found, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._secrets)))
-        self._held = ""
 
     def feed(self, text: str) -> str:
         if not self._secrets:

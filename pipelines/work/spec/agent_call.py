@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Protocol
 
 from pipelines.routing.document.agents import Preset
+
+
+class LentFiles(Protocol):
+    """A sign-in for one visit (`agents.lent`)."""
+
+    def lend(self) -> None: ...
+
+    def tokens(self) -> tuple[str, ...]: ...
+
+    def take_back(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -22,6 +32,6 @@ class AgentCall:
     price: tuple[float, float] | None = None
     limit: str = ""
     session: str = ""
-    # The folder with the sign-in that it is lent; None: keys sign it in.
-    signed_in: Path | None = None
+    # The sign-in of this machine that it is lent; None: keys sign it in.
+    signed_in: LentFiles | None = None
     remark: str | None = None

@@ -62,6 +62,11 @@ class Attempt:
         return self.root / "home"
 
     @property
+    def certificates(self) -> Path:
+        """Of all authorities that its programs are to trust, where an operator added some."""
+        return self.root / "certificates.pem"
+
+    @property
     def given(self) -> Path:
         """What the work may read: `context.json`, and the artifacts of the stations before. No snapshot keeps it."""
         return self.root / "given"
@@ -131,3 +136,8 @@ class Spec:
     images: Mapping[str, ImageRoot] = field(default_factory=dict)
     # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
     heeds_signals: bool = True
+
+    def secrets_now(self) -> tuple[str, ...]:
+        """What nothing may show, as far as it is known at this moment: the sign-in that its agent is lent, renewed."""
+        lent = self.agent.signed_in if self.agent else None
+        return lent.tokens() if lent else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -161,11 +162,12 @@ class JobExecution:
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
         if orders.station.kind == handover.AGENT:  # of a push, too: it claims nothing
             outcome = with_claims(outcome, before, packed.picture)
-        return masked(packed.seen_on(outcome, before, orders.station.expects), self._masker(started))
+        masker = self._masker(started, spec.secrets_now())
+        return masked(packed.seen_on(outcome, before, orders.station.expects), masker)
 
     async def _logged(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
-        sink = self._sink(started)
+        sink = self._sink(started, folder.spec.secrets_now if folder.spec.agent else None)
         try:
             outcome, packed = await self._in_repository(started, folder, sink)
             for one in packed.artifacts:
@@ -214,6 +216,8 @@ class JobExecution:
         outcome, packed = await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
         if not finder:
             return outcome, packed
+        if late := spec.secrets_now():
+            finder = self._finder(started, late)
         checked = secret_files.withheld
         outcome, packed = await asyncio.to_thread(checked, spec.attempt, outcome, packed, finder, present)
         if outcome.get("failure_type") == secret_files.FAILURE_TYPE:
@@ -225,8 +229,8 @@ class JobExecution:
             started, material.git or GitState(), self._config(started), self.transport.fetch
         )
 
-    def _sink(self, started: Started) -> JobLog:
-        return JobLog(self.transport.log_of(started), self._config(started).secrets)
+    def _sink(self, started: Started, found: Callable[[], Iterable[str]] | None = None) -> JobLog:
+        return JobLog(self.transport.log_of(started), self._config(started).secrets, found=found)
 
     # What came with the job
 
@@ -244,14 +248,15 @@ class JobExecution:
             return ()
         return signed_in.tokens(preset, self.config.signed_in[preset.key])
 
-    def _masker(self, started: Started) -> Masker:
+    def _masker(self, started: Started, late: Sequence[str] = ()) -> Masker:
+        """`late`: what became known while the work ran."""
         config = self._config(started)
-        return self._own_masker if config is self.config else Masker(config.secrets)
+        return self._own_masker if config is self.config and not late else Masker((*config.secrets, *late))
 
-    def _finder(self, started: Started) -> SecretFinder:
+    def _finder(self, started: Started, late: Sequence[str] = ()) -> SecretFinder:
         """Of the secrets that are registered for the line of the job, or with this worker."""
         known = self._config(started).named_secrets.values()
-        return SecretFinder((*started.values.masked, *self._lent(started), *known))
+        return SecretFinder((*started.values.masked, *self._lent(started), *late, *known))
 
     # In threads, with files
 

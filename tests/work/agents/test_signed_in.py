@@ -3,6 +3,7 @@ the machine (docs/agents.md)."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ from pipelines.queries.unoffered import without_a_worker
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.runner.options import WrongOptions, options
 from pipelines.web.setup.agents import choices
+from pipelines.work.agents.lent import LentSignIn, is_renewal
 from pipelines.work.agents.signed_in import folders, lend, take_back, tokens
 from tests.factories import World
 from tests.fixtures.site import Site
@@ -36,7 +38,9 @@ pytestmark = [
 ]
 TOKEN = "sk-test-oat01-canary-of-the-subscription"
 RENEWED = "sk-test-oat01-canary-that-was-renewed"
-SIGN_IN = {"claudeAiOauth": {"accessToken": TOKEN, "subscriptionType": "max", "scopes": ["user:inference"]}}
+SIGN_IN: dict[str, Any] = {
+    "claudeAiOauth": {"accessToken": TOKEN, "subscriptionType": "max", "scopes": ["user:inference"]}
+}
 # Reads its sign-in as the real one does, and tells it to whoever may listen.
 CLAUDE = f"""#!{sys.executable} -IS
 import json, os, sys
@@ -50,10 +54,16 @@ WAY
 print(open({str(RECORDINGS / "claude-ok.jsonl")!r}).read().replace("made.txt", said))
 """
 QUIET = "open('made.txt', 'w').write('made')"
-# Renews its sign-in in place, as programs do, and leaves a link behind for the next visit to follow.
+# Renews its sign-in in place, as programs do, and prints the new token before and after.
 RENEWS = f"""
-open(place, "w").write(json.dumps({{"claudeAiOauth": {{"accessToken": {RENEWED!r}}}}}))
+renewed = json.loads(open(place).read())
+renewed["claudeAiOauth"] |= {{"accessToken": {RENEWED!r}, "expiresAt": 2000}}
+print("gets", {RENEWED!r}, flush=True)
+open(place, "w").write(json.dumps(renewed))
+print("has", {RENEWED!r}, flush=True)
+open(os.path.join(os.environ["HOME"], "renewed.txt"), "w").write({RENEWED!r})
 open('made.txt', 'w').write('made')
+said = {RENEWED!r}
 """
 LEAKS = "open('made.txt', 'w').write(said)"
 
@@ -64,6 +74,7 @@ def home(tmp_path: Path) -> Path:
     made = tmp_path / "user"
     (made / ".claude").mkdir(parents=True)
     (made / ".claude" / ".credentials.json").write_text(json.dumps(SIGN_IN))
+    (made / ".claude" / ".credentials.json").chmod(0o600)
     return made
 
 
@@ -149,18 +160,89 @@ def test_only_who_says_so_takes_its_jobs_over_http(
     assert shown_at_setup["codex"].lacks_key
 
 
-@pytest.mark.wide
-def test_what_the_program_renewed_is_gone_too(
+def test_what_the_program_renewed_is_hidden_and_the_next_visit_has_it(
     world: World, bench: Bench, home: Path, path: str, tmp_path: Path
 ) -> None:
     program(tmp_path, RENEWS)
     task = started(world)
     drive(bench, task, **lent(home, path))
-    assert world.status(task) == "completed"
+    assert world.status(task) == "completed", outcome_of(task, "implement")
+    text = text_of(done(task, "implement"))
+    assert "gets •••" in text and "has •••" in text and RENEWED not in text
+    assert "Claude Code renewed its sign-in. The next visit gets the new one." in text
+    assert RENEWED not in json.dumps(outcome_of(task, "implement"))
     assert found_in(tmp_path, home, tmp_path / "bin") == []
-    assert json.loads((home / ".claude" / ".credentials.json").read_text()) == SIGN_IN, (
-        "nor is the user's own touched"
+    own = home / ".claude" / ".credentials.json"
+    renewed = {**SIGN_IN["claudeAiOauth"], "accessToken": RENEWED, "expiresAt": 2000}
+    assert json.loads(own.read_text()) == {"claudeAiOauth": renewed}
+    assert [each.name for each in own.parent.iterdir()] == [own.name] and own.stat().st_mode & 0o777 == 0o600
+    program(tmp_path, LEAKS)
+    leaks = started(world)
+    drive(bench, leaks, **lent(home, path))
+    assert outcome_of(leaks, "implement")["failure_type"] == "secret_in_file", (
+        "the new one is guarded as the old one"
     )
+
+
+def claims(**said: str) -> str:
+    """A token that says whose it is (RFC 7519)."""
+    body = base64.urlsafe_b64encode(json.dumps(said).encode()).decode().rstrip("=")
+    return f"eyJhbGciOiJub25lIn0.{body}.signature"
+
+
+OWN: dict[str, Any] = {
+    "tokens": {"access_token": TOKEN, "account_id": "0b8f6a52-5a1f-4e52-9c7e-1d1f0f5f7a11"},
+    "at": 1000,
+    "on": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("after", "renews"),
+    [
+        ({**OWN, "tokens": {**OWN["tokens"], "access_token": RENEWED}, "at": 2000}, True),
+        ({**OWN, "expires": 5}, True),
+        ({**OWN, "tokens": {**OWN["tokens"], "account_id": "7c1d2a52-5a1f-4e52-9c7e-1d1f0f5f7a99"}}, False),
+        ({**OWN, "tokens": {"access_token": RENEWED}}, False),
+        ({**OWN, "tokens": {**OWN["tokens"], "access_token": "https://elsewhere.example.com/token"}}, False),
+        ({**OWN, "helper": "/bin/a-program-that-is-run-for-keys"}, False),
+        ({**OWN, "hooks": {"start": ["sh"]}}, False),
+        ({**OWN, "on": False}, False),
+        ("nothing of it", False),
+    ],
+)
+def test_only_a_renewal_is_carried_back(after: Any, renews: bool) -> None:
+    assert is_renewal(json.dumps(OWN).encode(), json.dumps(after).encode()) is renews
+
+
+def test_a_token_of_somebody_else_is_no_renewal() -> None:
+    def document(**said: str) -> bytes:
+        return json.dumps({"id_token": claims(iss="https://a.example", **said)}).encode()
+
+    assert is_renewal(document(sub="ann", jti="1"), document(sub="ann", jti="2"))
+    assert not is_renewal(document(sub="ann"), document(sub="mallory"))
+    assert not is_renewal(document(sub="ann"), json.dumps({"id_token": RENEWED}).encode())
+
+
+def test_what_was_renewed_on_the_machine_meanwhile_is_kept(home: Path, tmp_path: Path) -> None:
+    own, place = home / ".claude" / ".credentials.json", tmp_path / "visit"
+    place.mkdir()
+    visits = [
+        LentSignIn(PRESETS["claude"], home / ".claude", place / name) for name in ("one", "two", "three")
+    ]
+    for number, visit in enumerate(visits):
+        visit.home.mkdir()
+        visit.lend()
+        copy = visit.home / ".claude" / ".credentials.json"
+        if number < 2:
+            copy.write_text(copy.read_text().replace(TOKEN, f"{RENEWED}-{number}"))
+        else:
+            copy.unlink()
+            copy.symlink_to(own)
+    assert "The next visit gets the new one" in visits[0].take_back()
+    assert "that one was kept" in visits[1].take_back()
+    assert visits[2].take_back() == "", "a link is nobody's renewal"
+    assert f"{RENEWED}-0" in own.read_text() and found_in(place) == []
 
 
 def test_what_an_earlier_visit_left_is_not_followed(home: Path, tmp_path: Path) -> None:
