@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from pipelines.work.outgoing import nat64
+from pipelines.work.outgoing import authorities, nat64
 
 
 def text(name: str, default: str = "") -> str:
@@ -53,6 +53,14 @@ def nat64_prefixes(name: str) -> list[ipaddress.IPv6Network]:
                 f"{name} has “{word}”: {error}. Use prefixes such as 64:ff9b::/96."
             ) from error
     return prefixes
+
+
+def certificates() -> authorities.Authorities:
+    """Whom every call and every station of this process trusts, besides the public authorities."""
+    try:
+        return authorities.of_environment(os.environ)
+    except authorities.WrongBundle as error:
+        raise ImproperlyConfigured(f"{error} Name a file with certificates in PEM.") from error
 
 
 def pairs(name: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import environment as env
 from config import logs, state
 from config.embedded import layout
+from pipelines.work.outgoing import authorities
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = layout.home()
@@ -334,6 +335,8 @@ REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", [BASE_DIR])
 PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
 # Through which this network reaches IPv4, where it is one of IPv6 alone.
 NAT64_PREFIXES = env.nat64_prefixes("GATELINE_NAT64_PREFIXES")
+# Whose certificates are trusted besides the public ones: GATELINE_CA_BUNDLE.
+authorities.trust(env.certificates())
 AGENT_COMMAND = env.text("AGENT_COMMAND")
 _own_tools = [BASE_DIR / "pipelines" / "demo" / "bin", Path(sys.executable).parent]
 STATION_PATH = [

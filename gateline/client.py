@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ class Client:
                 "User-Agent": f"gateline/{__version__}",
             },
             timeout=timeout,
+            verify=_trusted(),
         )
 
     def __enter__(self) -> Client:
@@ -77,6 +79,18 @@ def path(*parts: str | int) -> str:
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
+def _trusted() -> ssl.SSLContext:
+    """The public authorities, or those of SSL_CERT_FILE, and those of GATELINE_CA_BUNDLE. Raises Unreachable."""
+    made = httpx.create_ssl_context()
+    if named := os.environ.get("GATELINE_CA_BUNDLE", "").strip():
+        try:
+            made.load_verify_locations(cafile=os.path.expanduser(named))
+        except OSError as fault:
+            raise Unreachable(f"GATELINE_CA_BUNDLE is “{named}”: {fault.strerror or 'it holds no certificates'}",
+                              "Name a file with certificates in PEM.") from fault  # fmt: skip
+    return made
+
+
 @contextmanager
 def reaching(url: str) -> Iterator[None]:
     """Says of a connection that fails what is known about it. Raises Unreachable."""
@@ -85,7 +99,7 @@ def reaching(url: str) -> Iterator[None]:
     except httpx.ConnectError as fault:
         if isinstance(_root(fault), ssl.SSLError):
             raise Unreachable(f"The certificate of {url} is not trusted: {_root(fault)}",
-                              "Trust it on this machine (SSL_CERT_FILE), or check the address.") from fault  # fmt: skip
+                              "Check the address, or name its authority: GATELINE_CA_BUNDLE.") from fault  # fmt: skip
         raise Unreachable(f"{url} cannot be reached: {_root(fault) or fault}",
                           "Check the address and the network.") from fault  # fmt: skip
     except httpx.TimeoutException as fault:

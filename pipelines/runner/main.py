@@ -20,6 +20,7 @@ import structlog
 from pipelines.runner.options import Options, WrongOptions, options
 from pipelines.work import images
 from pipelines.work.config import WorkerConfig
+from pipelines.work.outgoing.authorities import trust
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.installation import of_installation
@@ -70,6 +71,7 @@ def own_id(state: Path) -> Iterator[uuid.UUID]:
 
 
 async def _run(said: Options, runner: uuid.UUID) -> int:
+    trust(said.authorities)
     workspaces = said.state / "workspaces"
     workspaces.mkdir(exist_ok=True, mode=0o700)
     isolation = await _isolation(said, workspaces)
@@ -131,6 +133,7 @@ def config_of(said: Options, isolation: Isolation) -> WorkerConfig:
         named_secrets=said.secrets,
         signed_in=said.signed_in,
         outgoing=Outgoing(Guard(said.private_hosts), Endpoint(url, model, key)),
+        authorities=said.authorities,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from pipelines.work.agents.signed_in import NotSignedIn, folders
+from pipelines.work.outgoing.authorities import Authorities, WrongBundle, of_environment
 
 SECRET: Final = "GATELINE_SECRET_"
 
@@ -40,6 +41,7 @@ class Options:
     model: tuple[str, str, str] = field(default=("", "", ""), repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     signed_in: Mapping[str, Path] = field(default_factory=dict)
+    authorities: Authorities = field(default_factory=Authorities)
 
 
 def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
@@ -79,6 +81,7 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
             if each.startswith(SECRET) and value
         },
         signed_in=_signed_in(said.signed_in, environment),
+        authorities=_authorities(environment),
     )
 
 
@@ -133,6 +136,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--plain-http", action="store_true", help="Take an address without https that is not this machine.")
     return parser
+
+
+def _authorities(environment: Mapping[str, str]) -> Authorities:
+    try:
+        return of_environment(environment)
+    except WrongBundle as error:
+        raise WrongOptions(f"{error} Name a file with certificates in PEM.") from error
 
 
 def _signed_in(words: Sequence[str], environment: Mapping[str, str]) -> Mapping[str, Path]:

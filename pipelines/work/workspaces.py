@@ -160,8 +160,9 @@ class KeptFolder:
 class Folders:
     """The folders of one worker. A lock file held open tells other workers that it lives."""
 
-    def __init__(self, base: Path, worker: uuid.UUID, keep: int = 32) -> None:
+    def __init__(self, base: Path, worker: uuid.UUID, keep: int = 32, certificates: str = "") -> None:
         self.base, self.home, self._most = base, base / str(worker), keep
+        self._certificates = certificates
         self._kept: dict[int, KeptFolder] = {}
         unlocked = base / f".{worker}"
         unlocked.mkdir(parents=True, mode=0o700)
@@ -187,6 +188,8 @@ class Folders:
         remove(attempt.root)
         for folder in (attempt.workspace, attempt.temporary, attempt.result.parent):
             folder.mkdir(parents=True, mode=0o700)
+        if self._certificates:
+            attempt.certificates.write_text(self._certificates)
 
     def remove(self, attempt: Attempt) -> None:
         remove(attempt.root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,7 +50,11 @@ def silent(to: BaseHTTPRequestHandler, asked: object = None) -> None:
 
 
 @contextmanager
-def serving(answers: Answers, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
+def serving(
+    answers: Answers, host: str = "127.0.0.1", port: int = 0, by: ssl.SSLContext | None = None
+) -> Iterator[Server]:
+    """`by`: with the certificate of this context."""
+
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -70,6 +75,8 @@ def serving(answers: Answers, host: str = "127.0.0.1", port: int = 0) -> Iterato
             """A client that hangs up is no news."""
 
     server = Listening((host, port), Handler)
+    if by is not None:
+        server.socket = by.wrap_socket(server.socket, server_side=True)
     found = Server(host, server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

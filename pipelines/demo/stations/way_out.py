@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import httpx
 
-from pipelines.work.outgoing import nat64
+from pipelines.work.outgoing import authorities, nat64
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
 from .report import StationError, listed
@@ -14,6 +15,7 @@ from .source import Address
 
 
 def guard() -> Guard:
+    authorities.trust(authorities.of_environment(os.environ))
     prefixes = listed("GATELINE_NAT64_PREFIXES", ", ")
     return Guard(tuple(listed("GATELINE_PRIVATE_HOSTS", ", ")), nat64=tuple(map(nat64.prefix, prefixes)))
 

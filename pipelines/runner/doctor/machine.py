@@ -15,6 +15,7 @@ from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.work.agents.installed import installed, programs
 from pipelines.work.agents.signed_in import NotSignedIn, folders
 from pipelines.work.hosts.checkup import CheckupLine
+from pipelines.work.outgoing.authorities import WrongBundle, of_environment
 from pipelines.work.processes.installation import of_installation
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.isolation_choice import choose
@@ -35,6 +36,7 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     if environment.get("GATELINE_RUN_PROGRAMS", "").strip().lower() in OFF:
         said = "a server that is started here runs none itself, and leaves them to runners"
         yield CheckupLine("programs", "ok", f"{said} (GATELINE_RUN_PROGRAMS)")
+    yield _certificates(environment)
     git = await asyncio.to_thread(_version, "git")
     without = "not installed: Gateline reads repositories by itself, and stations cannot call it"
     yield CheckupLine(
@@ -59,6 +61,15 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
         yield CheckupLine(
             program, "ok" if version else "unknown", version or "not installed; Gateline does not need it"
         )
+
+
+def _certificates(environment: Mapping[str, str]) -> CheckupLine:
+    try:
+        found = of_environment(environment)
+    except WrongBundle as error:
+        return CheckupLine("certificates", "failed", str(error), "Name a file with certificates in PEM.")
+    more = f"{len(found.own)} more of {found.source}" if found.own else "none besides"
+    return CheckupLine("certificates", "ok", f"the public authorities, and {more}")
 
 
 def _signed_in(preset: Preset, environment: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, examined
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.page import page_at
 from pipelines.work.hosts.table import host_at
+from pipelines.work.outgoing.authorities import WrongBundle, of_environment, trust
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.hosting import HostAccess
@@ -32,7 +33,7 @@ def main(words: Sequence[str]) -> int:
     try:
         found = machine_found(os.environ) if said.what is None else _of_host(said, os.environ)
         return asyncio.run(_told(found, said.json))
-    except (ValueError, HostError) as error:
+    except (ValueError, HostError, WrongBundle) as error:
         print(f"gateline doctor: {error}", file=sys.stderr)
         return WRONG
 
@@ -61,6 +62,7 @@ async def _of_host(said: argparse.Namespace, environment: Mapping[str, str]) -> 
     """:raises ValueError: what was typed cannot be meant; HostError"""
     page = page_at(f"{said.server or SERVERS[said.what]}/{said.repository}")
     token = _token(said.token_variable or VARIABLES[said.what], environment)
+    trust(of_environment(environment))
     # Whoever names a server here may reach it anyway.
     guard = Guard((page.server,))
     host = await host_at(HostAccess(said.what, str(page), token), guard)

@@ -18,6 +18,7 @@ from pipelines.routing.document.templates import TemplateError, UndefinedVariabl
 from pipelines.routing.document.work.network import OPEN, host_of
 from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve
 from pipelines.work.config import WorkerConfig
+from pipelines.work.outgoing.authorities import PROGRAMS
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
 from pipelines.work.results.output import example
@@ -151,7 +152,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         attempt=attempt,
         argv=argv,
         prompt=prompt(orders),
-        env={**own, **environment(orders, attempt, config)},
+        env={**trust(attempt, config), **own, **environment(orders, attempt, config)},
         cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
         limits=ProcessLimits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
         result_document=station.result_document,
@@ -254,6 +255,11 @@ def expected_outputs(keys: tuple[str, ...]) -> str:
     shown = json.dumps(example(keys), indent=2, ensure_ascii=False)
     how = f"End your answer with one block like this. {EXAMPLES}"
     return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{shown}\n```"
+
+
+def trust(attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
+    """How programs are told whom to trust besides the public authorities. A station's own variables take precedence."""
+    return dict.fromkeys(PROGRAMS, str(attempt.certificates)) if config.authorities.own else {}
 
 
 def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 
+from pipelines.work.outgoing.authorities import REMEDY, trusted
 from pipelines.work.outgoing.guard import Guard
 
 # Seconds to find a server and to be answered by it.
@@ -22,7 +26,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._inner = httpx.AsyncHTTPTransport(
-            trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+            verify=trusted().context, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -33,7 +37,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 return await self._inner.handle_async_request(_to(request, address, name))
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue  # Nothing was sent yet.
-        return await self._inner.handle_async_request(_to(request, last, name))
+        with _explained(name):
+            return await self._inner.handle_async_request(_to(request, last, name))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -44,7 +49,9 @@ class GuardedBlockingTransport(httpx.BaseTransport):
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._inner = httpx.HTTPTransport(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+        self._inner = httpx.HTTPTransport(
+            verify=trusted().context, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+        )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         name, port = _server(request)
@@ -54,10 +61,26 @@ class GuardedBlockingTransport(httpx.BaseTransport):
                 return self._inner.handle_request(_to(request, address, name))
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue  # Nothing was sent yet.
-        return self._inner.handle_request(_to(request, last, name))
+        with _explained(name):
+            return self._inner.handle_request(_to(request, last, name))
 
     def close(self) -> None:
         self._inner.close()
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """:raises httpx.ConnectError: the certificate is not trusted, and what can be done"""
+    try:
+        yield
+    except httpx.ConnectError as error:
+        why: BaseException | None = error
+        while why is not None and not isinstance(why, ssl.SSLCertVerificationError):
+            why = why.__cause__ or why.__context__
+        if why is None:
+            raise
+        said = f"The certificate of {name} is not trusted: {why.verify_message}. {REMEDY}"
+        raise httpx.ConnectError(said) from error
 
 
 def _server(request: httpx.Request) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.handlers import evaluate, judge
 from pipelines.work.handlers.evaluate import unanswered
 from pipelines.work.handlers.log import JobLog
-from pipelines.work.orders.order import Orders, access, environment
+from pipelines.work.orders.order import Orders, access, environment, trust
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.transport.protocol import Before, Started, Transport
@@ -127,7 +127,7 @@ def _spec(
         attempt=attempt,
         argv=argv,
         prompt=json.dumps(stdin, ensure_ascii=False, default=str) + "\n",
-        env=environment(orders, attempt, config),
+        env={**trust(attempt, config), **environment(orders, attempt, config)},
         limits=ProcessLimits(total=limit),
         isolation=config.isolation,
         access=access(orders, config),

@@ -77,7 +77,12 @@ class Service:
         await self.transport.register(self._facts())
         # Files are copied and hashed in these threads; asyncio's own few would let one large workspace hold up all.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(16, "files"))
-        folders = await asyncio.to_thread(Folders, self.config.workspaces, self.id)
+        folders = await asyncio.to_thread(
+            Folders,
+            self.config.workspaces,
+            self.id,
+            certificates=self.config.authorities.bundle,
+        )
         driver = Driver(self.config, self.transport, folders)
         renewal = self._renewal(driver)
         renewal.start()

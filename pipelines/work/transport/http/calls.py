@@ -16,6 +16,7 @@ import httpx
 import structlog
 
 from pipelines.work.measuring import PIECE
+from pipelines.work.outgoing.authorities import trusted
 from pipelines.work.transport.http.wire import LEASE
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ServerAway
 
@@ -54,6 +55,7 @@ class ServerCalls:
             headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
             timeout=TIMEOUT,
             transport=by,
+            verify=trusted().context,
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=32),
         )
         self._refused = refused

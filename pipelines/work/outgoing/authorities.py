@@ -1,0 +1,110 @@
+"""Who may sign the certificates of servers: the public authorities, and those that the operator names besides, as a
+company's own. One set for a whole process: what it calls itself, and what its stations call."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+SETTING: Final = "GATELINE_CA_BUNDLE"
+USUAL: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+"""Where nothing is set: what a shell behind a company's proxy has for other programs."""
+PROGRAMS: Final = (
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "CARGO_HTTP_CAINFO",
+    "DENO_CERT",
+    "AWS_CA_BUNDLE",
+)
+"""Variables by which programs are told: OpenSSL, Python, Go, uv · Node · git · curl · requests · pip · Cargo · …"""
+CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
+REMEDY: Final = f"An operator can add its authority in {SETTING}."
+
+
+class WrongBundle(Exception):
+    """The file holds no certificates; the message says which."""
+
+
+@dataclass(frozen=True)
+class Authorities:
+    """`own`: certificates that the operator adds, as PEM. `source`: the setting that named them, and its file."""
+
+    own: tuple[str, ...] = field(default=(), repr=False)
+    source: str = ""
+
+    @cached_property
+    def context(self) -> ssl.SSLContext:
+        made = _public()
+        if self.own:
+            made.load_verify_locations(cadata="\n".join(self.own))
+        return made
+
+    @cached_property
+    def bundle(self) -> str:
+        """Of all together, for programs; "" where there are none but the public ones, which programs know."""
+        return "\n".join((*map(ssl.DER_cert_to_PEM_cert, _known()), *self.own, "")) if self.own else ""
+
+
+def of_environment(environment: Mapping[str, str]) -> Authorities:
+    """:raises WrongBundle: the setting names a file without certificates"""
+    named = environment.get(SETTING, "").strip()
+    own, sources = dict[str, None](), list[str]()
+    for name in (SETTING,) if named else USUAL:
+        if place := environment.get(name, "").strip():
+            try:
+                found = _certificates(Path(place).expanduser())
+            except WrongBundle as error:
+                if named:
+                    raise WrongBundle(f"{name} is “{place}”: {error}") from error
+                continue
+            added = [each for each in found if ssl.PEM_cert_to_DER_cert(each) not in _known()]
+            own |= dict.fromkeys(added)
+            sources += [f"{name}={place}"] if added else []
+    return Authorities(tuple(own), ", ".join(sources))
+
+
+def _certificates(path: Path) -> list[str]:
+    """:raises WrongBundle: why there are none"""
+    try:
+        found = CERTIFICATE.findall(path.read_text("utf-8"))
+        if found:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata="\n".join(found))
+            return found
+    except OSError as error:
+        said = "its certificates cannot be read" if isinstance(error, ssl.SSLError) else error.strerror
+        raise WrongBundle(f"{said}.") from error
+    except ValueError as error:
+        raise WrongBundle("it is no text.") from error
+    raise WrongBundle("it holds no certificate in PEM.")
+
+
+def _public() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)
+
+
+@cache
+def _known() -> tuple[bytes, ...]:
+    return tuple(_public().get_ca_certs(binary_form=True))
+
+
+_trusted: list[Authorities] = [Authorities()]
+
+
+def trust(found: Authorities) -> None:
+    """What the process that starts was told."""
+    _trusted[:] = [found]
+
+
+def trusted() -> Authorities:
+    return _trusted[0]
