@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, Status, User, Word
@@ -67,6 +68,8 @@ class ListRow:
     """Whose answer a reviewer waits for."""
     stand_in: str = ""
     """Of whom the reader would decide in the place."""
+    heading: str = ""
+    """Of the group that begins with this row."""
 
     @property
     def over(self) -> bool:
@@ -128,6 +131,8 @@ def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) ->
     if ends:
         others = [row for row in others if row.at <= ends.at]
     rows = sorted([*gates[:PAGE], *others], key=lambda row: row.order)
+    if not shown.sort:
+        rows = _under_headings(rows, now, after)
     counts = Counter(each.need.kind for each in lines)
     # Due first, as their places say when they are due, whatever the rows are sorted by.
     waiting = _places(user, replace(shown, kind="", sort=""), MOST + 1, None)
@@ -138,6 +143,25 @@ def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) ->
     late = sum(at < now for at, _visit in waiting) if shown.kind in ("", "gate") else 0
     late += sum(1 for each in wanted if each.need.due_at and each.need.due_at < now)
     return ListPage(rows, ends.cursor if ends else "", shown_kinds, sum(counts.values()), late)
+
+
+def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> list[ListRow]:
+    """Due first: what is late, what is due today, the rest. Where nothing is due there is nothing to divide."""
+    today = timezone.localdate(now)
+    late, soon, later = _("Overdue"), _("Due today"), _("Later")
+
+    def group(due: datetime | None) -> str:
+        if due is None:
+            return later
+        return late if due < now else soon if timezone.localdate(due) == today else later
+
+    last = group(after[0]) if after else later
+    found = []
+    for row in rows:
+        name = group(row.due_at)
+        found.append(replace(row, heading=name) if name != last else row)
+        last = name
+    return found
 
 
 def _line_of(found: OfferedItem, shown: ReviewList) -> str:
