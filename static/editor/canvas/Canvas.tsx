@@ -36,7 +36,7 @@ import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
 import { dragged, drawnIn, type Laid, laidOut, type Row, START_ID } from "./layout";
-import { LevelContext, levelOf, useTiny, useZoomLevel } from "./level";
+import { LevelContext, levelOf, opening, useTiny, useZoomLevel, whole } from "./level";
 import { Measured, type Size } from "./Measured";
 import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
@@ -226,7 +226,7 @@ const MINIMAP_SIZE = { width: 168, height: 112 };
 /** What lies over the canvas: its tools above, the zoom below. */
 const CLEAR = { side: 20, top: 60, bottom: 56 };
 
-/** All of the line at once, its loops and pills too; the overview is there where that is not all in view. */
+/** All of the line at once, its loops and pills too, where that can be read; the overview is there where not all is in view. */
 export function viewOf(line: LineDocument, findings: Findings, { width, height }: Size): Viewport {
   const laid = laidOut(line, findings);
   const many = laid.rows.length > 0;
@@ -238,11 +238,7 @@ export function viewOf(line: LineDocument, findings: Findings, { width, height }
   if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
   // On a phone nothing lies over the canvas.
   if (width < PHONE) return getViewportForBounds(bounds, width, height, 0.1, 1, "12px");
-  return getViewportForBounds(bounds, width, height, 0.1, 1, {
-    x: `${CLEAR.side}px`,
-    top: `${CLEAR.top}px`,
-    bottom: `${CLEAR.bottom}px`,
-  });
+  return (many ? whole : opening)(bounds, { width, height }, CLEAR);
 }
 
 /** Where nothing is out of view there is nothing to look over. */

@@ -2,7 +2,7 @@
  * is the layout's; here is what it says. */
 import { asksFirst, linesOf, onwardId, pillKey, stubName, wordsOfRule } from "../drawing/graph";
 import { type Point, type Rect, rounded } from "../drawing/routes";
-import { cut } from "../drawing/text";
+import { broken } from "../drawing/text";
 import type { Outlet, Part, Way } from "../drawing/types";
 import { STUB, stubsFrom, wordsOf } from "../drawing/zones";
 import { say } from "../shell/words";
@@ -225,7 +225,8 @@ function titleOf(
     .join(" · ");
 }
 
-export const gateWords = (gates: readonly GateMark[]): string => cut(gates[0]?.name ?? "");
+/** Over a gate: the name of the first, as its room was made. */
+export const gateWords = (gates: readonly GateMark[]): string => broken(gates[0]?.name ?? "").join("\n");
 
 /** Where the ways of one rule part: the last point that all of them share. */
 function forkOf(ways: readonly Way[]): Point | undefined {
@@ -295,7 +296,7 @@ function pillOf(line: LineDocument, laid: Laid, way: Way): Stub[] {
 }
 
 function known(line: LineDocument, target: string): Pick<Stub, "kind" | "icon" | "name" | "title"> {
-  if (target === ORIGIN) return { kind: "origin", icon: "send-back", name: say("origin"), title: say("origin") };
+  if (target === ORIGIN) return { kind: "origin", icon: "send-back", name: say("originShort"), title: say("origin") };
   if (target === BLOCKED)
     return { kind: "blocked", icon: "status-blocked", name: say("blockedShort"), title: say("blocked") };
   const [end, station] = [endOf(line, target), stationOf(line, target)];

@@ -1,6 +1,8 @@
 /** How near the canvas is: far away a station is its name, and nothing that could not be read is drawn. */
-import { type ReactFlowState, useStore } from "@xyflow/react";
+import { getViewportForBounds, type ReactFlowState, useStore, type Viewport } from "@xyflow/react";
 import { createContext, useContext } from "react";
+import type { Rect } from "../drawing/types";
+import type { Size } from "./Measured";
 
 export type Level = "near" | "middle" | "far";
 
@@ -30,4 +32,29 @@ export function useView(cull: boolean): string {
     ];
     return tiles.map((each, index) => (index < 2 ? Math.floor(each) : Math.ceil(each)) * tile).join(" ");
   });
+}
+
+interface Clear {
+  side: number;
+  top: number;
+  bottom: number;
+}
+
+/** Nearer than this its words are read. */
+const READ = 0.66;
+
+export function whole(bounds: Rect, { width, height }: Size, { side, top, bottom }: Clear): Viewport {
+  return getViewportForBounds(bounds, width, height, 0.1, 1, {
+    x: `${side}px`,
+    top: `${top}px`,
+    bottom: `${bottom}px`,
+  });
+}
+
+/** What is seen at first: all of it where that can be read; else all its width, as a page is read from above. */
+export function opening(bounds: Rect, size: Size, clear: Clear): Viewport {
+  const all = whole(bounds, size, clear);
+  const zoom = Math.min(1, (size.width - 2 * clear.side) / bounds.width);
+  if (all.zoom >= READ || zoom < READ) return all;
+  return { x: (size.width - bounds.width * zoom) / 2 - bounds.x * zoom, y: clear.top - bounds.y * zoom, zoom };
 }

@@ -6,8 +6,8 @@ import { freed } from "./pills";
 import { countOf, entryOf, exitOf, LONG, type RowOf, rowsFor, stacked } from "./rows";
 import type { Graph, Placed } from "./types";
 
-/** Below this a line is not read at its full size at once: it is broken into rows. */
-const LEAST = 0.72;
+/** Further away a line is not read: it is broken into rows. */
+const LEAST = 0.68;
 /** Nearer than this nothing is won. */
 const MOST = 0.9;
 /** What an edge into another row is worth, in zoom. */
@@ -39,9 +39,11 @@ async function chosen(graph: Graph, engine: Engine): Promise<Chosen> {
   }
   let found: Chosen = { laid: await straight(graph, engine) };
   if (zoom(found.laid) >= LEAST) return found;
-  // What can be read counts first, then how little is torn apart.
-  const worthOf = (laid: ElkNode, cut: number): number =>
-    zoom(laid) >= LEAST ? 1 + zoom(laid) - CUT * cut : zoom(laid) - (CUT / 4) * cut;
+  // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
+  const worthOf = (laid: ElkNode, cut: number): number => {
+    if (zoom(laid) >= LEAST) return 2 + zoom(laid) - CUT * cut;
+    return (width >= LEAST * (laid.width ?? 1) ? 1 : 0) + zoom(laid) - CUT * cut;
+  };
   let worth = worthOf(found.laid, 0);
   for (const count of [2, 3, 4, 5]) {
     const { rowOf, cut } = rowsFor(graph, count);

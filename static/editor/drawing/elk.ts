@@ -29,12 +29,12 @@ function options(graph: Graph): Record<string, string> {
     "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
     "elk.layered.cycleBreaking.strategy": "GREEDY",
     "elk.layered.thoroughness": many ? "1" : "10",
-    "elk.layered.spacing.nodeNodeBetweenLayers": many ? "20" : "28",
-    "elk.layered.spacing.edgeNodeBetweenLayers": many ? "10" : "14",
-    "elk.layered.spacing.edgeEdgeBetweenLayers": many ? "10" : "12",
-    "elk.spacing.nodeNode": many ? "20" : "28",
-    "elk.spacing.edgeNode": many ? "12" : "18",
-    "elk.spacing.edgeEdge": many ? "10" : "14",
+    "elk.layered.spacing.nodeNodeBetweenLayers": "20",
+    "elk.layered.spacing.edgeNodeBetweenLayers": many ? "10" : "12",
+    "elk.layered.spacing.edgeEdgeBetweenLayers": "10",
+    "elk.spacing.nodeNode": "20",
+    "elk.spacing.edgeNode": many ? "12" : "14",
+    "elk.spacing.edgeEdge": many ? "10" : "12",
     "elk.spacing.edgeLabel": "4",
     "elk.padding": "[top=0,left=0,bottom=0,right=0]",
     "elk.separateConnectedComponents": "false",
@@ -87,8 +87,8 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
       children.push({
         id: gateId(outlet.id),
         width,
-        height: HEXAGON.name + HEXAGON.height,
-        ports: [port(`in ${gateId(outlet.id)}`, "WEST", 0, HEXAGON.name + HEXAGON.height / 2)],
+        height: outlet.gateOver + HEXAGON.height,
+        ports: [port(`in ${gateId(outlet.id)}`, "WEST", 0, outlet.gateOver + HEXAGON.height / 2)],
         layoutOptions: { "elk.portConstraints": "FIXED_POS" },
       });
     }
@@ -133,7 +133,9 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
         // Down right of its words, each rule in a lane of its own.
         node.ports?.push(port(id, "SOUTH", part.before + part.width + laneOf(part, outlet), height));
       } else
-        node.ports?.push(port(id, "EAST", width, gated ? HEXAGON.name + HEXAGON.height / 2 : part.over + outlet.port));
+        node.ports?.push(
+          port(id, "EAST", width, gated ? outlet.gateOver + HEXAGON.height / 2 : part.over + outlet.port),
+        );
     }
     return id;
   };
@@ -252,7 +254,7 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
       if (outlet.gate > 0) {
         const node = at.get(gateId(outlet.id));
         const width = Math.max(HEXAGON.width, outlet.gate);
-        const middle: Point = [(node?.x ?? 0) + width / 2, (node?.y ?? 0) + HEXAGON.name + HEXAGON.height / 2];
+        const middle: Point = [(node?.x ?? 0) + width / 2, (node?.y ?? 0) + outlet.gateOver + HEXAGON.height / 2];
         gates.push({ key: outlet.id, x: middle[0], y: middle[1] });
         lead = [begin, ...pointsOf(`gate ${outlet.id}`), middle];
       }

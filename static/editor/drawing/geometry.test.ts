@@ -6,7 +6,7 @@ import type { LineDocument, Rule, Station } from "../store/document";
 import { NOTHING } from "../store/findings";
 import { best } from "./best";
 import { answered, asked, type Engine } from "./elk";
-import { crossings, faults } from "./geometry";
+import { crossings, faults, sizeOf } from "./geometry";
 import { graphOf } from "./graph";
 
 const elk = new ELK() as unknown as Engine;
@@ -119,14 +119,22 @@ describe("a line that nobody has put anywhere", () => {
   }, 7_200_000);
 });
 
+/** What an editor at 1440 by 900 has for its canvas. */
+const WINDOW = [820, 590] as const;
+
 describe("the lines that come with the product", () => {
   const folders = ["pipelines/lines/starters/lines", "pipelines/demo/lines"];
   const paths = folders.flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
 
   it.each(paths.filter((path) => path.endsWith(".yaml")))("%s", async (path) => {
     const line = parse(readFileSync(path, "utf8")) as LineDocument;
-    const graph = graphOf(line, NOTHING, [820, 590]);
+    const graph = graphOf(line, NOTHING, WINDOW);
     expect(graph.parts.length).toBeGreaterThan(2);
-    expect(faults(graph, await best(graph, elk))).toEqual([]);
+    const placed = await best(graph, elk);
+    expect(faults(graph, placed)).toEqual([]);
+    // Read at once, or as a page is read: all of its width.
+    const [width, height] = sizeOf(placed);
+    const near = line.stations.length <= 12 ? Math.min(WINDOW[0] / width, WINDOW[1] / height) : WINDOW[0] / width;
+    expect(near).toBeGreaterThanOrEqual(0.7);
   });
 });

@@ -43,7 +43,7 @@ export function drawnThings(graph: Graph, placed: Placed): { things: Thing[]; li
         x += stub.width + STUB.between;
       }
       const gate = gates.get(outlet.id);
-      if (outlet.gate > 0 && gate) add("gate", outlet.id, gateBox(gate, outlet.gate));
+      if (outlet.gate > 0 && gate) add("gate", outlet.id, gateBox(gate, outlet));
       for (const way of placed.ways.filter((each) => each.rule === outlet.id)) {
         lines.push({ rule: outlet.id, part: part.key, target: way.target, points: way.points });
         if (way.pillAt && outlet.pill > 0) {

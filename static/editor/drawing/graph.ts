@@ -6,6 +6,7 @@ import {
   endOf,
   endsOf,
   type Json,
+  kindOf,
   type LineDocument,
   nameOf,
   ORIGIN,
@@ -17,14 +18,15 @@ import {
   targetsOf,
 } from "../store/document";
 import type { Findings } from "../store/findings";
+import { kindName } from "../store/kinds";
 import { endName, gateName } from "../store/names";
 import { illness, type Link, NEVER, ordered } from "./order";
-import { broken, cut, pillWidth, widthOf } from "./text";
+import { boldWidthOf, broken, pillWidth, widthOf } from "./text";
 import type { Graph, Outlet, Part } from "./types";
-import { CARD, roomOver, STUB, WORDS } from "./zones";
+import { CARD, HEXAGON, roomOver, roomUnder, STUB, WORDS } from "./zones";
 
 export const START_ID = "@start";
-const END = { width: 96, widest: 184, height: 36 };
+const END = { width: 80, widest: 184, height: 36 };
 const START = { width: 40, height: 40, under: 36 };
 const BADGE_UNDER = 14;
 const JOIN_BEFORE = 20;
@@ -133,6 +135,7 @@ function startPart(targets: readonly string[]): Part {
     lines: 0,
     words: 0,
     gate: 0,
+    gateOver: 0,
     pill: 0,
     stubs: [],
     targets,
@@ -152,7 +155,7 @@ function startPart(targets: readonly string[]): Part {
 }
 
 function endPart(line: LineDocument, key: string): Part {
-  const words = widthOf(endName(endOf(line, key)?.label ?? key), 13) + 56;
+  const words = boldWidthOf(endName(endOf(line, key)?.label ?? key), 13) + 50;
   const width = between(END.width, Math.ceil(words / 8) * 8, END.widest);
   return {
     key,
@@ -175,11 +178,19 @@ interface Known {
   mainRules: ReadonlySet<string>;
 }
 
-/** Who works there stands beside the icon of the kind, with room for the signs of what binds there. */
-const agentWidth = ({ agent }: Station): number => (typeof agent === "string" ? widthOf(agent, 12) + 96 : 0);
+/** Padding and border of a card; the icon of its kind; one sign of what binds there. */
+const INSIDE = 36;
+const ICON = 18;
+const SIGN = 17;
 
-export const cardWidth = (station: Station): number =>
-  between(CARD.width, Math.ceil(Math.max(widthOf(nameOf(station), 14) + 44, agentWidth(station)) / 8) * 8, CARD.widest);
+/** Who works there, else the kind of its work, stands beside its icon and before the signs. */
+const kindWidth = (station: Station): number =>
+  widthOf(typeof station.agent === "string" && station.agent ? station.agent : kindName(kindOf(station)), 12) + ICON;
+
+export function cardWidth(station: Station, signs = 0): number {
+  const wide = Math.max(boldWidthOf(nameOf(station), 14), kindWidth(station) + SIGN * signs);
+  return between(CARD.width, Math.ceil((wide + INSIDE) / 8) * 8, CARD.widest);
+}
 
 export const cardHeight = (ports: readonly number[]): number =>
   CARD.height - CARD.port + Math.max(CARD.port, ports.at(-1) ?? 0);
@@ -187,7 +198,8 @@ export const cardHeight = (ports: readonly number[]): number =>
 function stationPart(line: LineDocument, station: Station, said: Said, known: Known): Part {
   const rules = rulesOf(station);
   const sizes = rules.map((rule) => linesOf(station, rule, said));
-  const ports = portsOf(station, sizes);
+  const pilled = rules.map((rule) => !isBadge(station, rule) && known.drawn(station, rule).length === 0);
+  const ports = portsOf(station, sizes, pilled);
   const outlets = rules.map((rule, index): Outlet => {
     const lines = sizes[index] ?? [];
     const badge = isBadge(station, rule);
@@ -203,7 +215,7 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
       lines: lines.length,
       words:
         lines.length > 0 ? Math.ceil(Math.max(...lines.map((each) => widthOf(each, 12))) + besideWords(rule)) + 6 : 0,
-      gate: rule.gates?.length && !badge ? Math.ceil(gateWidth(line, rule)) : 0,
+      ...(badge ? NO_GATE : gateSize(line, rule)),
       pill: targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)) ? Math.ceil(loopPill(rule, said)) : 0,
       stubs: pills.length > 0 ? [] : rest.map((target) => ({ target, width: pillWidth(stubName(line, target)) })),
       targets: [...targets, ...pills],
@@ -220,17 +232,20 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
       next !== undefined && targets.length === 0 && next !== station.key
         ? [{ target: next, width: pillWidth(stubName(line, next)) }]
         : [];
-    outlets.push({ id, port: CARD.port, lines: 0, words: 0, gate: 0, pill: 0, stubs, targets, loops, badge: false });
+    outlets.push({ id, port: CARD.port, lines: 0, words: 0, ...NO_GATE, pill: 0, stubs, targets, loops, badge: false });
   }
   const straight = outlets.find((each) => known.mainRules.has(each.id));
   return {
     key: station.key,
     kind: "station",
-    width: cardWidth(station),
+    width: cardWidth(station, Object.keys(said.signs.stations[station.key] ?? {}).length),
     height: cardHeight(ports),
     port: straight?.port ?? CARD.port,
     before: station.join ? JOIN_BEFORE : 0,
-    over: Math.max(station.join ? JOIN_OVER : 4, ...outlets.map((each) => roomOver(each.lines) - each.port)),
+    over: Math.max(
+      station.join ? JOIN_OVER : 4,
+      ...outlets.map((each) => roomOver(each.lines, each.stubs.length > 0) - each.port),
+    ),
     under: outlets.some((each) => each.badge) ? BADGE_UNDER : 4,
     open: rules.length === 0,
     outlets,
@@ -257,14 +272,17 @@ export function linesOf(station: Station, rule: Rule, said: Pick<Said, "rules">)
   return [...(words ? broken(words) : []), ...(dead ? [say("neverReached")] : [])];
 }
 
-/** From the top of the card to each port: below one another, with room for the words over each edge. */
-export function portsOf(station: Station, sizes: readonly (readonly string[])[]): number[] {
+/** From the top of the card to each port: below one another, with room for the words over each edge, and for pills. */
+function portsOf(station: Station, sizes: readonly (readonly string[])[], pilled: readonly boolean[]): number[] {
   const ports: number[] = [];
   let edge = Number.NEGATIVE_INFINITY;
   rulesOf(station).forEach((rule, index) => {
     const least = index === 0 ? CARD.port : (ports[index - 1] ?? 0) + CARD.step;
-    ports.push(Math.max(least, edge + roomOver(sizes[index]?.length ?? 0) + WORDS.apart));
-    if (!isBadge(station, rule)) edge = ports[index] ?? edge;
+    const [lines, pills] = [sizes[index]?.length ?? 0, pilled[index] === true];
+    // Words over a pill stand further from their edge: twice as far from the one above.
+    const apart = lines > 0 && pills ? roomOver(0, true) + 2 : WORDS.apart;
+    ports.push(Math.max(least, edge + roomOver(lines, pills) + apart));
+    if (!isBadge(station, rule)) edge = (ports[index] ?? edge) + roomUnder(pills);
   });
   return ports;
 }
@@ -272,10 +290,19 @@ export function portsOf(station: Station, sizes: readonly (readonly string[])[])
 /** Beside the words of a rule: the sign that it asks. */
 const besideWords = (rule: Rule): number => (asksFirst(rule.when) ? 16 : 0);
 
-const gateWidth = (line: LineDocument, rule: Rule): number => {
-  const [first = ""] = rule.gates ?? [];
-  return widthOf(cut(gateName(line, first)), 12) + 8 + ((rule.gates?.length ?? 0) > 1 ? 24 : 0);
-};
+const NO_GATE = { gate: 0, gateOver: 0 } as const;
+
+/** As wide as its name in one or two lines over the hexagon, and how high those are. */
+function gateSize(line: LineDocument, rule: Rule): Pick<Outlet, "gate" | "gateOver"> {
+  const [first, ...others] = rule.gates ?? [];
+  if (first === undefined) return NO_GATE;
+  const lines = broken(gateName(line, first));
+  const words = Math.max(...lines.map((each) => boldWidthOf(each, 12)));
+  return {
+    gate: Math.ceil(words) + 8,
+    gateOver: lines.length * WORDS.line + HEXAGON.over + (others.length > 0 ? HEXAGON.many : 0),
+  };
+}
 
 function loopPill(rule: Rule, said: Said): number {
   const most = said.signs.rules[rule.id]?.most;
@@ -287,5 +314,9 @@ export function stubName(line: LineDocument, to: string): string {
   const station = stationOf(line, to);
   if (station) return nameOf(station);
   if (to === "") return say("nowhere");
-  return to === BLOCKED ? say("blockedShort") : to === ORIGIN ? say("origin") : endName(endOf(line, to)?.label ?? to);
+  return to === BLOCKED
+    ? say("blockedShort")
+    : to === ORIGIN
+      ? say("originShort")
+      : endName(endOf(line, to)?.label ?? to);
 }

@@ -11,13 +11,13 @@ const GAP = 64;
 
 const shifted = ({ x, y, width, height }: Rect, spot: Spot): Rect => ({ x: x + spot.x, y: y + spot.y, width, height });
 
-export const gateBox = ({ x, y }: Spot, name: number): Rect => {
-  const width = Math.max(HEXAGON.width, name);
+export const gateBox = ({ x, y }: Spot, { gate, gateOver }: Pick<Outlet, "gate" | "gateOver">): Rect => {
+  const width = Math.max(HEXAGON.width, gate);
   return {
     x: x - width / 2,
-    y: y - HEXAGON.height / 2 - HEXAGON.name,
+    y: y - HEXAGON.height / 2 - gateOver,
     width,
-    height: HEXAGON.height + HEXAGON.name,
+    height: HEXAGON.height + gateOver,
   };
 };
 
@@ -59,7 +59,7 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
         y: spot.y + outlet.port,
       };
       gates.push(gate);
-      gateBoxes.set(outlet.id, gateBox(gate, outlet.gate));
+      gateBoxes.set(outlet.id, gateBox(gate, outlet));
     }
   }
   const fresh = [...elsewhere].flatMap((key) => zones.get(key) ?? []);

@@ -23,8 +23,8 @@ export function freed(graph: Graph, placed: Placed): Placed {
     const [spot, zone] = [at.get(part.key), zoneOf(part)];
     return spot ? [{ ...zone, x: zone.x + spot.x, y: zone.y + spot.y }] : [];
   });
-  const gates = new Map(graph.parts.flatMap(({ outlets }) => outlets.map((each) => [each.id, each.gate] as const)));
-  for (const gate of placed.gates) boxes.push(gateBox(gate, gates.get(gate.key) ?? 0));
+  const gates = new Map(graph.parts.flatMap(({ outlets }) => outlets.map((each) => [each.id, each] as const)));
+  for (const gate of placed.gates) boxes.push(gateBox(gate, gates.get(gate.key) ?? { gate: 0, gateOver: 0 }));
   const taken: Rect[] = [];
   const said = new Set<string>();
   const ways = placed.ways.map((way): Way => {

@@ -13,7 +13,7 @@ export const LONG = 40;
 const ROW = 245;
 const LANE = 12;
 const ROOM = 20;
-const BETWEEN = 28;
+const BETWEEN = 20;
 /** What an edge that goes on in another row costs, in pixels of a row's width. */
 const CUT = 90;
 

@@ -25,6 +25,8 @@ export interface Outlet {
   words: number;
   /** Width of the name over its gate, 0 without a gate. */
   gate: number;
+  /** How high that name stands over it. */
+  gateOver: number;
   /** What stands on a loop ("at most 3 times"), as wide as it is; 0 without. */
   pill: number;
   stubs: readonly PillPart[];

@@ -3,24 +3,26 @@
 import type { Outlet, Part, Rect } from "./types";
 
 export const CARD = { width: 104, widest: 216, height: 72, port: 36, step: 24 };
-export const WORDS = { left: 14, gap: 12, line: 16, over: 2, apart: 3 };
-export const STUB = { gap: 10, height: 20, between: 6 };
+export const WORDS = { left: 13, gap: 6, line: 16, over: 2, apart: 3 };
+export const STUB = { left: 22, height: 20, between: 6 };
+/** Over the edge to pills its words stand so much higher. */
+const OVER_PILL = 9;
 const PLUS = 22;
-export const HEXAGON = { width: 40, height: 32, name: 18 };
+export const HEXAGON = { width: 40, height: 32, over: 2, many: 6 };
 export const PILL = { height: 20 };
 
-/** How much room as many lines take over their edge. */
-export const roomOver = (lines: number): number => (lines > 0 ? lines * WORDS.line + WORDS.over : 0);
+/** How much room as many lines take over their edge, or over pills on it. */
+export const roomOver = (lines: number, pills = false): number =>
+  lines > 0 ? lines * WORDS.line + WORDS.over + (pills ? OVER_PILL : 0) : pills ? STUB.height / 2 : 0;
+/** And how much of it is below the edge. */
+export const roomUnder = (pills: boolean): number => (pills ? STUB.height / 2 : 0);
 
 /** How far right of the card its words reach. */
 export const wordsWidth = (part: Part): number =>
   Math.max(0, ...part.outlets.map((each) => (each.badge ? 0 : each.words)));
 
-/** Where the pills of a rule begin, right of the card: behind all words, so that no pill stands over another's. */
-export const stubsFrom = (part: Part): number => {
-  const words = wordsWidth(part);
-  return (words > 0 ? WORDS.left + words : WORDS.left) + STUB.gap + (part.open ? PLUS : 0);
-};
+/** Where the pills of a rule begin, right of the card: under its words. */
+export const stubsFrom = (part: Part): number => STUB.left + (part.open ? PLUS : 0);
 
 /** Pills stand in one row behind one another. */
 const stubsWidth = (outlet: Outlet): number => outlet.stubs.reduce((sum, stub) => sum + stub.width + STUB.between, 0);
@@ -49,8 +51,7 @@ function beyondWords(part: Part): number {
   const words = wordsWidth(part);
   const stubs = Math.max(0, ...part.outlets.map(stubsWidth));
   const least = part.open ? WORDS.left + PLUS : 14;
-  if (stubs > 0) return stubsFrom(part) + stubs;
-  return Math.max(least, words > 0 ? WORDS.left + words + WORDS.gap : 0);
+  return Math.max(least, words > 0 ? WORDS.left + words + WORDS.gap : 0, stubs > 0 ? stubsFrom(part) + stubs : 0);
 }
 
 /** All of its room, seen from the upper left corner of the card. */
@@ -64,7 +65,7 @@ export const zoneOf = (part: Part): Rect => ({
 /** The words of a rule, seen from the upper left corner of the card. */
 export const wordsOf = (part: Part, outlet: Outlet): Rect => ({
   x: part.width + WORDS.left,
-  y: outlet.port - roomOver(outlet.lines),
+  y: outlet.port - roomOver(outlet.lines, outlet.stubs.length > 0),
   width: outlet.words,
   height: outlet.lines * WORDS.line,
 });

@@ -74,6 +74,7 @@ const WORDS = {
   align_down: gettext("Same distance down"),
   arrange: gettext("Arrange the selection"),
   blockedShort: gettext("Wait for answer"),
+  originShort: gettext("Back to origin"),
   unknownTarget: gettext("There is no %s in this line"),
   ruleNumber: gettext("Rule %s"),
   atMost: gettext("%s×"),

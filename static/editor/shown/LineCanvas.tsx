@@ -1,7 +1,6 @@
 import {
   Background,
   BackgroundVariant,
-  getViewportForBounds,
   MiniMap,
   type NodeProps,
   ReactFlow,
@@ -25,7 +24,7 @@ import { boundsOfAll, type Drawn, drawnOf } from "../canvas/drawing";
 import { EdgeLayer } from "../canvas/edges";
 import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
 import { drawnIn, type Laid, laidOut } from "../canvas/layout";
-import { LevelContext, useZoomLevel } from "../canvas/level";
+import { LevelContext, opening, useZoomLevel, whole } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
 import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
@@ -298,18 +297,14 @@ function withPorts(node: AnyNode, rules: Marks): AnyNode {
 
 function viewOf(
   line: LineDocument,
-  { boxes }: Laid,
+  { boxes, rows }: Laid,
   drawn: readonly Drawn[],
-  { width, height }: Size,
+  size: Size,
   clear: typeof CLEAR,
 ): Viewport {
   const bounds = boundsOfAll([...boxes, ...notesOf(line)], drawn);
-  if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
-  return getViewportForBounds(bounds, width, height, 0.1, 1, {
-    x: `${clear.side}px`,
-    top: `${clear.top}px`,
-    bottom: `${clear.bottom}px`,
-  });
+  if (!bounds || size.width === 0) return { x: 0, y: 0, zoom: 1 };
+  return (clear === SMALL || rows.length > 0 ? whole : opening)(bounds, size, clear);
 }
 
 const minimapClass = (node: AnyNode): string => {
