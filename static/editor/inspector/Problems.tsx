@@ -1,6 +1,8 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { type Cause, causesOf } from "../store/causes";
+import { remedy } from "../store/commands-edits";
 import type { Finding } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
 import { Remedies } from "./Remedies";
@@ -8,6 +10,10 @@ import { Remedies } from "./Remedies";
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */
 const MOST = 100;
+const NONE: Finding[] = [];
+
+const isGrave = ({ severity }: Finding): boolean => severity !== "info";
+const keyOf = ({ check, path, message }: Finding): string => `${check} ${path} ${message}`;
 
 interface Shown {
   editor: Editor;
@@ -17,10 +23,11 @@ interface Shown {
 
 /** What lint finds in this draft; choosing one selects its place and brings it into view. */
 export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: boolean; fold(): void }) {
-  const { findings } = useEditor(editor);
+  const { findings, history } = useEditor(editor);
   const unknown = useEditor(editor, checking);
   const all = findings.findings;
-  const grave = all.filter((finding) => finding.severity !== "info");
+  const line = history.line;
+  const grave = useMemo(() => causesOf(all.filter(isGrave), line), [all, line]);
   const notes = all.filter((finding) => finding.severity === "info");
   return (
     <section className="ed-problems" aria-label={say("problems")}>
@@ -32,7 +39,8 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
       </button>
       {open ? (
         <div className="ed-problem-list">
-          <List findings={grave} {...{ editor, show, mayEdit }} />
+          {mayEdit ? <FixAll editor={editor} causes={grave} /> : null}
+          <Causes causes={grave} {...{ editor, show, mayEdit }} />
           {all.length === 0 ? (
             <p className="ed-problem muted">{unknown ? say("checking") : say("noProblems")}</p>
           ) : null}
@@ -40,6 +48,49 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
         </div>
       ) : null}
     </section>
+  );
+}
+
+/** What every problem is put right by, one after the other, as one change: what that leaves is told by the next answer. */
+function FixAll({ editor, causes }: { editor: Editor; causes: readonly Cause[] }) {
+  const edits = causes.flatMap(({ first }) => first.remedies[0]?.edits ?? []);
+  const count = causes.filter(({ first }) => first.remedies.length > 0).length;
+  if (count < 2) return null;
+  const label = say("fixAll", String(count));
+  return (
+    <p className="ed-fix-all ed-remedies">
+      <button
+        type="button"
+        className="button button-small"
+        onClick={() => editor.run(remedy({ label, icon: "check", edits }))}
+      >
+        <Icon name="check" size={14} /> <span>{label}</span>
+      </button>
+    </p>
+  );
+}
+
+function Causes({ causes, ...shown }: Shown & { causes: readonly Cause[] }) {
+  return (
+    <ul className="ed-problem-rows">
+      {causes.slice(0, MOST).map(({ first, others }) => (
+        <Row key={keyOf(first)} finding={first} others={others} {...shown} />
+      ))}
+      {causes.length > MOST ? (
+        <li className="ed-problem muted">{say("moreProblems", String(causes.length - MOST))}</li>
+      ) : null}
+    </ul>
+  );
+}
+
+/** What goes with a problem when it is put right. */
+function Others({ others, ...shown }: Shown & { others: Finding[] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="ed-others" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{say("sameCause", String(others.length))}</summary>
+      {open ? <List findings={others} {...shown} /> : null}
+    </details>
   );
 }
 
@@ -58,14 +109,14 @@ function List({ findings, leftOut = 0, ...shown }: Shown & { findings: Finding[]
   return (
     <ul className="ed-problem-rows">
       {findings.slice(0, MOST).map((finding) => (
-        <Row key={`${finding.check} ${finding.path} ${finding.message}`} finding={finding} {...shown} />
+        <Row key={keyOf(finding)} finding={finding} others={NONE} {...shown} />
       ))}
       {more > 0 ? <li className="ed-problem muted">{say("moreProblems", String(more))}</li> : null}
     </ul>
   );
 }
 
-function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
+function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Finding; others: Finding[] }) {
   const { station, rule, gate } = finding;
   const choose = (): void => {
     if (!station && !gate) {
@@ -91,7 +142,7 @@ function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
           </button>{" "}
           {finding.hint ? <span className="muted">{finding.hint} </span> : null}
           <a className="ed-problem-check" href={finding.help} target="_blank" rel="noopener">
-            {finding.check}
+            {say("helpShort")}
           </a>
         </p>
         {finding.witness ? (
@@ -99,6 +150,7 @@ function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
             {say("forExample")} <code>{finding.witness}</code>
           </p>
         ) : null}
+        {others.length > 0 ? <Others others={others} {...{ editor, show, mayEdit }} /> : null}
       </div>
       {mayEdit ? <Remedies editor={editor} remedies={finding.remedies} /> : null}
     </li>

@@ -2,6 +2,7 @@ import { type ReactNode, useId, useRef } from "react";
 import { createPortal } from "react-dom";
 import { People } from "../saving/People";
 import { SaveState } from "../saving/Saved";
+import { causesOf } from "../store/causes";
 import { checking, useEditor } from "../store/store";
 import { useTest } from "../testmode/session";
 import { action, possible } from "./actions";
@@ -35,11 +36,13 @@ function Tools({ desk }: { desk: Desk }) {
 function ProblemCount({ desk }: { desk: Desk }) {
   const { findings } = desk.editor.state;
   const unknown = checking(desk.editor.state);
-  const errors = findings.findings.filter((each) => each.severity === "error").length;
-  const warnings = findings.findings.filter((each) => each.severity === "warning").length;
-  const tone = unknown ? "neutral" : errors > 0 ? "danger" : warnings > 0 ? "attention" : "ok";
+  const { line } = desk.editor;
+  const grave = findings.findings.filter((each) => each.severity !== "info");
+  const errors = grave.filter((each) => each.severity === "error").length;
+  const causes = causesOf(grave, line).length;
+  const tone = unknown ? "neutral" : errors > 0 ? "danger" : causes > 0 ? "attention" : "ok";
   const icon = { neutral: "retry", danger: "danger", attention: "warning", ok: "check" }[tone];
-  const count = errors + warnings === 0 ? say("noProblemsShort") : say("problemCount", String(errors + warnings));
+  const count = causes === 0 ? say("noProblemsShort") : say("problemCount", String(causes));
   return (
     <button
       type="button"

@@ -1,0 +1,56 @@
+/** Problems by what causes them: of one dead rule a dozen things follow, and they go with it. */
+import { type LineDocument, rulesOf, stationOf, targetsOf } from "./document";
+import type { Finding } from "./findings";
+
+export interface Cause {
+  first: Finding;
+  /** What goes with it when it is put right. */
+  others: Finding[];
+}
+
+const DEAD = "dead-rule";
+const UNREACHED = "unreachable-station";
+
+/** In the order in which they were found. */
+export function causesOf(findings: readonly Finding[], line: LineDocument): Cause[] {
+  const roots = new Map<string, Finding>();
+  const unreached = new Map(
+    findings.flatMap((each) => (each.check === UNREACHED ? [[each.station, each] as const] : [])),
+  );
+  const dead = new Map(findings.flatMap((each) => (each.check === DEAD ? [[each.rule, each] as const] : [])));
+  /** Of a station that nothing reaches: the dead rule that would lead there, at a station that is reached. */
+  const leadsTo = (key: string, met: ReadonlySet<string>): Finding | undefined => {
+    for (const station of line.stations) {
+      if (met.has(station.key)) continue;
+      for (const rule of rulesOf(station)) {
+        if (!targetsOf(rule).includes(key)) continue;
+        const before = unreached.has(station.key)
+          ? leadsTo(station.key, new Set([...met, station.key]))
+          : dead.get(rule.id);
+        if (before) return before;
+      }
+    }
+    return undefined;
+  };
+  const rootOf = (finding: Finding): Finding => {
+    const { station, rule, check } = finding;
+    if (station && unreached.has(station) && stationOf(line, station))
+      return leadsTo(station, new Set([station])) ?? (unreached.get(station) as Finding);
+    if (rule && dead.has(rule)) return dead.get(rule) as Finding;
+    // Said of the same place several times over: of each pair of branches, of each of its targets.
+    if (!rule && !finding.gate) return finding;
+    const place = `${check} ${station ?? ""} ${rule ?? ""} ${finding.gate ?? ""}`;
+    const known = roots.get(place);
+    if (known) return known;
+    roots.set(place, finding);
+    return finding;
+  };
+  const found = new Map<Finding, Cause>();
+  for (const each of findings) {
+    const first = rootOf(each);
+    const cause = found.get(first) ?? { first, others: [] };
+    found.set(first, cause);
+    if (each !== first) cause.others.push(each);
+  }
+  return [...found.values()];
+}
