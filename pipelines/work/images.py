@@ -166,12 +166,12 @@ def found(isolation: Isolation, base: Path, path: Iterable[str]) -> Images | Non
         return None
     for name in PROGRAMS:
         program = shutil.which(name, path=os.pathsep.join(path))
-        if program and _answers(program):
+        if program and answers(program):
             return Images(program, base)
     return None
 
 
-def _answers(program: str) -> bool:
+def answers(program: str) -> bool:
     """A docker without its daemon does not."""
     try:
         done = subprocess.run(

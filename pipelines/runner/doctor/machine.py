@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from pipelines.routing.document.agents import PRESETS, Preset
+from pipelines.work import images
 from pipelines.work.agents.installed import installed, programs
 from pipelines.work.agents.signed_in import NotSignedIn, folders
 from pipelines.work.hosts.checkup import CheckupLine
@@ -57,10 +58,20 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     for each in await _isolation(path):
         yield each
     for program in ("podman", "docker"):
-        version = await asyncio.to_thread(_version, program)
-        yield CheckupLine(
-            program, "ok" if version else "unknown", version or "not installed; Gateline does not need it"
+        yield await asyncio.to_thread(of_images, program)
+
+
+def of_images(program: str) -> CheckupLine:
+    """What brings images, as a runner tries it: docker without its daemon brings none."""
+    version, place = _version(program), shutil.which(program)
+    if place is None or not version:
+        return CheckupLine(program, "unknown", "not installed; Gateline does not need it")
+    if not images.answers(place):
+        remedy = f"Start it, or name its daemon in DOCKER_HOST; “{program} version” shows more."
+        return CheckupLine(
+            program, "unknown", f"{version}, which does not answer and brings no images", remedy
         )
+    return CheckupLine(program, "ok", f"{version}; it brings the images of repositories")
 
 
 def _certificates(environment: Mapping[str, str]) -> CheckupLine:

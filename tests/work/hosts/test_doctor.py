@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.runner.doctor.machine import enforced
+from pipelines.runner.doctor.machine import enforced, of_images
 from pipelines.runner.doctor.main import main
 from pipelines.work.processes.isolation import Isolation
 from tests.waiting import LONG
@@ -131,3 +131,18 @@ def test_nothing_of_the_folder_in_which_it_is_called_runs(tmp_path: Path) -> Non
     )
     assert (said.returncode, said.stderr) == (0, "")
     assert "--repository" in said.stdout
+
+
+def test_docker_that_does_not_answer_is_told_from_one_that_brings_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "docker"
+    program.write_text("#!/bin/sh\n[ $1 = --version ] && echo Docker version 28\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = of_images("docker")
+    assert said.state == "unknown" and "does not answer" in said.said and "DOCKER_HOST" in said.remedy
+    program.write_text("#!/bin/sh\necho Docker version 28\n")
+    assert of_images("docker").state == "ok"
+    program.unlink()
+    assert of_images("docker").said.startswith("not installed")
