@@ -21,7 +21,7 @@ from pipelines.models import GateVisit, User
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_at
 from reviews.models import AskedPlace
 
 AFTER_ALL_DUE = timedelta(days=365_000)
@@ -76,7 +76,7 @@ def _open(ids: Collection[UUID]) -> Iterable[GateVisit]:
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
-    policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
+    policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
     wanted = dict.fromkeys((each.kind, each.asked[:LONGEST_NAME]) for each in policy.who)
     barred = barred_people(visit.task, visit, policy)
     return [

@@ -17,7 +17,7 @@ from pipelines.engine.moves.entitlement import (
     is_barred,
     meets_any,
 )
-from pipelines.engine.moves.gates import JUMP, gate_of, policy_of
+from pipelines.engine.moves.gates import JUMP, gate_of, policy_at, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
 from pipelines.ports.observers import Violation
@@ -72,7 +72,7 @@ def _fault(
         return "its line has no such gate"
     if visit.decided_by_id is None:
         return _by_its_time(line, visit, votes)
-    policy = policy_of(line, visit.gate)
+    policy = policy_at(visit, line)
     for vote in votes:
         person = EntitledPerson.from_dict(vote.seat_id, vote.entitled_as)
         if not meets_any(person, policy.who):
@@ -114,7 +114,8 @@ def _by_its_time(line: Line, visit: GateVisit, votes: list[Vote]) -> str:
         return "decided by nobody, and its gate rejects at no time"
     if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
         return f"decided {visit.word} by nobody before it was due"
-    tally = counted(gate.approval, votes, _somebody_else(gate.approval))
+    policy = policy_at(visit, line)
+    tally = counted(policy, votes, _somebody_else(policy))
     return "" if tally.word is None else "decided by nobody although votes decide it"
 
 

@@ -27,6 +27,7 @@ from pipelines.queries.actors import actor_of
 from pipelines.queries.board_places import BoardPlaces, places
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
+from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import Station
@@ -282,7 +283,7 @@ def _at_gate(card: Card, visits: list[GateVisit], parsed: Parsed) -> None:
     gate = parsed.gates_by_key.get(first.gate)
     card.gate, card.visit, card.due = first.gate, first, first.due_at
     card.since = first.opened_at
-    card.needed = gate.approval.votes if gate else 1
+    card.needed = as_asked(gate.approval, first.producers).votes if gate else 1
     card.expected = (first.due_at - first.opened_at).total_seconds() if first.due_at else None
 
 

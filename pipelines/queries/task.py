@@ -36,6 +36,7 @@ from pipelines.queries.preparing import Preparing, preparing
 from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.queries.usage import Spending
+from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
 from pipelines.routing.document.line import Line as Parsed
@@ -272,7 +273,7 @@ class TaskView:
         words = {
             "gate": gate_name(self.line, visit.gate),
             "n": self._approvals[visit.pk],
-            "m": gate.approval.votes if gate else 1,
+            "m": as_asked(gate.approval, visit.producers).votes if gate else 1,
         }
         if words["m"] == 1:
             return _("%(gate)s, needs 1 approval") % words

@@ -123,17 +123,22 @@ def pushed_to(task: int, branch: str, before: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class PushedByPeople:
-    """`who`: as the host or the commits name them. `people`: names of the members that this is or may be."""
+    """`who`: as the host or the commits name them. `people`: names of the members that this is or may be. `proven`: the
+    host vouches for it."""
 
     who: str
     commit: str
     people: list[str]
+    proven: bool
 
 
 def pushes_of(task: Task) -> list[PushedByPeople]:
     """What people pushed to its branch, the oldest first."""
     rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
-    return [PushedByPeople(each.who, each.commit, [str(one) for one in each.people.all()]) for each in rows]
+    return [
+        PushedByPeople(each.who, each.commit, [str(one) for one in each.people.all()], each.by_host)
+        for each in rows
+    ]
 
 
 def packs_of(task: Task) -> dict[str, int]:

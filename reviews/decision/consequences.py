@@ -18,7 +18,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, Line
 from pipelines.routing.sentences.consequences import consequence
 from pipelines.routing.sentences.names import end_name, station_names
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_at, gate_of
 
 VERBS = {
     Word.APPROVE: gettext_lazy("Approve"),
@@ -175,7 +175,7 @@ def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
 
 def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> str:
     """What follows, with the round for a send back and the missing votes for an approval."""
-    policy = gate_of(line, visit.gate).approval
+    policy = gate_at(visit, line).approval
     if word == Word.SEND_BACK:
         return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
             "station": station_names(line, [visit.asked_by.station]),

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.engine.moves.gates import JUMP
 from pipelines.models import GateVisit, Word
+from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.line import Approval, Gate, Line
 
 
 def gate_of(line: Line, key: str) -> Gate:
     """The declared gate, or the default policy under which a jump is reviewed."""
     return Gate(key=JUMP, name=_("Jump")) if key == JUMP else line.gate(key)
+
+
+def gate_at(visit: GateVisit, line: Line) -> Gate:
+    """The gate as this visit asks it."""
+    gate = gate_of(line, visit.gate)
+    return replace(gate, approval=as_asked(gate.approval, visit.producers))
 
 
 def approval_words(policy: Approval, have: int) -> str:

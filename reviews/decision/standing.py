@@ -11,7 +11,7 @@ from pipelines.engine.moves.absences import Seat, seats, usable
 from pipelines.engine.moves.entitlement import decides_alone, meets_any
 from pipelines.models import GateVisit, Role, User
 from pipelines.queries import versions
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_at
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Standings:
     def at(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
-        policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
+        policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
         mine = self._in(visit.task.project_id)
         own = mine[0] if mine else None
         why = own.barred(visit.task, visit, policy) if own else ""

@@ -31,7 +31,7 @@ from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
 from reviews.asked import Narrowed, asked
-from reviews.decision.gates import approval_words, gate_of
+from reviews.decision.gates import approval_words, gate_at
 from reviews.inbox.item import InboxItem, Mine
 from reviews.models import ReviewQuestion
 
@@ -116,7 +116,7 @@ def how_many(mine: Mine, most: int) -> int:
 
 def _gate(visit: GateVisit) -> InboxItem:
     line = versions.by_id(visit.asked_by.pinned_id)
-    gate = gate_of(line, visit.gate)
+    gate = gate_at(visit, line)
     need = gate.approval.votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     said = [_round(visit.round)] if visit.round > 1 else []

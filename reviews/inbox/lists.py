@@ -21,7 +21,7 @@ from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
 from reviews.asked import MOST, Place, asked, decided, of_team, order_at, requested
 from reviews.decision.consequences import LOOKS
-from reviews.decision.gates import approval_words, gate_of
+from reviews.decision.gates import approval_words, gate_at, gate_of
 from reviews.decision.standing import Standings
 from reviews.inbox.chosen import ASKED, OLDEST, ReviewList
 from reviews.inbox.item import InboxKind, Mine
@@ -282,6 +282,6 @@ def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> L
 
 
 def _votes(visit: GateVisit) -> str:
-    policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
+    policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return approval_words(policy, have)

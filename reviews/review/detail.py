@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -13,6 +14,7 @@ from django.utils.translation import ngettext
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.queries.actors import actor_of
+from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.versions import parsed
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.kinds.deliver import MERGE, TO
@@ -22,7 +24,7 @@ from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, no_way_back, options
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_at, gate_of
 from reviews.decision.standing import Entitlement, Standings
 from reviews.review.steps import PathStep, artifacts_of, steps_of
 
@@ -186,6 +188,17 @@ class Dossier:
         barred = [] if lenient else [_("The requester cannot vote.")]
         return " ".join([_("Needs %(who)s.") % {"who": who}, *barred])
 
+    @property
+    def unproven(self) -> bool:
+        """Whether nobody vouches for who pushed to the branch, so that one approval more is asked for."""
+        gate = gate_of(self.line, self.visit.gate)
+        return self.gate.approval.votes != gate.approval.votes
+
+    @cached_property
+    def pushes(self) -> list[PushedByPeople]:
+        """What people pushed to the branch before this was asked."""
+        return pushes_of(self.visit.task) if self.visit.producers else []
+
 
 def dossier(visit: GateVisit, user: User) -> Dossier:
     line = parsed(visit.asked_by.pinned)
@@ -195,7 +208,7 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
     return Dossier(
         visit=visit,
         line=line,
-        gate=gate_of(line, visit.gate),
+        gate=gate_at(visit, line),
         station=line.station(visit.asked_by.station).name,
         standing=standing,
         options=options(visit) if is_open else (),
@@ -206,7 +219,7 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
         seats=_seats(standing, user),
-        missing=sorted(not_approved(visit, gate_of(line, visit.gate).approval)) if is_open else (),
+        missing=sorted(not_approved(visit, gate_at(visit, line).approval)) if is_open else (),
     )
 
 

@@ -23,7 +23,7 @@ from pipelines.routing.document.line import Gate, Problem
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from pipelines.web.tasks.start import StartField, fields_of, given
 from reviews.decision.forms import FIELDS
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_at
 from reviews.notifications.writing import settle_for
 
 
@@ -54,7 +54,7 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         raise Http404 from problem
     except Forbidden as problem:
         raise PermissionDenied(str(problem)) from problem
-    gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
+    gate = gate_at(found, versions.by_id(found.asked_by.pinned_id))
     if request.method != "POST":
         return _shown(request, found, gate, OverrideForm(), [])
     form = OverrideForm(request.POST)

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.decide.approval import CountedVote, Voter, entitled, satisfiable, tally
+from pipelines.routing.decide.approval import (
+    UNPROVEN,
+    CountedVote,
+    Voter,
+    as_asked,
+    entitled,
+    satisfiable,
+    tally,
+)
 from pipelines.routing.document.line import Approval, Requirement
 
 REVIEWER = Requirement("role", "reviewer")
@@ -214,3 +222,26 @@ def _by_trying(requirements: list[Requirement], voters: list[Voter]) -> bool:
 
     chosen = permutations(voters, len(places))
     return any(all(map(fits, people, places)) for people in chosen)
+
+
+@pytest.mark.parametrize(
+    ("who", "one", "two"),
+    [
+        ([REVIEWER], ["ann"], ["ann", "ben"]),
+        ([SECURITY], ["eva"], ["eva", "ben"]),
+        ([LEAD], ["lead"], ["lead", "ann"]),
+        ([LEAD, SECURITY], ["lead", "eva"], ["lead", "eva", "ben"]),
+        ([ALL], ["ann", "ben", "lead"], ["ann", "ben", "lead"]),
+    ],
+)
+def test_of_an_unproven_push_whoever_made_it_never_approves_alone(
+    who: list[Requirement], one: list[str], two: list[str]
+) -> None:
+    """Whichever one of those who approve pushed, another of them did not."""
+    policy, people = Approval(who=tuple(who)), [ANN, BEN, EVA, LEA]
+    assert as_asked(policy, ["person:7"]) == policy
+    assert as_asked(Approval(who=tuple(who), producer_may=True), [UNPROVEN]).who == policy.who
+    more = list(as_asked(policy, [UNPROVEN]).who)
+    assert status(more, two, people) == "approved" and (one == two or status(more, one, people) == "open")
+    alone = [voter("ann", roles="reviewer", groups="security"), voter("lead", roles="reviewer")]
+    assert status(more, ["ann"], alone) != "approved" and status(more, ["lead"], alone) != "approved"

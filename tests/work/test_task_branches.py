@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.urls import reverse
 from dulwich.bundle import read_bundle
 
 from pipelines import engine
@@ -87,6 +88,7 @@ def test_a_push_to_the_branch_is_a_visit_of_that_person(
 ) -> None:
     """Found when the approved task is delivered: nothing lands, and it goes on from the station whose work it is."""
     EmailAddress.objects.create(user=world.reviewer, email="somebody@example.com", verified=True)
+    [second] = world.reviewers(1)
     task = world.start(line(world), title="Fix the answer")
     run(bench, task)
     first, base = world.visit(task), origin.head()
@@ -102,12 +104,17 @@ def test_a_push_to_the_branch_is_a_visit_of_that_person(
     assert facts["paths"] == ["app.py", "new.txt", "tests/test_app.py", "theirs.txt"]
     assert outcome_of(task, "check", 2)["facts"]["git"]["head"] == theirs
     visit = world.visit(task)
-    assert visit.pk != first.pk and visit.producers == [f"person:{world.reviewer.pk}"]
+    assert visit.pk != first.pk and visit.producers == [f"person:{world.reviewer.pk}", "unknown"]
     page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
     assert "somebody@example.com" in page and "pushed to the branch" in page
     with pytest.raises(Forbidden, match="You produced what is reviewed"):
         world.vote(task, by=world.reviewer)
+    # The address is what the commit says: the administrator could have written it.
+    shown = client_of(world.admin).get(reverse("gate-visit", args=[visit.pk])).content.decode()
+    assert "one approval more is asked for" in shown and "Nobody vouches for that name" in shown
     world.vote(task, by=world.admin)
+    assert world.status(task) == "awaiting_review" and origin.head() == base
+    world.vote(task, by=second)
     run(bench, task)
     assert world.status(task) == "completed" and origin.files() == THEIRS
     assert theirs in origin.history()
@@ -126,7 +133,7 @@ def test_a_push_closes_an_open_review(world: World, bench: Bench, origin: Remote
     assert first.state == "closed" and world.status(task) == "queued"
     assert "knows this commit" in branch_pushes.taken(repository, said)[0]
     run(bench, task)
-    assert world.status(task) == "awaiting_review" and world.visit(task).producers == []
+    assert world.status(task) == "awaiting_review" and world.visit(task).producers == ["unknown"]
     assert api(world, task).json()["pushed"] == said.commit
     assert "knows this commit" in branch_pushes.taken(repository, said)[0]
     ours = outcome_of(task, "fix")["facts"]["git"]["head"]

@@ -22,7 +22,7 @@ from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.absences import Seat, seats, usable
 from pipelines.engine.moves.completion import close_visit, drop_times
 from pipelines.engine.moves.entitlement import asked_of_all, counted, decides_alone, meets_any
-from pipelines.engine.moves.gates import gate_of, policy_of
+from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
 from pipelines.ports.vault.finding import Reach
@@ -131,7 +131,7 @@ def visit_of(visit_id: UUID) -> GateVisit:
 def _may_say(visit: GateVisit, said: VoteRequest) -> tuple[Seat, Approval]:
     """In whose place somebody votes, and under which policy. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
-    policy = policy_of(line, visit.gate)
+    policy = policy_at(visit, line)
     assert said.user is not None
     seat = _seat(said.user, visit, policy, said.seat)
     _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
@@ -276,7 +276,7 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
 
 def _unanimous(task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
     """For the event of an approval by all who are asked: who they were."""
-    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
     if said.word != Word.APPROVE or said.overrides or not policy.unanimous:
         return {}
     return {"everyone": sorted(voter.person for voter in asked_of_all(task, visit, policy) or ())}

@@ -14,8 +14,9 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import Artifact, BranchPush, GateVisit, Job, Project, Status, Task, Word
+from pipelines.models import Artifact, BranchPush, GateVisit, Job, Membership, Project, Status, Task, Word
 from pipelines.ports import observers
+from pipelines.routing.decide.approval import UNPROVEN, as_asked
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import shown_at
 from pipelines.routing.document.gates import JUMP
@@ -33,6 +34,11 @@ def gate_of(line: Line, key: str) -> Gate | None:
 def policy_of(line: Line, key: str) -> Approval:
     gate = gate_of(line, key)
     return gate.approval if gate else Approval()
+
+
+def policy_at(visit: GateVisit, line: Line) -> Approval:
+    """What is asked at this visit. `line`: the version under which it was asked."""
+    return as_asked(policy_of(line, visit.gate), visit.producers)
 
 
 def ask(turn: DecisionContext, answer: Wait) -> None:
@@ -108,9 +114,13 @@ def later(task: Task, times: DuePolicy, start: datetime, seconds: float) -> date
 
 
 def _pushers(task: Task) -> list[str]:
-    """Everybody who pushed to its branch: what is reviewed holds their work (law §15)."""
-    people = BranchPush.objects.filter(task=task, people__isnull=False).order_by("people")
-    return [f"person:{pk}" for pk in people.values_list("people", flat=True).distinct()]
+    """Everybody who pushed to its branch, as far as they are known: what is reviewed holds their work (law §15). In a
+    project of one there is nobody else."""
+    pushes = BranchPush.objects.filter(task=task)
+    people = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
+    members = Membership.objects.filter(project=task.project_id, user__is_active=True)
+    unproven = pushes.filter(by_host=False).exists() and members.count() > 1
+    return [*(f"person:{pk}" for pk in people.distinct()), *([UNPROVEN] if unproven else [])]
 
 
 def _evidence(turn: DecisionContext, answer: Wait, key: str) -> dict[str, Any]:

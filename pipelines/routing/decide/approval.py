@@ -7,12 +7,14 @@ who is reviewer and in the security group takes the place that leaves the others
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.routing.document.gates import Approval
 from pipelines.routing.document.requirements import OWNER, Requirement
 
 APPROVE = "approve"
+UNPROVEN = "unknown"
+"""Among the producers of what is reviewed: somebody pushed it, and no host vouches for who that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,18 @@ def bar(
     if person in producers and not approval.producer_may:
         return "producer"
     return None
+
+
+def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
+    """One approval more where nobody vouches for who pushed: of all who approve, one at most did (law §15)."""
+    if UNPROVEN not in producers or approval.producer_may:
+        return approval
+    for number, need in enumerate(approval.who):
+        if need.kind in ("role", "group") and not need.everyone:
+            more = replace(need, count=need.count + 1)
+            return replace(approval, who=(*approval.who[:number], more, *approval.who[number + 1 :]))
+    others = Requirement("role", "reviewer", 2 if approval.unanimous else 1)
+    return replace(approval, who=(*approval.who, others))
 
 
 def fills(voter: Voter, requirement: Requirement) -> bool:
