@@ -89,23 +89,29 @@ def lend(preset: Preset, folder: Path, home: Path) -> dict[str, bytes]:
     :raises NotSignedIn: they are not there any more"""
     assert preset.sign_in is not None
     checked(preset, folder)
-    place = home
-    for part in Path(preset.sign_in.folder).parts:
-        place = place / part
-        if place.is_symlink() or (place.exists() and not place.is_dir()):
-            place.unlink()
-        place.mkdir(mode=0o700, exist_ok=True)
     copied = {}
     for name in preset.sign_in.files:
         try:
             data = copied[name] = _read(folder / name)
         except FileNotFoundError:
             continue
-        _remove(place / name)
-        handle = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        write(home, f"{preset.sign_in.folder}/{name}", data)
     return copied
+
+
+def write(home: Path, path: str, data: bytes) -> None:
+    """A file that only its owner reads, below a HOME in which a station may have left anything."""
+    place, *folders = home, *Path(path).parts[:-1]
+    for part in folders:
+        place = place / part
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            place.unlink()
+        place.mkdir(mode=0o700, exist_ok=True)
+    place = place / Path(path).name
+    _remove(place)
+    handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
 
 
 def take_back(preset: Preset, home: Path, lent: Sequence[str]) -> None:

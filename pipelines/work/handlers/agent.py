@@ -9,6 +9,7 @@ import asyncio
 import codecs
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,7 @@ from pipelines.work.handlers import command
 from pipelines.work.handlers.starting import NotPrepared, starting
 from pipelines.work.processes.process import CannotStart, ProcessEnd
 from pipelines.work.results import document, output
+from pipelines.work.results.files import remove_path
 from pipelines.work.results.signals import MOST
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.agent_call import AgentCall, LentFiles
@@ -64,10 +66,14 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     made = await asyncio.to_thread(_called, spec, call, told, resumed)
     if resumed:
         await sink.note("[gateline] The agent's session is continued.")
-    if call.signed_in is None:
-        outcome = await _watched(made, call, sink)
-    else:
-        outcome = await _lent(made, call, call.signed_in, sink)
+    try:
+        await asyncio.to_thread(_given_files, spec.attempt.home, call.files)
+        if call.signed_in is None:
+            outcome = await _watched(made, call, sink)
+        else:
+            outcome = await _lent(made, call, call.signed_in, sink)
+    finally:
+        await asyncio.shield(asyncio.to_thread(_taken_files, spec.attempt.home, call.files))
     took = {"duration_sec": round(time.monotonic() - began, 3)}
     outcome["usage"] = {**outcome.get("usage", {}), **took}
     return outcome
@@ -120,6 +126,17 @@ def not_started(call: AgentCall, spec: Spec, why: str) -> str:
         f"{call.preset.name} could not be started: {why}. "
         f"Install {escaped(Path(spec.argv[0]).name)} on the worker, or choose another agent."
     )
+
+
+def _given_files(home: Path, files: Mapping[str, str]) -> None:
+    """Stored secrets that a program reads from files. What an earlier visit left in their place is not followed."""
+    for path, content in files.items():
+        signed_in.write(home, path, content.encode())
+
+
+def _taken_files(home: Path, files: Mapping[str, str]) -> None:
+    for path in files:
+        remove_path(home, path)
 
 
 def _has_files(folder: Path) -> bool:

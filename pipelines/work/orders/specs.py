@@ -104,6 +104,7 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     signed_in = _lent(preset, config, attempt) if on_runner(work) else None
     stored = {} if signed_in else _those(preset.environment, config.named_variables)
     secret = {} if signed_in else _those(preset.secrets, config.named_secrets)
+    files = {path: secret.pop(name) for name, path in preset.secret_files if name in secret}
     call = AgentCall(
         preset,
         model=str(work.get("model") or ""),
@@ -113,6 +114,7 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         limit=orders.station.cost_limit,
         session=orders.session,
         signed_in=signed_in,
+        files=files,
         remark=remark(orders) if orders.feedback else None,
     )
     if egress_of(work.get("network")) is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipelines.routing.document.agents import Preset
@@ -34,4 +35,6 @@ class AgentCall:
     session: str = ""
     # The sign-in of this machine that it is lent; None: keys sign it in.
     signed_in: LentFiles | None = None
+    # {path below its HOME: a stored secret that the program reads from there}
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
     remark: str | None = None

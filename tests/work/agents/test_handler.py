@@ -421,6 +421,12 @@ async def test_a_program_is_stopped_by_the_price_of_its_station(program: Program
             ("bedrock-runtime.eu-west-1.amazonaws.com",),
         ),
         ("codex", {"OPENAI_BASE_URL": "https://gateway.test/"}, ("gateway.test",)),
+        (
+            "claude",
+            {"CLAUDE_CODE_USE_VERTEX": "1", "CLOUD_ML_REGION": "europe-west1"},
+            ("europe-west1-aiplatform.googleapis.com", "aiplatform.googleapis.com", "oauth2.googleapis.com"),
+        ),
+        ("gemini", {"GOOGLE_GENAI_USE_VERTEXAI": "false"}, ("generativelanguage.googleapis.com",)),
         ("codemod", {}, ()),
     ],
 )
@@ -429,3 +435,17 @@ def test_an_agent_reaches_its_model_where_stored_variables_say(
 ) -> None:
     assert PRESETS[preset].reaches(variables) == hosts
     assert set(PRESETS[preset].addresses) <= set(PRESETS[preset].environment)
+
+
+async def test_a_secret_that_a_program_reads_from_a_file_is_there_while_it_runs_alone(
+    program: Programs, sink: Collected, attempt: Attempt, tmp_path: Path
+) -> None:
+    path = ".config/gcloud/application_default_credentials.json"
+    program("claude", f"print('key', open(os.environ['HOME'] + '/{path}').read())\nshow('claude-ok')")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    attempt.home.mkdir(parents=True, exist_ok=True)
+    (attempt.home / ".config").symlink_to(elsewhere)
+    await ran(program.spec("claude", files={path: "the key of an account"}), sink)
+    assert b"key the key of an account" in sink.out
+    assert not (attempt.home / path).exists() and list(elsewhere.iterdir()) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import AgentSignIn, Preset
+from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset
 
 _FLAGS = (
     *("--output-format", "stream-json", "--verbose"),
@@ -27,13 +27,27 @@ PRESET = Preset(
     environment=(
         *("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"),
         *("CLAUDE_CODE_USE_BEDROCK", "AWS_REGION"),
+        *(
+            "CLAUDE_CODE_USE_VERTEX",
+            "CLOUD_ML_REGION",
+            "ANTHROPIC_VERTEX_PROJECT_ID",
+            "ANTHROPIC_VERTEX_BASE_URL",
+        ),
+        "CLAUDE_CODE_SKIP_VERTEX_AUTH",
     ),
-    elsewhere=(("CLAUDE_CODE_USE_BEDROCK", "bedrock-runtime.{AWS_REGION}.amazonaws.com"),),
-    addresses=("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"),
+    elsewhere=(
+        ("CLAUDE_CODE_USE_BEDROCK", "bedrock-runtime.{AWS_REGION}.amazonaws.com"),
+        ("CLAUDE_CODE_USE_VERTEX", "{CLOUD_ML_REGION}-aiplatform.googleapis.com"),
+        ("CLAUDE_CODE_USE_VERTEX", "aiplatform.googleapis.com"),
+        ("CLAUDE_CODE_USE_VERTEX", "oauth2.googleapis.com"),
+    ),
+    addresses=("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
     secrets=(
         *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
         *("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+        GOOGLE_KEY[0],
     ),
+    secret_files=(GOOGLE_KEY,),
     sign_in=AgentSignIn(
         folder=".claude",
         files=(".credentials.json",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import AgentSignIn, Preset
+from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset
 
 PRESET = Preset(
     key="gemini",
@@ -16,9 +16,18 @@ PRESET = Preset(
     allow_tool=("--allowed-tools", "{tool}"),
     dialect="gemini",
     final_event="result",
-    environment=("GOOGLE_GEMINI_BASE_URL",),
+    environment=(
+        *("GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI"),
+        *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
+    ),
+    elsewhere=(
+        ("GOOGLE_GENAI_USE_VERTEXAI", "{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com"),
+        ("GOOGLE_GENAI_USE_VERTEXAI", "aiplatform.googleapis.com"),
+        ("GOOGLE_GENAI_USE_VERTEXAI", "oauth2.googleapis.com"),
+    ),
     addresses=("GOOGLE_GEMINI_BASE_URL",),
-    secrets=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    secrets=("GEMINI_API_KEY", "GOOGLE_API_KEY", GOOGLE_KEY[0]),
+    secret_files=(GOOGLE_KEY,),
     sign_in=AgentSignIn(
         folder=".gemini",
         files=("oauth_creds.json", "google_accounts.json"),

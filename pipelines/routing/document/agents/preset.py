@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+OFF = ("", "0", "false")
+"""Values of a variable that turn nothing on."""
+GOOGLE_KEY = ("GOOGLE_CREDENTIALS_JSON", ".config/gcloud/application_default_credentials.json")
+"""A service account's key, and where Google's libraries look for it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AgentSignIn:
@@ -73,6 +78,8 @@ class Preset:
     """(a variable that sends it to a cloud, the host there with {VARIABLE} filled in)."""
     secrets: tuple[str, ...] = ()
     """Stored secrets that it gets where they are stored: one of them is usually needed."""
+    secret_files: tuple[tuple[str, str], ...] = ()
+    """(one of them, the file below HOME in which the program looks for it): it gets no variable of that name."""
     sign_in: AgentSignIn | None = None
     """None where only keys sign it in."""
     hosts: tuple[str, ...] = ()
@@ -89,7 +96,9 @@ class Preset:
         """`host` or `host:port` of its model, as these stored variables say."""
         gateways = [host for name in self.addresses if (host := _host(variables.get(name, "")))]
         clouds = [
-            _filled(host, variables) for name, host in self.elsewhere if variables.get(name, "0") != "0"
+            _filled(host, variables)
+            for name, host in self.elsewhere
+            if variables.get(name, "").lower() not in OFF
         ]
         return tuple(dict.fromkeys([*gateways, *clouds])) or self.hosts
 
