@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.engine.commands.agents import change_agent, register_agent
-from pipelines.engine.commands.claims import lose, requeue, start
+from pipelines.engine.commands.claims import lose, requeue, start, start_all
 from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import depend
 from pipelines.engine.commands.linked import retry_ended
@@ -68,6 +68,7 @@ __all__ = [
     "retry",
     "retry_ended",
     "start",
+    "start_all",
     "submit",
     "supply",
     "suspend",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -70,18 +70,21 @@ class Held:
     worker_id: uuid.UUID
 
 
-def grant(job_id: int, claim: Claim) -> uuid.UUID:
-    """Write the lease of one job and return its key. The caller holds the task's lock and no lease is in force."""
-    key = uuid.uuid4()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_at)
-               VALUES (%s, %s, %s, clock_timestamp() + make_interval(secs => %s))
-               ON CONFLICT (job_id) DO UPDATE SET key = excluded.key, worker_id = excluded.worker_id,
-                                                  expires_at = excluded.expires_at""",
-            [job_id, key, claim.worker, claim.seconds],
-        )
-    return key
+def grant(job_ids: Sequence[int], claim: Claim) -> list[uuid.UUID]:
+    """Write the leases of jobs and return their keys, in the same order. The caller holds the locks of their tasks and
+    no lease is in force."""
+    keys = [uuid.uuid4() for _ in job_ids]
+    if keys:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_at)
+                   SELECT job_id, key, %s, clock_timestamp() + make_interval(secs => %s)
+                   FROM unnest(%s::bigint[], %s::uuid[]) AS new(job_id, key)
+                   ON CONFLICT (job_id) DO UPDATE SET key = excluded.key, worker_id = excluded.worker_id,
+                                                      expires_at = excluded.expires_at""",
+                [claim.worker, claim.seconds, list(job_ids), keys],
+            )
+    return keys
 
 
 DROP = "DELETE FROM pipelines_lease WHERE job_id = ANY(%s::bigint[])"

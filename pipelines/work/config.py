@@ -22,6 +22,8 @@ MOST_SECONDS = 30.0
 EVALUATOR_LABEL = "evaluator"
 # Tokens at stations whose work takes no time: what they wait for is the database, and there they go together.
 QUICK_AT_ONCE = 100
+# Batches of them that one ticket each begins: one computes while the other waits for the disk.
+INSTANT_AT_ONCE = 2
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ task."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -30,30 +31,42 @@ def start(job_id: int, claim: Claim) -> Job | None:
     """Give a queued job to a worker. None when it cannot start: another worker was first, the task is held or has
     ended, its agent is suspended or at capacity, or the claim does not fit the station. The lease is set here and
     never null (house §4)."""
-    return run(partial(_start, job_id, claim))
+    return next(iter(start_all([job_id], claim)), None)
 
 
-def _start(job_id: int, claim: Claim) -> Job | None:
-    batch = Batch.of_jobs([job_id])
-    job = batch.jobs.get(job_id)
-    if job is None or job.state != Job.State.QUEUED or job.kind in UNLEASED:
-        return None
+def start_all(job_ids: Collection[int], claim: Claim) -> list[Job]:
+    """Several jobs in one transaction; those that cannot start are left out."""
+    return run(partial(_start, job_ids, claim))
+
+
+def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
+    batch = Batch.of_jobs(job_ids)
+    found = [batch.jobs[each] for each in job_ids if each in batch.jobs]
+    begun = [job for job in found if _begun(batch, job, claim)]
+    for job, key in zip(begun, leases.grant([job.pk for job in begun], claim), strict=True):
+        job.lease_key = key
+        _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
+    batch.flush()
+    return begun
+
+
+def _begun(batch: Batch, job: Job, claim: Claim) -> bool:
+    """Whether it starts; in memory, without its lease."""
+    if job.state != Job.State.QUEUED or job.kind in UNLEASED:
+        return False
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     asks = job.purpose != Purpose.STATION
     if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
-        return None
+        return False
     if not batch.agents.may_start(task, job):
-        return None
-    job.lease_key, job.worker_id = leases.grant(job.pk, claim), claim.worker
-    job.state, job.started_at = Job.State.RUNNING, batch.now
+        return False
+    job.worker_id, job.state, job.started_at = claim.worker, Job.State.RUNNING, batch.now
     if not asks:
         token.status = Status.RUNNING
         watch(batch, task, token, job)
     job.task, job.token = task, token
     batch.job_changed(job)
-    _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
-    batch.flush()
-    return job
+    return True
 
 
 def lose(job_id: int, attempt: int, lease: UUID) -> str:

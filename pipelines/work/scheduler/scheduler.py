@@ -13,7 +13,7 @@ from django.utils.module_loading import import_string
 from procrastinate import exceptions
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.work.config import QUICK_AT_ONCE
+from pipelines.work.config import INSTANT_AT_ONCE
 from pipelines.work.scheduler import timers
 from pipelines.work.scheduler.queues import Queue, open_app
 from pipelines.work.scheduler.tickets import DRIVER
@@ -32,7 +32,7 @@ class Scheduler:
     """`heartbeat`: of the worker beside it."""
 
     def __init__(self, at_once: int, heartbeat: float) -> None:
-        self._concurrency = {DRIVE: at_once, QUICK: QUICK_AT_ONCE, EVALUATE: at_once, **BESIDE}
+        self._concurrency = {DRIVE: at_once, QUICK: INSTANT_AT_ONCE, EVALUATE: at_once, **BESIDE}
         self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
         self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
         self._queue: Queue | None = None

@@ -169,6 +169,9 @@ class Transport(Protocol):
 
     async def claim_job(self, job_id: int) -> Started | None: ...
 
+    async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
+        """Jobs whose work takes no time, in one transaction: that of a ticket, and those whose tickets wait."""
+
     async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
         """{job: queue} that wait and have no ticket; and where to go on from (0: from the start)."""
 
@@ -237,6 +240,12 @@ class Transport(Protocol):
 
     async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         """`go_on`: the next job of the token may come along. :raises ReportFailed: nothing moved"""
+
+    async def report_together(
+        self, done: Sequence[tuple[Started, dict[str, Any], bool]]
+    ) -> list[ReportAnswer]:
+        """Outcomes of work that took no time, each with `go_on`, in one transaction; one answer each. Nothing moved of
+        what answers `error`."""
 
     def close(self) -> None:
         """Wait for what is under way; in a thread."""

@@ -15,6 +15,7 @@ from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
 from pipelines.work.spec.base import LookAgain, Outcome
 from pipelines.work.transport.protocol import LeaseLost, Started, Transport
 from pipelines.work.worker.execution import JobExecution
+from pipelines.work.worker.instant import InstantWork
 from pipelines.work.worker.running import Running, RunningWork
 from pipelines.work.workspaces import Folders
 
@@ -28,7 +29,7 @@ class Driver:
         self.config, self.transport, self.folders = config, transport, folders
         self.execution = JobExecution(config, transport, folders)
         self.running = Running()
-        self.stopping = False
+        self._instant = InstantWork(config, transport, self.execution, self.running)
         seats = {DRIVE: config.concurrency, QUICK: QUICK_AT_ONCE, EVALUATE: config.concurrency}
         self._slots = {queue: asyncio.Semaphore(count) for queue, count in seats.items()}
         self._drives: set[asyncio.Task[None]] = set()
@@ -38,13 +39,23 @@ class Driver:
     async def ticket(self, token_id: int, queue: str) -> None:
         """A ticket of this queue. The drive goes on when the caller is cancelled: it lives by its lease, not by the
         ticket."""
-        await asyncio.shield(self.spawn(self.drive(token_id, queue)))
+        work = self._together(token_id) if queue == QUICK else self.drive(token_id, queue)
+        await asyncio.shield(self.spawn(work))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._drives.add(task)
         task.add_done_callback(self._drives.discard)
         return task
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no new station is begun."""
+        return self._instant.stopping
+
+    @stopping.setter
+    def stopping(self, stopping: bool) -> None:
+        self._instant.stopping = stopping
 
     @property
     def busy(self) -> int:
@@ -75,6 +86,25 @@ class Driver:
         await self._drive(queue, self.transport.claim_job, job_id)
 
     # What happens
+
+    async def _together(self, token_id: int) -> None:
+        """Work that takes no time. What else comes of it is driven by itself."""
+        if self.stopping:
+            return
+        try:
+            await self._instant.drive(token_id, self._begin_apart)
+        except asyncio.CancelledError:
+            return
+        except Exception:
+            log.exception("instant_work_not_taken", token=token_id)
+            await self.drive(token_id, QUICK)
+
+    def _begin_apart(self, started: Started) -> None:
+        self.spawn(self._apart(started))
+
+    async def _apart(self, started: Started) -> None:
+        async with AsyncExitStack() as seat:
+            await self._go(started, self.config.most_stations, seat)
 
     async def _drive(self, queue: str, claim: Callable[[int], Awaitable[Started | None]], which: int) -> None:
         async with self._slots[queue]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from pipelines.routing.document.kinds import KINDS, executes
+from pipelines.routing.document.kinds import KINDS, executes, instant
 from pipelines.routing.document.kinds.agent import KIND as AGENT_KIND
 from pipelines.routing.document.kinds.agent import on_runner, preset_of
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
@@ -62,6 +62,20 @@ class JobExecution:
             self.no_space = True
             log.error("no_space", job=started.orders.job_id, why=str(error))
             return failed("no_space", "The disk of this worker is full. Make room on it, then try again.")
+
+    def instantly(self, started: Started) -> Outcome | None:
+        """The outcome of work that takes no time, without an event loop; None of any other."""
+        orders = started.orders
+        if orders.question is not None or orders.git is not None or not instant(orders.kind):
+            return None
+        work = self._done(started)
+        try:
+            work.send(None)
+        except StopIteration as done:
+            outcome: Outcome = done.value
+            return outcome
+        work.close()
+        raise AssertionError(f"work of kind {orders.kind} waits for something")
 
     async def _done(self, started: Started) -> Outcome:
         kind = started.orders.kind

@@ -59,6 +59,9 @@ class HttpTransport:
     async def claim_token(self, token_id: int) -> Started | None:
         raise NotImplementedError("tickets stay with the server")
 
+    async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
+        raise NotImplementedError("tickets stay with the server")
+
     async def claim_job(self, job_id: int) -> Started | None:
         found = (await self._calls.insist("POST", f"/jobs/{job_id}/claim"))["started"]
         return wire.started_of(found) if found else None
@@ -175,6 +178,11 @@ class HttpTransport:
     async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         said = {"attempt": started.orders.attempt, "outcome": outcome, "go_on": go_on}
         return wire.answer_of(await self._about(started, "report", said))
+
+    async def report_together(
+        self, done: Sequence[tuple[Started, dict[str, Any], bool]]
+    ) -> list[ReportAnswer]:
+        return [await self.report(*each) for each in done]
 
     def close(self) -> None:
         self._calls.close()

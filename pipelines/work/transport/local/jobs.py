@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from pipelines import engine
@@ -16,6 +16,8 @@ from pipelines.engine.moves.job_creation import takes
 from pipelines.models import Job
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
+from pipelines.ports.terms import QUICK
+from pipelines.routing.document.kinds import KINDS
 from pipelines.work import logs
 from pipelines.work.transport.local.orders import orders_of, orders_with, received
 from pipelines.work.transport.local.station_values import values_of
@@ -37,6 +39,15 @@ UNATTENDED = """
           AND (ticket.args ->> 'token_id')::bigint = job.token_id)
     ORDER BY job.id LIMIT %(limit)s"""
 
+TAKE_TICKETS = """
+    DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(
+      SELECT id FROM procrastinate_jobs
+      WHERE status = 'todo' AND queue_name = %(queue)s AND task_name = 'pipelines.drive'
+        AND (scheduled_at IS NULL OR scheduled_at <= clock_timestamp())
+      ORDER BY priority DESC, id LIMIT %(most)s FOR UPDATE SKIP LOCKED))
+    RETURNING (args ->> 'token_id')::bigint"""
+INSTANT = tuple(key for key, kind in KINDS.items() if kind.instant)
+
 
 def start_token(token_id: int, claim: Claim) -> Started | None:
     """Claim the open job of a token, if there is one to be claimed: else the ticket is spent. Of a job that this worker
@@ -48,6 +59,28 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
         queue.drive([token_id], queue.queue_of(job), not_before=later(ASIDE_SECONDS))
         return None
     return start_job(job.pk, claim)
+
+
+@transaction.atomic
+def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started]:
+    """Claim the open jobs of a token and of others whose tickets wait in the queue of work that takes no time: at most
+    so many, in one transaction. A ticket of which nothing can start is dealt with as one that came alone."""
+    tokens = [token_id] if token_id is not None else []
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_TICKETS, {"queue": QUICK, "most": most - len(tokens)})
+        tokens += dict.fromkeys(row[0] for row in cursor.fetchall() if row[0] != token_id)
+    if not tokens:
+        return []
+    waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
+    begun = engine.start_all(waiting.order_by("pk").values_list("pk", flat=True), claim)
+    handoffs = received(begun)
+    found = [
+        Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))
+        for job in begun
+        if job.lease_key is not None
+    ]
+    alone = [start_token(each, claim) for each in tokens if each not in {job.token_id for job in begun}]
+    return found + [each for each in alone if each is not None]
 
 
 def queued() -> QuerySet[Job]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -35,9 +36,7 @@ class Reports:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
         orders = started.orders
         future: asyncio.Future[ReportAnswer] = asyncio.get_running_loop().create_future()
-        fence = (orders.job_id, orders.attempt, started.lease)
-        report = Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
-        self._waiting.append((report, future))
+        self._waiting.append((self._report(started, outcome, claim), future))
         self._coming.discard(orders.job_id)
         if not self._coming or len(self._waiting) >= LARGEST_BATCH:
             self._all_here.set()
@@ -46,6 +45,17 @@ class Reports:
             self._flying.add(task)
             task.add_done_callback(self._flying.discard)
         return await future
+
+    async def send_together(
+        self, done: Sequence[tuple[Started, dict[str, Any], bool]], claim: Claim
+    ) -> list[ReportAnswer]:
+        """What came together goes together, and waits for no other. One of which nothing moved answers `error`."""
+        sent = [self._report(started, outcome, claim if on else None) for started, outcome, on in done]
+        return await self._database.insist(deliver, sent)
+
+    def _report(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> Report:
+        fence = (started.orders.job_id, started.orders.attempt, started.lease)
+        return Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
 
     async def _fly(self) -> None:
         while self._waiting:

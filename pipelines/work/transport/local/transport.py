@@ -71,6 +71,9 @@ class LocalTransport:
     async def claim_job(self, job_id: int) -> Started | None:
         return await self.engine.insist(jobs.start_job, job_id, self.claim)
 
+    async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
+        return await self.engine.insist(jobs.start_instant, token_id, self.claim, most)
+
     async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
         return await self._once(jobs.unattended, self.claim, older_than, after)
 
@@ -157,6 +160,11 @@ class LocalTransport:
 
     async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         return await self._reports.send(started, outcome, self.claim if go_on else None)
+
+    async def report_together(
+        self, done: Sequence[tuple[Started, dict[str, Any], bool]]
+    ) -> list[ReportAnswer]:
+        return await self._reports.send_together(done, self.claim)
 
     def close(self) -> None:
         for pool in (self.engine, self.logs, self.house):

@@ -1,0 +1,108 @@
+"""Tokens at stations whose work takes no time, as many as go together in one transaction: what they wait for is the
+database. They are taken, worked on and reported together, station after station, and without the event loop between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from pipelines.work.config import WorkerConfig
+from pipelines.work.spec.base import Outcome
+from pipelines.work.transport.protocol import ReportAnswer, Started, Transport
+from pipelines.work.worker.execution import JobExecution
+from pipelines.work.worker.running import Running, RunningWork
+
+log = structlog.get_logger(__name__)
+TOGETHER = 50
+"""The largest batch of the engine."""
+DONE = ("accepted", "repeated")
+REFUSED = ("ignored", "conflict", "not_found")
+
+Apart = Callable[[Started], None]
+"""Drives one job by itself: other work, or one with which something went wrong."""
+
+
+class InstantWork:
+    def __init__(
+        self, config: WorkerConfig, transport: Transport, execution: JobExecution, running: Running
+    ) -> None:
+        self._config, self._transport = config, transport
+        self._execution, self._running = execution, running
+        self.stopping = False
+
+    async def drive(self, token_id: int, apart: Apart) -> None:
+        """From the ticket of one token, and for as long as more wait in the queue."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._config.most_seconds
+        held = await self._transport.claim_instant(token_id, TOGETHER)
+        stations: dict[int, int] = {}
+        while held:
+            may_go_on = loop.time() < until
+            held = await self._one_station(held, stations, may_go_on, apart)
+            if may_go_on and not self.stopping and len(held) < TOGETHER // 2:
+                held += await self._transport.claim_instant(None, TOGETHER - len(held))
+
+    async def _one_station(
+        self, held: Iterable[Started], stations: dict[int, int], may_go_on: bool, apart: Apart
+    ) -> list[Started]:
+        done: list[tuple[Started, Outcome, bool]] = []
+        for started in held:
+            outcome = self._outcome(started)
+            if outcome is None:
+                apart(started)
+                continue
+            token = started.orders.token_id
+            stations[token] = stations.get(token, 0) + 1
+            others_wait = stations[token] >= self._config.most_stations or not may_go_on
+            done.append((started, outcome, not others_wait and not self.stopping))
+        answers = await self._reported(done, apart)
+        for started, _, go_on in done:
+            if not go_on:
+                stations.pop(started.orders.token_id, None)
+        return [each.following for each in answers if each.following is not None]
+
+    def _outcome(self, started: Started) -> Outcome | None:
+        try:
+            return self._execution.instantly(started)
+        except Exception:
+            log.exception("instant_work_failed", job=started.orders.job_id)
+            return None
+
+    async def _reported(self, done: list[tuple[Started, Outcome, bool]], apart: Apart) -> list[ReportAnswer]:
+        if not done:
+            return []
+        works = [self._begin(started) for started, _, _ in done]
+        try:
+            answers = await self._transport.report_together(done)
+        except asyncio.CancelledError:
+            await self._give_back(works)
+            raise
+        except Exception:
+            # One by one, each meets its own error.
+            log.exception("reports_failed_together", members=len(done))
+            answers = [ReportAnswer("error") for _ in done]
+        finally:
+            for work in works:
+                self._running.end(work)
+        for (started, _, _), answer in zip(done, answers, strict=True):
+            if answer.status in REFUSED:
+                log.info("lease_lost", job=started.orders.job_id)
+            elif answer.status not in DONE:
+                apart(started)
+        return answers
+
+    def _begin(self, started: Started) -> RunningWork:
+        current = asyncio.current_task()
+        assert current is not None
+        work = self._running.begin(started, current)
+        work.reporting = True
+        return work
+
+    async def _give_back(self, works: Iterable[RunningWork]) -> None:
+        """After a cancellation: a lost lease belongs to somebody else."""
+        for work in works:
+            if not work.lost:
+                orders = work.started.orders
+                await self._transport.give_back(orders.job_id, orders.attempt, work.started.lease)
