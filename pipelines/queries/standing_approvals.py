@@ -4,9 +4,11 @@ read from rows that the server wrote asks people."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pipelines.models import BranchPush, Delivery, GateVisit, Job, Purpose, VisitCommit, Word
+from pipelines.queries import versions
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.document.kinds import failed
@@ -30,6 +32,12 @@ def same_patch_gates(line: Line) -> list[str]:
     """Gates whose approval may stand for the change on a moved base, in the order of the line's stations."""
     found = (str(each.work.get("gate") or "") for each in line.stations if _keeps(each))
     return list(dict.fromkeys(each for each in found if each))
+
+
+@lru_cache(maxsize=512)
+def gates_that_stand(version: int) -> tuple[str, ...]:
+    """The same, of a version."""
+    return tuple(same_patch_gates(versions.by_id(version)))
 
 
 def _keeps(station: Station) -> bool:

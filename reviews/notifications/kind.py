@@ -79,7 +79,14 @@ class Heard:
         self.batch = batch
 
     def of(self, what: type[Told]) -> list[Told]:
-        return [each for each in self.batch if isinstance(each, what)]
+        return self._by_type.get(what, [])  # type: ignore[return-value]
+
+    @cached_property
+    def _by_type(self) -> dict[type, list[Consequence]]:
+        found: dict[type, list[Consequence]] = {}
+        for each in self.batch:
+            found.setdefault(type(each), []).append(each)
+        return found
 
     @cached_property
     def tasks(self) -> dict[int, Task]:

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.db import transaction
@@ -154,6 +155,11 @@ class Batch:
             if job.state != Job.State.DONE:
                 return job
         return None
+
+    @cached_property
+    def awaited(self) -> frozenset[int]:
+        """Tasks whose end somebody may wait for. Who begins to wait locks them first."""
+        return loading.awaited(self.tasks)
 
     # What happens
 

@@ -17,7 +17,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.queries.standing_approvals import same_patch_gates, standing_approval
+from pipelines.queries.standing_approvals import gates_that_stand, standing_approval
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.decide.across import across
@@ -66,7 +66,7 @@ class DecisionContext:
         """The job that has just been reported, by whose worker the next one may be taken at once."""
         return self.holder or self.job
 
-    @property
+    @cached_property
     def judged_by(self) -> Line:
         return versions.by_id(self.judge)
 
@@ -149,7 +149,7 @@ def _samples(turn: DecisionContext) -> dict[str, Any]:
 def _stands(turn: DecisionContext) -> dict[str, Any]:
     """The gates whose approval stands for this tree, because the change is the same on a base that moved (law §15)."""
     found = {}
-    for gate in same_patch_gates(turn.judged_by):
+    for gate in gates_that_stand(turn.judge):
         stands = standing_approval(turn.judged_by, turn.job, gate)
         if stands is not None:
             found[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}

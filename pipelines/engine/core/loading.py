@@ -45,6 +45,12 @@ READ = """
          GROUP BY waits.task_id) unmet)"""
 IDS = "SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)"
 SPARE = 8
+AWAITED = """
+    SELECT on_id FROM pipelines_dependency WHERE on_id = ANY(%s::bigint[])
+    UNION
+    SELECT party.task_id
+    FROM pipelines_deadlock_tasks party JOIN pipelines_deadlock found ON found.id = party.deadlock_id
+    WHERE party.task_id = ANY(%s::bigint[]) AND found.state = 'open'"""
 
 Unmet = dict[int, dict[str, str]]
 """Of tasks that wait for others: the names of those that are not completed, with their states."""
@@ -92,6 +98,12 @@ def _load(of: str, which: list[int], jobs: list[int]) -> Loaded:
         dues=[rows.read(Due, row) for row in json.loads(dues or "[]")],
         unmet={int(pk): names for pk, names in json.loads(unmet or "{}").items()},
     )
+
+
+def awaited(tasks: Collection[int]) -> frozenset[int]:
+    """Those of these, which are locked, for which others wait or that are party to an open deadlock."""
+    [found] = send([Statement(AWAITED, [list(tasks), list(tasks)])])
+    return frozenset(pk for (pk,) in found)
 
 
 def more_job_ids() -> Iterator[int]:

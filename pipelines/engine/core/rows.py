@@ -136,12 +136,21 @@ def _values(model: type[models.Model]) -> str:
 
 
 def _json(rows: Sequence[models.Model], columns: Columns) -> str:
-    return json.dumps([{name: row.__dict__[name] for name in columns} for row in rows], default=_written)
+    return json.dumps([{name: row.__dict__[name] for name in columns} for row in rows], default=_Written())
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, uuid.UUID):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no place in a row")
+class _Written(dict[Any, str]):
+    """What JSON has no type for, as text. Most rows of a batch have the same time, worker and version."""
+
+    def __call__(self, value: Any) -> str:
+        return self[value]
+
+    def __missing__(self, value: Any) -> str:
+        if isinstance(value, datetime):
+            text = value.isoformat()
+        elif isinstance(value, uuid.UUID):
+            text = str(value)
+        else:
+            raise TypeError(f"{type(value).__name__} has no place in a row")
+        self[value] = text
+        return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import lru_cache
 from typing import Any
 
 from pipelines.engine.core import payload, rows
@@ -17,7 +18,7 @@ from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, versions
 from pipelines.routing.document.evaluations import MACHINES
-from pipelines.routing.document.kinds import IMAGES, runs_programs
+from pipelines.routing.document.kinds import IMAGES, needs, runs_programs, secrets
 
 
 def open_job(
@@ -114,8 +115,18 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
     station = versions.by_id(job.pinned_id).station(job.station)
     if job.purpose != Purpose.STATION:
         return claim.takes(owner, station.labels) and runs_programs(claim.offers)
-    if not claim.can(owner, station, Reach.of(task).brings(station)):
+    names_secrets, lacks = _asks(job.pinned_id, job.station, claim.offers)
+    brought = Reach.of(task).brings(station) if names_secrets else frozenset()
+    if not claim.takes(owner, station.labels) or (lacks and not claim.can(owner, station, brought)):
         return False
     return claim.has(IMAGES) or not environments.asked(
         task.project_id, versions.by_id(job.pinned_id), station, task.inputs
     )
+
+
+@lru_cache(maxsize=4096)
+def _asks(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
+    """Of a station: whether it names secrets, and whether it needs what a worker that offers this has not."""
+    station = versions.by_id(version).station(key)
+    lacks = offers is not None and any(need not in offers for need in needs(station))
+    return bool(secrets(station.work)), lacks

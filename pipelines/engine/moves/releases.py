@@ -21,6 +21,8 @@ RESUME = "resume"
 
 def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
     """Release what waits for a task that has ended."""
+    if task.pk not in batch.awaited:
+        return
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
     _tell(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
     for found in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):

@@ -4,7 +4,7 @@ of law §5 without a database, shared by the engine, which writes it, and `simul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -134,9 +134,10 @@ def _failures(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str,
     return {"failures": {failure(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
 
 
-def entered(line: Line, source: str) -> frozenset[str]:
+def entered(line: Line, source: str) -> Set[str]:
     """The stations that a token leaving `source` enters at once, without those where it first waits at a join."""
-    return frozenset(key for key in line.stations_by_key if not line.waits_at(key, source))
+    waits = {key for key in line.joins if line.waits_at(key, source)}
+    return line.stations_by_key.keys() - waits if waits else line.stations_by_key.keys()
 
 
 def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:

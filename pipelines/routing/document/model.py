@@ -281,6 +281,11 @@ class Line:
         return {station.key: station for station in self.stations}
 
     @cached_property
+    def joins(self) -> tuple[str, ...]:
+        """The keys of the stations at which branches meet."""
+        return tuple(station.key for station in self.stations if station.join)
+
+    @cached_property
     def gates_by_key(self) -> dict[str, Gate]:
         return {gate.key: gate for gate in self.gates}
 

@@ -72,7 +72,7 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
     if not tokens:
         return []
     waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
-    begun = engine.start_all(waiting.order_by("pk").values_list("pk", flat=True), claim)
+    begun = engine.start_all([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
     handoffs = received(begun)
     found = [
         Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))

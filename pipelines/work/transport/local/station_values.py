@@ -22,6 +22,8 @@ from pipelines.work.transport.protocol import NO_VALUES, StationValues
 def values_of(job: Job) -> StationValues:
     """What the station of this job names, with what has to be masked. `job` with its task, project and owner loaded.
     A question about an outcome gets nothing, but what it prints is masked."""
+    if _names_nothing(job.pinned_id):
+        return NO_VALUES
     task, line = job.task, versions.by_id(job.pinned_id)
     every = finding.named_by(_asked_for(job.pinned_id), task.inputs)
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
@@ -48,6 +50,14 @@ def values_of(job: Job) -> StationValues:
         credential=known.get(credential, ""),
         host_credential=known.get(of_host, ""),
     )
+
+
+@lru_cache(maxsize=512)
+def _names_nothing(version: int) -> bool:
+    """Whether no task of the version has a secret or a variable, as neither a station nor a repository names one."""
+    line = versions.by_id(version)
+    named = _asked_for(version) or any(variables(station.work) for station in line.stations)
+    return line.workspace is None and not named
 
 
 @lru_cache(maxsize=512)
