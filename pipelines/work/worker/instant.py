@@ -17,6 +17,8 @@ from pipelines.work.worker.running import Running, RunningWork
 log = structlog.get_logger(__name__)
 TOGETHER = 50
 """The largest batch of the engine."""
+LOOK_SECONDS = 0.02
+"""A few that go along do not ask the queue at each station whether more have come."""
 DONE = ("accepted", "repeated")
 REFUSED = ("ignored", "conflict", "not_found")
 
@@ -38,10 +40,13 @@ class InstantWork:
         until = loop.time() + self._config.most_seconds
         held = await self._transport.claim_instant(token_id, TOGETHER)
         stations: dict[int, int] = {}
+        looked = loop.time()
         while held:
             may_go_on = loop.time() < until
             held = await self._one_station(held, stations, may_go_on, apart)
-            if may_go_on and not self.stopping and len(held) < TOGETHER // 2:
+            room = may_go_on and not self.stopping and len(held) < TOGETHER // 2
+            if room and (not held or loop.time() - looked >= LOOK_SECONDS):
+                looked = loop.time()
                 held += await self._transport.claim_instant(None, TOGETHER - len(held))
 
     async def _one_station(
