@@ -17,7 +17,7 @@ from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMa
 from pipelines.routing.guarantees.marks import mark_of
 from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
 from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuting
-from pipelines.routing.guarantees.walked import walked
+from pipelines.routing.guarantees.walked import rules_taken, walked
 from pipelines.routing.guarantees.watching import WatchedWalk
 from pipelines.routing.guarantees.ways import WayOut, ways_out
 from pipelines.routing.sentences import references as named
@@ -30,7 +30,7 @@ from pipelines.routing.simulate.state import SimulatedTask
 class GuaranteeAnswer:
     """`why`: of an unknown one what stopped the proof, of others what it rests on, or nothing. `steps`: of a refuted
     one, what happens to a task, for `simulate`; none where it breaks as soon as a task begins. `path`: the same in
-    words."""
+    words; `rules`: those that it takes."""
 
     guarantee: Guarantee
     sentence: str
@@ -38,6 +38,7 @@ class GuaranteeAnswer:
     why: str = ""
     steps: tuple[ScenarioStep, ...] = ()
     path: str = ""
+    rules: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -101,8 +102,8 @@ class _Proving:
             return GuaranteeAnswer(guarantee, sentence, PROVED, why)
         found = self._refuting.find(guarantee, self._near(guarantee))
         if found.steps is not None:
-            path = walked(self._line, found.steps)
-            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps, path)
+            path, rules = walked(self._line, found.steps), rules_taken(self._line, found.steps)
+            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps, path, rules)
         tried = (
             _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
             if found.cut

@@ -40,6 +40,12 @@ def walked(line: Line, steps: Sequence[ScenarioStep]) -> str:
     return _("%(path)s", path=joined(told, " → "))
 
 
+def rules_taken(line: Line, steps: Sequence[ScenarioStep]) -> tuple[str, ...]:
+    """Each rule that the walk takes, once, in order."""
+    result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
+    return tuple(dict.fromkeys(rule for record in result.steps for rule in record.rules))
+
+
 def _places(line: Line, steps: Sequence[ScenarioStep]) -> Iterator[object]:
     result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []

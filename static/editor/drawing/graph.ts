@@ -187,8 +187,9 @@ const SIGN = 17;
 const kindWidth = (station: Station): number =>
   widthOf(typeof station.agent === "string" && station.agent ? station.agent : kindName(kindOf(station)), 12) + ICON;
 
-export function cardWidth(station: Station, signs = 0): number {
-  const wide = Math.max(boldWidthOf(nameOf(station), 14), kindWidth(station) + SIGN * signs);
+export function cardWidth(station: Station, signs = 0, dead = 0): number {
+  const never = dead > 0 ? ICON + widthOf(say("deadRules", String(dead)), 12) : 0;
+  const wide = Math.max(boldWidthOf(nameOf(station), 14), kindWidth(station) + SIGN * signs, never);
   return between(CARD.width, Math.ceil((wide + INSIDE) / 8) * 8, CARD.widest);
 }
 
@@ -234,11 +235,13 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
         : [];
     outlets.push({ id, port: CARD.port, lines: 0, words: 0, ...NO_GATE, pill: 0, stubs, targets, loops, badge: false });
   }
+  const signs = Object.keys(said.signs.stations[station.key] ?? {}).length;
+  const dead = rules.filter((rule) => said.rules[rule.id]?.status === "dead").length;
   const straight = outlets.find((each) => known.mainRules.has(each.id));
   return {
     key: station.key,
     kind: "station",
-    width: cardWidth(station, Object.keys(said.signs.stations[station.key] ?? {}).length),
+    width: cardWidth(station, signs, dead),
     height: cardHeight(ports),
     port: straight?.port ?? CARD.port,
     before: station.join ? JOIN_BEFORE : 0,

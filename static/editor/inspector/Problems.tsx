@@ -1,16 +1,18 @@
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Cause, causesOf } from "../store/causes";
 import { remedy } from "../store/commands-edits";
 import type { Finding } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
+import { paintWay } from "../testmode/overlay";
 import { Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */
 const MOST = 100;
 const NONE: Finding[] = [];
+const BROKEN = "broken-guarantee";
 
 const isGrave = ({ severity }: Finding): boolean => severity !== "info";
 const keyOf = ({ check, path, message }: Finding): string => `${check} ${path} ${message}`;
@@ -83,6 +85,25 @@ function Causes({ causes, ...shown }: Shown & { causes: readonly Cause[] }) {
   );
 }
 
+/** The way of a task that breaks a guarantee, on the canvas as a test paints one, until it is taken back. */
+function Path({ editor, rules }: { editor: Editor; rules: readonly string[] }) {
+  const line = useEditor(editor, ({ history }) => history.line);
+  const [shown, setShown] = useState(false);
+  useEffect(() => (shown ? paintWay(line, rules) : undefined), [shown, line, rules]);
+  return (
+    <p>
+      <button
+        type="button"
+        className="button button-small"
+        aria-pressed={shown}
+        onClick={() => setShown((now) => !now)}
+      >
+        <Icon name="station-route" size={14} /> <span>{say("showPath")}</span>
+      </button>
+    </p>
+  );
+}
+
 /** What goes with a problem when it is put right. */
 function Others({ others, ...shown }: Shown & { others: Finding[] }) {
   const [open, setOpen] = useState(false);
@@ -150,6 +171,7 @@ function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Find
             {say("forExample")} <code>{finding.witness}</code>
           </p>
         ) : null}
+        {finding.check === BROKEN && finding.rules.length > 0 ? <Path editor={editor} rules={finding.rules} /> : null}
         {others.length > 0 ? <Others others={others} {...{ editor, show, mayEdit }} /> : null}
       </div>
       {mayEdit ? <Remedies editor={editor} remedies={finding.remedies} /> : null}

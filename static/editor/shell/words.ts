@@ -156,6 +156,7 @@ const WORDS = {
   connectFrom: gettext("Connect %s to"),
   problems: gettext("Problems"),
   fixAll: gettext("Fix all %s"),
+  showPath: gettext("Show the path"),
   sameCause: (n: number) => ngettext("%s more of the same cause", "%s more of the same cause", n),
   helpShort: gettext("Help"),
   notes: (n: number) => ngettext("%s hint", "%s hints", n),

@@ -4,8 +4,8 @@
 import type { Walked } from "../api/walk";
 import { onwardId } from "../canvas/drawing";
 import { START_ID } from "../canvas/layout";
-import { edgeMark, type Marks } from "../canvas/marks";
-import { endsOf, type LineDocument, rulesOf, startOf } from "../store/document";
+import { edgeMark, type Marks, paint } from "../canvas/marks";
+import { endsOf, type LineDocument, rulesOf, startOf, targetsOf } from "../store/document";
 import type { Session } from "./session";
 
 /** Words: here, been, not for stations and ends; taken, waits, not for edges; covered-… for edges of a coverage. */
@@ -29,5 +29,28 @@ function ofWalk(line: LineDocument, walked: Walked): Marks {
   }
   for (const key of endsOf(line)) marks[key] = been.has(key) ? "been" : "not";
   if (startOf(line)) marks[edgeMark(START_ID)] = "taken";
+  return marks;
+}
+
+/** The way of a task over these rules, as a test paints one; what is answered takes it back. */
+export function paintWay(line: LineDocument, rules: readonly string[]): () => void {
+  paint(wayMarks(line, rules));
+  return () => paint();
+}
+
+/** What the rules lead to has been reached, the rest is not on the way. */
+export function wayMarks(line: LineDocument, rules: readonly string[]): Marks {
+  const taken = new Set(rules);
+  const marks: Record<string, string> = { [edgeMark(START_ID)]: "taken" };
+  const been = new Set([startOf(line)]);
+  for (const station of line.stations) {
+    marks[edgeMark(onwardId(station.key))] = "not";
+    for (const rule of rulesOf(station)) {
+      marks[edgeMark(rule.id)] = taken.has(rule.id) ? "taken" : "not";
+      if (taken.has(rule.id)) for (const key of [station.key, ...targetsOf(rule)]) been.add(key);
+    }
+  }
+  for (const key of [...line.stations.map((station) => station.key), ...endsOf(line)])
+    marks[key] = been.has(key) ? "been" : "not";
   return marks;
 }

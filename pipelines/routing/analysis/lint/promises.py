@@ -28,6 +28,10 @@ class GuaranteeFinding(Protocol):
     def path(self) -> str:
         """The path of the walk that breaks it, in words; nothing for others."""
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Those that this walk takes."""
+
     def to_dict(self) -> dict[str, Any]: ...
 
 

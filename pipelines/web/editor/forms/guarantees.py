@@ -38,7 +38,7 @@ def _rows(setting: Setting) -> Rows:
         label=_("Guarantees"),
         row=lambda fragment, at: _row(fragment, at, setting),
         new=lambda fragment, kind: _new(fragment, kind, setting),
-        title=_title,
+        title=lambda member, index: _title(member, index, setting),
         add=_("Add a guarantee"),
         kinds=kinds(),
         help=_(
@@ -56,10 +56,31 @@ def form_of(member: Any) -> str:
     return next((form for form in (AFTERWARDS, WITHOUT, VISIT, ENDS, COST) if form in member), "")
 
 
-def _title(member: Any, index: int) -> str:
-    said = dict(kinds()).get(form_of(member), "")
-    key = member.get("id") if type(member) is dict else ""
-    return f"{key or index + 1}: {said}" if said else str(key or index + 1)
+def _title(member: Any, index: int, setting: Setting) -> str:
+    """The sentence itself, with names; as much of it as is there."""
+    form = form_of(member)
+    if not form:
+        return str(index + 1)
+    known = setting.names
+    names = dict([*known.options("gates"), *known.options("ends"), *known.options("stations")])
+
+    def of(part: str, key: str) -> str:
+        inner = member.get(part)
+        found = inner.get(key) if type(inner) is dict else None
+        return str(names.get(found, found) if type(found) is str else found or "…")
+
+    if form == WITHOUT:
+        told = {"place": of("never", "reach"), "without": of("never", "without")}
+        return _("Nothing reaches %(place)s without %(without)s") % told
+    if form == AFTERWARDS:
+        told = {"gate": of("after", "gate"), "place": of("never", "reach")}
+        return _("After %(gate)s says no, nothing reaches %(place)s") % told
+    if form == VISIT:
+        told = {"station": of("at_most", "visit"), "times": of("at_most", "times")}
+        return _("A task visits %(station)s at most %(times)s times") % told
+    if form == ENDS:
+        return _("Every path ends within %s moves") % member[form]
+    return _("A task costs at most $%s") % member[form]
 
 
 def _new(fragment: Fragment, kind: str, setting: Setting) -> dict[str, Any]:

@@ -20,5 +20,6 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 severity=ERROR,
                 path=f"guarantees[{index}]",
                 message=_("“%(promise)s” is not true: %(path)s", promise=each.sentence, path=each.path),
+                rules=each.rules,
                 hint=_("change the line so that this path is not possible, or remove the guarantee"),
             )
