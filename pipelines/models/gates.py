@@ -84,7 +84,9 @@ class GateVisit(models.Model):
             models.UniqueConstraint(
                 fields=["token", "gate"],
                 condition=Q(state="open"),
-                name="one_open_visit_per_token_and_gate",
+                # A board reads no visit to know what its columns have.
+                include=("position", "opened_at", "due_at"),
+                name="one_open_visit_of_token_and_gate",
             ),
             models.CheckConstraint(condition=Q(word__in=["", *Word.values]), name="gate_word_known"),
             models.CheckConstraint(
@@ -101,7 +103,9 @@ class GateVisit(models.Model):
                 fields=["due_at"], condition=Q(state="open", due_at__isnull=False), name="gate_visit_due"
             ),
             # Insights read the decisions of a range of time.
-            models.Index(fields=["decided_at"], condition=Q(state="decided"), name="gate_visit_of_time"),
+            models.Index(
+                fields=["decided_at"], condition=Q(decided_at__isnull=False), name="gate_visit_over_at"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -107,6 +107,8 @@ class Task(models.Model):
         indexes = [
             models.Index(fields=["line", "status"], name="task_by_line_status"),
             models.Index(fields=["project", "-created_at"], name="task_by_project"),
+            # Lists over several projects: the newest of them without reading all.
+            models.Index(fields=["-created_at", "-id"], name="task_newest"),
             models.Index(
                 fields=["line", "-ended_at"],
                 condition=Q(ended_at__isnull=False),

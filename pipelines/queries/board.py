@@ -6,9 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from pipelines.models import (
     WAITING_FOR_INPUT,
@@ -149,16 +148,14 @@ class Board:
 
 def board(line: Line, filters: Filters, now: datetime, user_id: int | None = None) -> Board:
     """`now` is what lateness is measured against."""
-    alive = Token.objects.filter(task__line=line, forked=False, ended_at__isnull=True)
+    tasks = _narrow(Task.objects.filter(line=line, ended_at__isnull=True), filters, user_id)
     late, statuses = filters.show == "late", SHOWS.get(filters.show)
-    found = places(
-        line, _narrow(alive, "task__", filters, user_id), now, statuses, late=late, most=PER_COLUMN
-    )
+    found = places(line, tasks, now, statuses, late=late, most=PER_COLUMN)
     cards = _cards(_tokens(found), now)
     columns = _columns(line, found, cards)
     _finish(columns)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
-    ended = _narrow(ended, "", filters, user_id)
+    ended = _narrow(ended, filters, user_id)
     ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
     if filters.end:
         ended = ended.filter(status=filters.end)
@@ -176,14 +173,14 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     )
 
 
-def _narrow(rows: Any, prefix: str, filters: Filters, user_id: int | None) -> Any:
+def _narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> QuerySet[Task]:
     if filters.q:
         number = filters.q.rpartition("-")[2]
-        found = Q(**{f"{prefix}title__icontains": filters.q})
+        found = Q(title__icontains=filters.q)
         if number.isascii() and number.isdigit() and len(number) < 19:
-            found |= Q(**{f"{prefix}number": int(number)})
-        rows = rows.filter(found)
-    return rows.filter(**{f"{prefix}requester": user_id}) if filters.requester == "me" else rows
+            found |= Q(number=int(number))
+        tasks = tasks.filter(found)
+    return tasks.filter(requester=user_id) if filters.requester == "me" else tasks
 
 
 def _tokens(found: BoardPlaces) -> list[Token]:

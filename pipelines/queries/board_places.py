@@ -13,18 +13,28 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from pipelines.models import WAITING_FOR_INPUT, Line, Purpose, Status, Task, Token
+from pipelines.models import WAITING_FOR_INPUT, Line, Purpose, Status, Task
 from pipelines.queries import versions
 
+# Texts are compared by their bytes: what is sorted is only told apart.
 SQL = """
-    WITH living AS MATERIALIZED (
-        SELECT t.id, t.task_id, k.seq, t.entered_at,
-          CASE WHEN first.gate IS NULL THEN 'station:' || t.station ELSE 'gate:' || first.gate END AS place,
+    WITH tasks(task_id, seq, due_at, pinned_id) AS MATERIALIZED ({tasks}),
+    chosen AS MATERIALIZED (
+        SELECT t.*, k.seq, k.due_at, k.pinned_id,
+          t.status = '{blocked}' AND t.wait ? 'question' AND NOT t.wait ? 'evaluation' AS asks
+        FROM tasks k CROSS JOIN LATERAL (
+          SELECT id, task_id, station, status, wait, entered_at, changed_at FROM pipelines_token
+          WHERE task_id = k.task_id AND ended_at IS NULL AND NOT forked OFFSET 0
+        ) AS t
+    ),
+    living AS MATERIALIZED (
+        SELECT t.id, t.task_id, t.seq, t.entered_at,
+          CASE WHEN first.gate IS NULL THEN 'station:' || t.station ELSE 'gate:' || first.gate END COLLATE "C" AS place,
           CASE
-            WHEN t.status = '{blocked}' AND t.wait ? 'question' AND NOT t.wait ? 'evaluation' THEN '{input}'
+            WHEN t.asks THEN '{input}'
             WHEN last.kind = 'manual' THEN '{input}'
             ELSE t.status
-          END AS status,
+          END COLLATE "C" AS status,
           coalesce(
             first.opened_at, last.started_at,
             CASE WHEN t.status IN ('{stuck}', '{review}', '{blocked}', '{held}') THEN t.changed_at END,
@@ -32,16 +42,14 @@ SQL = """
           ) AS since,
           CASE
             WHEN first.due_at IS NOT NULL THEN first.due_at < %(now)s
-            WHEN k.due_at < %(now)s THEN true
+            WHEN t.due_at < %(now)s THEN true
             ELSE coalesce(
               t.status = '{running}'
               AND extract(epoch FROM %(now)s - coalesce(last.started_at, t.entered_at)) > limits.seconds, false)
           END AS late
-        FROM ({chosen}) AS chosen(id)
-        JOIN pipelines_token t ON t.id = chosen.id
-        JOIN pipelines_task k ON k.id = t.task_id
+        FROM chosen t
         LEFT JOIN unnest(%(versions)s::bigint[], %(stations)s::text[], %(seconds)s::float[])
-          AS limits(version, station, seconds) ON limits.version = k.pinned_id AND limits.station = t.station
+          AS limits(version, station, seconds) ON limits.version = t.pinned_id AND limits.station = t.station
         LEFT JOIN LATERAL (
           SELECT j.kind, j.started_at FROM pipelines_job j
           WHERE t.status = '{running}' AND j.token_id = t.id AND j.purpose = '{purpose}'
@@ -60,7 +68,8 @@ SQL = """
     UNION ALL
     SELECT 'status', status, count(*), count(*) FILTER (WHERE late), NULL, NULL FROM living GROUP BY status
     UNION ALL
-    SELECT 'all', NULL, count(DISTINCT task_id), coalesce(sum(seq), 0), NULL, NULL FROM living
+    SELECT 'all', NULL, count(*), coalesce(sum(seq), 0), NULL, NULL
+    FROM (SELECT sum(seq) AS seq FROM living GROUP BY task_id) AS of_task
 """
 
 
@@ -87,19 +96,19 @@ class BoardPlaces:
 
 def places(
     line: Line,
-    tokens: QuerySet[Token],
+    tasks: QuerySet[Task],
     now: datetime,
     statuses: Iterable[str] | None,
     *,
     late: bool,
     most: int,
 ) -> BoardPlaces:
-    """Of these living positions of the line: the first `most` of each column, among those of `statuses` (None: any) or,
-    with `late`, among those that are late."""
-    chosen, given = tokens.order_by().values("pk").query.sql_with_params()
+    """Of the living positions of these open tasks of the line: the first `most` of each column, among those of
+    `statuses` (None: any) or, with `late`, among those that are late."""
+    chosen, given = tasks.order_by().values_list("pk", "seq", "due_at", "pinned_id").query.sql_with_params()
     names = {f"of_{number}": value for number, value in enumerate(given)}
     sql = SQL.format(
-        chosen=chosen % tuple(f"%({name})s" for name in names),
+        tasks=chosen % tuple(f"%({name})s" for name in names),
         input=WAITING_FOR_INPUT,
         purpose=Purpose.STATION.value,
         review=Status.AWAITING_REVIEW.value,

@@ -19,14 +19,16 @@ MONTH = timedelta(days=28)
 def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
     """All of them, in the order of the law; one for each gate that was decided. `line` narrows to one."""
     tasks = Task.objects.filter(project=project)
+    # Of visits by their tasks: with a set of tasks, all of the project would be read.
+    of = Q(task__project=project)
     if line:
-        tasks = tasks.filter(line__key=line)
+        tasks, of = tasks.filter(line__key=line), of & Q(task__line__key=line)
     return [
         Figure(QUEUE, float(tasks.filter(status=Status.QUEUED).count())),
         cycle(_cycle(tasks, now - WEEK, now), _cycle(tasks, now - WEEK - MONTH, now - WEEK)),
         Figure(DEADLOCKS, float(_deadlocks(tasks, now))),
         Figure(ESCALATED, _escalated(tasks, now)),
-        *_gates(tasks, now),
+        *_gates(of, now),
     ]
 
 
@@ -50,9 +52,9 @@ def _escalated(tasks: QuerySet[Task], now: datetime) -> float | None:
     return share(recent.filter(Exists(opened)).count(), recent.count())
 
 
-def _gates(tasks: QuerySet[Task], now: datetime) -> list[Figure]:
+def _gates(of: Q, now: datetime) -> list[Figure]:
     """What people or the clock refused, of all that was decided."""
-    decided = GateVisit.objects.filter(task__in=tasks, state="decided", decided_at__gt=now - MONTH)
+    decided = GateVisit.objects.filter(of, state="decided", decided_at__gt=now - MONTH)
     rows: Any = decided.values("task__line__key", "gate").order_by("task__line__key", "gate")
     counted = rows.annotate(n=Count("pk"), refused=Count("pk", filter=~Q(word="approve")))
     return [

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 
 from django.db import connection
 from django.db.models import Count, F, OuterRef, Subquery
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
@@ -78,17 +78,18 @@ def lines_of(
 ) -> HomeLines:
     """Of what is live and not archived, in a number of statements that does not grow. `open_ones`: by the id of a line,
     how many of its tasks are open in each status that is shown."""
-    tasks = Task.objects.filter(line=OuterRef("pk")).order_by()
-    counted = tasks.filter(ended_at__isnull=True).values("line").annotate(n=Count("pk")).values("n")
-    ended = tasks.filter(ended_at__isnull=False).order_by("-ended_at").values("ended_at")[:1]
+    ended = Task.objects.filter(line=OuterRef("pk"), ended_at__isnull=False).order_by("-ended_at")
     live = Line.objects.filter(project__in=projects, live__isnull=False, archived_at=None)
-    lines = list(
-        live.select_related("project__owner", "live")
-        .only("key", "name", "live__number", "project__key", "project__name", "project__owner__key")
-        .annotate(open_count=Coalesce(Subquery(counted), 0), last_end=Subquery(ended))
-        .order_by("-open_count", F("last_end").desc(nulls_last=True), "name", "pk")[:SHOWN]
+    every = live.annotate(last_end=Subquery(ended.values("ended_at")[:1])).order_by(
+        F("last_end").desc(nulls_last=True), "name", "pk"
     )
-    ids = [line.pk for line in lines]
+    ids = sorted(every.values_list("pk", flat=True), key=lambda pk: -sum(open_ones.get(pk, {}).values()))
+    more, ids = len(ids[SHOWN:]), ids[:SHOWN]
+    read = live.select_related("project__owner", "live").only(
+        "key", "name", "live__number", "project__key", "project__name", "project__owner__key"
+    )
+    found = read.in_bulk(ids)
+    lines = [found[pk] for pk in ids if pk in found]
     today = timezone.localdate(now)
     first = today - timedelta(days=DAYS - 1)
     since = timezone.make_aware(datetime.combine(first, time.min))
@@ -104,7 +105,7 @@ def lines_of(
         )
         for line, each in ((line, open_ones.get(line.pk, {})) for line in lines)
     ]
-    return HomeLines(rows, live.count() - len(rows))
+    return HomeLines(rows, more)
 
 
 def _days(ids: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:

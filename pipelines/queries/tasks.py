@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import cached_property
 
-from pipelines.models import WAITING_FOR_INPUT, GateVisit, Line, Project, Status, Task, User, displayed
+from pipelines.models import ENDED, WAITING_FOR_INPUT, GateVisit, Line, Project, Status, Task, User, displayed
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import of_line
 
@@ -51,12 +52,23 @@ class TaskFilter:
         return self != TaskFilter(sort=self.sort)
 
 
+OF_STATUS: Mapping[str, tuple[str, ...]] = {
+    "waiting": (*WAITING, Status.RUNNING, Status.EVALUATING),
+    WAITING_FOR_INPUT: (Status.RUNNING, Status.EVALUATING, Status.BLOCKED),
+    Status.BLOCKED: (Status.BLOCKED,),
+    Status.HELD: (Status.HELD, Status.BLOCKED),
+    Status.AWAITING_REVIEW: (Status.AWAITING_REVIEW, Status.BLOCKED),
+}
+"""Which statuses of tasks are shown so, where not that one alone: these are found by index."""
+
+
 class BoundedPaginator(Paginator):
     """Counts no further than `MOST`; with `beyond` there are more."""
 
     @cached_property
     def reached(self) -> int:
-        return Paginator(self.object_list[: MOST + 1], PER_PAGE).count
+        rows = cast("QuerySet[Task]", self.object_list)
+        return rows.order_by().values("pk")[: MOST + 1].count()
 
     @cached_property
     def count(self) -> int:
@@ -65,6 +77,12 @@ class BoundedPaginator(Paginator):
     @property
     def beyond(self) -> bool:
         return self.reached > MOST
+
+    def page(self, number: int | str) -> Page:
+        """Its rows with the status that is shown, which is looked up for no other row."""
+        found = super().page(number)
+        found.object_list = list(displayed(cast("QuerySet[Task]", found.object_list)))
+        return found
 
 
 def table(projects: Iterable[Project], search: TaskFilter, user: User, page: int) -> Page:
@@ -76,18 +94,16 @@ def table(projects: Iterable[Project], search: TaskFilter, user: User, page: int
 
 
 def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
-    """Each with the status that is shown."""
-    rows = displayed(rows)
     if search.q:
         rows = rows.filter(matching(search.q))
     if search.status == OPEN:
         rows = rows.filter(ended_at__isnull=True)
     elif search.status == "ended":
         rows = rows.filter(ended_at__isnull=False)
-    elif search.status == "waiting":
-        rows = rows.filter(Q(display_status__in=WAITING))
     elif search.status:
-        rows = rows.filter(Q(display_status=search.status))
+        shown = WAITING if search.status == "waiting" else (search.status,)
+        rows = rows.filter(status__in=OF_STATUS.get(search.status, shown))
+        rows = displayed(rows).filter(Q(display_status__in=shown))
     rows = rows.filter(of_line(search.line))
     if search.priority:
         rows = rows.filter(priority=search.priority)
@@ -115,25 +131,37 @@ def matching(words: str) -> Q:
     return found
 
 
+UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)
+"""Statuses of tasks that may be shown as another one: few tasks have them at a time."""
+
+
 def counts(projects: Iterable[Project]) -> dict[int, Counter[str]]:
     """By the id of each line with open tasks: how many there are in each status that is shown."""
-    rows = displayed(Task.objects.filter(project__in=list(projects), ended_at__isnull=True)).order_by()
+    lines = list(Line.objects.filter(project__in=list(projects)).order_by().values_list("pk", flat=True))
     found: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for line, status, number in rows.values_list("line", "display_status").annotate(n=Count("pk")):
+    for (line, status), number in _by_status(lines, set(Status.values) - {*ENDED, *UNLIKE}).items():
         found[line][status] = number
+    rows = displayed(Task.objects.filter(line__in=lines, status__in=UNLIKE)).order_by()
+    for line, status, number in rows.values_list("line", "display_status").annotate(n=Count("pk")):
+        found[line][status] += number
     return found
+
+
+def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[int, str], int]:
+    """Of the index of lines and statuses alone."""
+    rows = Task.objects.filter(line__in=lines, status__in=statuses).order_by()
+    return {
+        (line, status): number
+        for line, status, number in rows.values_list("line_id", "status").annotate(n=Count("*"))
+    }
 
 
 def lines_of(project: Project) -> list[Line]:
     """With `open_count`, `stuck_count` and `review_count` of each, those that are archived last. What has ended is not
     read."""
-    rows = Task.objects.filter(line__project=project, ended_at__isnull=True).order_by()
-    counted = {
-        (line, status): number
-        for line, status, number in rows.values_list("line_id", "status").annotate(Count("pk"))
-    }
     lines = Line.objects.filter(project=project).select_related("live", "draft_by")
     found = lines.defer("draft", "draft_text").order_by(F("archived_at").asc(nulls_first=True), "name", "key")
+    counted = _by_status([line.pk for line in found], set(Status.values) - {*ENDED})
     for line in found:
         by_status = {status: number for (key, status), number in counted.items() if key == line.pk}
         line.open_count = sum(by_status.values())  # type: ignore[attr-defined]

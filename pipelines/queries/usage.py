@@ -164,27 +164,29 @@ def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> di
 def by_month(project_id: int) -> dict[date, Spending]:
     """Of a project, by the month in which the run ended, as UTC has it."""
     what = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
-    return _sums(what, "task.project_id = %s", [project_id], TASKS)
+    return _sums(what, "line.project_id = %s", [project_id], LINES)
 
 
 def of_month(project_id: int, but: int | None = None) -> Spending:
     """Of a project in the calendar month that runs, as UTC has it, without the job `but`. What runs now counts when it
     has reported."""
-    which = "task.project_id = %s AND job.ended_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
+    which = "line.project_id = %s AND job.ended_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
     which += "" if but is None else " AND job.id <> %s"
     values = [project_id, *([] if but is None else [but])]
-    return total(_sums("task.project_id", which, values, TASKS))
+    return total(_sums("line.project_id", which, values, LINES))
 
 
 def by_line(project_id: int, since: datetime, until: datetime | None) -> dict[int, Spending]:
     """Of a project, by its lines: runs that ended in this time."""
-    which = "task.project_id = %s AND job.ended_at >= %s" + (
+    which = "line.project_id = %s AND job.ended_at >= %s" + (
         "" if until is None else " AND job.ended_at < %s"
     )
-    return _sums("task.line_id", which, [project_id, since, *([] if until is None else [until])], TASKS)
+    return _sums("version.line_id", which, [project_id, since, *([] if until is None else [until])], LINES)
 
 
-TASKS = "JOIN pipelines_task task ON task.id = job.task_id"
+LINES = """JOIN pipelines_lineversion version ON version.id = job.pinned_id
+           JOIN pipelines_line line ON line.id = version.line_id"""
+"""Of which line a run is its version says: no task is read."""
 VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
 
 
