@@ -7,7 +7,7 @@ up. `reviews.invariants` compares the answers with the engine's own rule.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipelines.engine.moves.absences import seats
+from pipelines.engine.moves.absences import Seat, seats
 from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened
@@ -238,9 +238,15 @@ DECIDED = """
 """A decision has the time of its last vote, so that whoever decided is found once."""
 
 
-def asked(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
-    """Open visits where this person may decide now, in order."""
-    places = _places(user, within.projects)
+Seats = Mapping[int, Sequence[Seat]]
+"""Of one person, by project: what `seats` finds."""
+
+
+def asked(
+    user: User, within: Narrowed, most: int, after: Place | None = None, mine: Seats | None = None
+) -> list[Place]:
+    """Open visits where this person may decide now, in order. `mine`: their seats, where they have been read."""
+    places = _places(user, within.projects, seats(user) if mine is None else mine)
     if not places[0]:
         return []
     where, values = within.where(after)
@@ -276,13 +282,13 @@ def decided(user: User, within: Narrowed, most: int, after: Place | None = None)
     return _rows(DECIDED.format(decided=decided, voted=voted), given)
 
 
-def _places(user: User, projects: Collection[int]) -> list[list[Any]]:
-    """What this person fills in each project, as columns; two statements, five where somebody named them as a stand-in.
-    `people`: on whom there may be no bar, nobody in a project of one."""
+def _places(user: User, projects: Collection[int], seats_of: Seats) -> list[list[Any]]:
+    """What this person fills in each project, as columns. `people`: on whom there may be no bar, nobody in a project
+    of one."""
     wanted = set(projects)
     found = [
         (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))
-        for project_id, mine in seats(user).items()
+        for project_id, mine in seats_of.items()
         if project_id in wanted
         for seat in mine
         for kind, name in sorted(fillable(seat.person.voter))

@@ -65,7 +65,11 @@ class Standings:
             why = _("Your stand-in has voted for you; more votes are needed.")
         return Entitlement(False, why, overrides=overrides)
 
-    def _in(self, project_id: int) -> list[Seat]:
+    @property
+    def seats(self) -> dict[int, list[Seat]]:
         if self._seats is None:
             self._seats = seats(self.user)
-        return self._seats.get(project_id, [])
+        return self._seats
+
+    def _in(self, project_id: int) -> list[Seat]:
+        return self.seats.get(project_id, [])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from django.db import connection
 from django.db.models import Case, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
@@ -80,8 +81,31 @@ def _within(mine: Mine) -> Narrowed:
     return Narrowed([project.pk for project in mine.seen], reader=mine.user.pk)
 
 
+# Whether there may be any of a kind: asked in one cheap statement, as most kinds are empty most of the time.
+PRESENT = """SELECT
+    EXISTS (SELECT 1 FROM reviews_reviewquestion WHERE asked_id = %(user)s AND answered_at IS NULL),
+    EXISTS (SELECT 1 FROM pipelines_line line JOIN pipelines_task task ON task.line_id = line.id
+            WHERE line.project_id = ANY(%(projects)s) AND task.status IN ('stuck', 'blocked', 'held')),
+    EXISTS (SELECT 1 FROM pipelines_job WHERE state = 'running' AND kind = 'manual'),
+    EXISTS (SELECT 1 FROM pipelines_escalation WHERE state = 'open'),
+    EXISTS (SELECT 1 FROM pipelines_deadlock WHERE state = 'open')"""
+
+
+def _present(mine: Mine, kind: str) -> bool:
+    """Whether anybody may have one of this kind: `reply`, `position`, `manual`, `escalation` or `deadlock`."""
+    if mine.present is None:
+        with connection.cursor() as cursor:
+            cursor.execute(PRESENT, {"user": mine.user.pk, "projects": [each.pk for each in mine.seen]})
+            [there] = cursor.fetchall()
+        kinds = ("reply", "position", "manual", "escalation", "deadlock")
+        mine.present = {kind for kind, found in zip(kinds, there, strict=True) if found}
+    return kind in mine.present
+
+
 def replies(mine: Mine) -> list[InboxItem]:
     """What reviewers ask this person about a task of theirs, while the review is open."""
+    if not _present(mine, "reply"):
+        return []
     rows = _asked_of(mine).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
     return [
         InboxItem(
@@ -106,11 +130,15 @@ def _asked_of(mine: Mine) -> QuerySet[ReviewQuestion]:
 
 def how_many(mine: Mine, most: int) -> int:
     """How much needs this person, counted up to `most` of each source; nothing of it is read."""
-    gates = len(asked(mine.user, _within(mine), most)) + _asked_of(mine)[:most].count()
-    tokens = _alive(mine).filter(WAITING)[:most].count()
-    jobs = _by_hand(mine)[:most].count()
-    alarms = [(row.task, row.role) for row in _escalations(mine)[:most]]
-    alarms += [(row.task, row.role) for row in _deadlocks(mine)[:most]]
+    gates = len(asked(mine.user, _within(mine), most))
+    gates += _asked_of(mine)[:most].count() if _present(mine, "reply") else 0
+    tokens = _alive(mine).filter(WAITING)[:most].count() if _present(mine, "position") else 0
+    jobs = _by_hand(mine)[:most].count() if _present(mine, "manual") else 0
+    alarms = (
+        [(row.task, row.role) for row in _escalations(mine)[:most]] if _present(mine, "escalation") else []
+    )
+    if _present(mine, "deadlock"):
+        alarms += [(row.task, row.role) for row in _deadlocks(mine)[:most]]
     return gates + tokens + jobs + sum(_answers_for(mine, task, role) for task, role in alarms)
 
 
@@ -196,6 +224,8 @@ def held(mine: Mine) -> Iterable[InboxItem]:
 
 def escalations(mine: Mine) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
+    if not _present(mine, "escalation"):
+        return
     rows = _escalations(mine).select_related(*TASK, "token").defer(*NOT_READ).iterator(chunk_size=LIMIT)
     for row in islice((row for row in rows if _answers_for(mine, row.task, row.role)), LIMIT):
         each = shown(row, row.task, may=True)
@@ -207,6 +237,8 @@ def escalations(mine: Mine) -> Iterator[InboxItem]:
 
 def deadlocks(mine: Mine) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
+    if not _present(mine, "deadlock"):
+        return
     rows = _deadlocks(mine).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
     for row in islice((row for row in rows if _answers_for(mine, row.task, row.role)), LIMIT):
         each = locked(row, may=True)
@@ -246,6 +278,8 @@ def _answers_for(mine: Mine, task: Task, role: str) -> bool:
 
 def manual(mine: Mine) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
+    if not _present(mine, "manual"):
+        return
     jobs = _by_hand(mine).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
@@ -259,7 +293,7 @@ def manual(mine: Mine) -> Iterator[InboxItem]:
 def _tokens(mine: Mine, kind: str, among: str = "") -> list[InboxItem]:
     """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
     if mine.positions is None:
-        mine.positions = _positions(mine)
+        mine.positions = _positions(mine) if _present(mine, "position") else {}
     ids = mine.positions.get(among or kind)
     if not ids:
         return []

@@ -32,6 +32,8 @@ class Mine:
     of: Sequence[Project] | None = None
     positions: dict[str, list[int]] | None = None
     """Ids of the tokens that wait, by how: read once by `reviews.inbox.finding`."""
+    present: set[str] | None = None
+    """Kinds of which there may be any: asked once by `reviews.inbox.finding`."""
 
     @cached_property
     def seen(self) -> list[Project]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Case, Exists, F, OuterRef, When
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines.models import GateVisit, Status, User, Word
+from pipelines.models import GateVisit, Project, Status, User, Word
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
@@ -31,10 +31,9 @@ from reviews.models import ReviewQuestion
 PAGE = 50
 CLOSED = ("info", "", "", "muted")
 """How a row looks that was closed without a decision, as `decision.consequences.LOOKS` has it for a word."""
-NOT_READ = ("task__context", "task__variables", "task__inputs", "task__visits", "task__edges", "task__rules",
-            "task__rounds", "task__line__draft", "task__line__draft_text", "task__line__draft_hands", "evidence",
-            "asked_by__situation", "asked_by__trace", "job__outcome",
-            "job__report_answer", "job__feedback", "job__asked")  # fmt: skip
+READ = ("gate", "state", "word", "round", "producers", "overridden", "opened_at", "due_at", "decided_at",
+        "task__project", "task__number", "task__title", "task__requester", "task__requested_by",
+        "asked_by__pinned", "job__reported_by")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -106,15 +105,23 @@ class ListPage:
         return capped(self.late)
 
 
-def list_page(user: User, shown: ReviewList, now: datetime, after: Place | None = None) -> ListPage:
+def list_page(
+    user: User,
+    shown: ReviewList,
+    now: datetime,
+    after: Place | None = None,
+    standings: Standings | None = None,
+) -> ListPage:
     """The next rows, in a number of statements that does not grow with them."""
     if shown.tab == ASKED:
-        return _needs(user, shown, now, after)
+        return _needs(user, shown, now, after, standings or Standings(user))
     rows = items(user, shown, PAGE + 1, after)
     return ListPage(rows[:PAGE], rows[PAGE - 1].cursor if len(rows) > PAGE else "")
 
 
-def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) -> ListPage:
+def _needs(
+    user: User, shown: ReviewList, now: datetime, after: Place | None, standings: Standings
+) -> ListPage:
     """Reviews by pages; what else needs somebody is little, and stands where it belongs among them."""
     mine = Mine(user, of=shown.scope.projects)
     kinds = [kind for kind in KINDS if kind.key != "gate" and not shown.only_gates]
@@ -124,7 +131,12 @@ def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) ->
     ]
     wanted = [each for each in lines if shown.kind in ("", each.need.kind)]
     others = [_other(each, shown) for each in wanted]
-    gates = items(user, shown, PAGE + 1, after) if shown.kind in ("", "gate") else []
+    # Due first, as their places say when they are due, whatever the rows are sorted by.
+    waiting = _places(user, replace(shown, kind="", sort=""), MOST + 1, None, standings)
+    gates: list[ListRow] = []
+    if shown.kind in ("", "gate"):
+        first = waiting[: PAGE + 1] if not shown.sort and after is None else None
+        gates = items(user, shown, PAGE + 1, after, standings, first)
     ends = gates[PAGE - 1] if len(gates) > PAGE else None
     if after:
         others = [row for row in others if row.at > after[0]]
@@ -134,8 +146,6 @@ def _needs(user: User, shown: ReviewList, now: datetime, after: Place | None) ->
     if not shown.sort:
         rows = _under_headings(rows, now, after)
     counts = Counter(each.need.kind for each in lines)
-    # Due first, as their places say when they are due, whatever the rows are sorted by.
-    waiting = _places(user, replace(shown, kind="", sort=""), MOST + 1, None)
     counts["gate"] = len(waiting)
     shown_kinds = [
         (each, capped(counts[each.key])) for each in KINDS if counts[each.key] or each.key == shown.kind
@@ -199,17 +209,28 @@ def tab_counts(user: User, shown: ReviewList) -> dict[str, str]:
     return {tab: capped(how_many(user, replace(whole, tab=tab))) for tab in ("mine", "others")}
 
 
-def items(user: User, shown: ReviewList, most: int = PAGE, after: Place | None = None) -> list[ListRow]:
-    """The next rows of the list, in its order."""
-    places = {visit_id: at for at, visit_id in _places(user, shown, most, after)}
-    visits = _read(list(places))
-    away = _stood_in_for(user, visits) if shown.tab == ASKED else {}
+def items(
+    user: User,
+    shown: ReviewList,
+    most: int = PAGE,
+    after: Place | None = None,
+    standings: Standings | None = None,
+    found: Sequence[Place] | None = None,
+) -> list[ListRow]:
+    """The next rows of the list, in its order. `found`: their places, where they are known."""
+    standings = standings or Standings(user)
+    if found is None:
+        found = _places(user, shown, most, after, standings)
+    places = {visit_id: at for at, visit_id in found}
+    visits = _read(list(places), shown.scope.projects)
+    away = _stood_in_for(standings, visits) if shown.tab == ASKED else {}
     return [_item(visit, shown, places[visit.pk], away.get(visit.pk, "")) for visit in visits]
 
 
-def _stood_in_for(user: User, visits: Sequence[GateVisit]) -> dict[UUID, str]:
+def _stood_in_for(standings: Standings, visits: Sequence[GateVisit]) -> dict[UUID, str]:
     """By visit, in whose place alone this person may decide there."""
-    standings = Standings(user)
+    if not any(seat.stands_in for mine in standings.seats.values() for seat in mine):
+        return {}
     found = {visit.pk: standings.at(visit).instead_of for visit in visits}
     people = User.objects.in_bulk({pk for pk in found.values() if pk}) if any(found.values()) else {}
     return {visit: str(people[pk]) for visit, pk in found.items() if pk}
@@ -217,36 +238,42 @@ def _stood_in_for(user: User, visits: Sequence[GateVisit]) -> dict[UUID, str]:
 
 def how_many(user: User, shown: ReviewList) -> int:
     """How many rows the list has, counted up to one more than `MOST`."""
-    return len(_places(user, shown, MOST + 1, None))
+    return len(_places(user, shown, MOST + 1, None, Standings(user)))
 
 
-def _places(user: User, shown: ReviewList, most: int, after: Place | None) -> list[Place]:
+def _places(
+    user: User, shown: ReviewList, most: int, after: Place | None, standings: Standings
+) -> list[Place]:
     """Where the rows of the list stand; what is asked of SQL does not grow with it."""
     if shown.tab == "done":
         return decided(user, shown.narrowed, most, after)
     if shown.tab == "mine":
         return requested(user, shown.narrowed, most, after)
     if shown.tab == ASKED:
-        return asked(user, replace(shown.narrowed, reader=user.pk), most, after)
+        return asked(user, replace(shown.narrowed, reader=user.pk), most, after, standings.seats)
     return of_team(user, shown.narrowed, most, after)
 
 
-def _read(ids: Sequence[UUID]) -> list[GateVisit]:
-    """The visits of these ids, in their order; one that was purged meanwhile is left out."""
+def _read(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
+    """The visits of these ids, in their order; one that was purged meanwhile is left out. Only what a row shows is
+    read: an object of each table for each row costs more than the rest of the list. `projects`: theirs, at least."""
     visits = (
         GateVisit.objects.filter(pk__in=ids)
-        .select_related(
-            "task__project__owner", "task__line", "task__requester", "asked_by", "job", "claim__user"
-        )
-        .defer(*NOT_READ)
+        .select_related("task", "asked_by", "job")
+        .only(*READ)
         .annotate(
             rule=KeyTransform("rule", "evidence"),
-            claimed=Q(claim__until__gt=Now()),
+            claimed_by=Case(When(claim__until__gt=Now(), then=F("claim__user"))),
             waits=Exists(ReviewQuestion.objects.filter(visit=OuterRef("pk"), answered_at=None)),
         )
         .prefetch_related("votes")
     )
-    found = {visit.pk: visit for visit in visits}
+    found, of = {visit.pk: visit for visit in visits}, {each.pk: each for each in projects}
+    claimed = {pk for visit in found.values() if (pk := vars(visit).get("claimed_by"))}
+    people = User.objects.in_bulk(claimed) if claimed else {}
+    for visit in found.values():
+        visit.task.project = of[visit.task.project_id]
+        visit.claimed = str(people.get(vars(visit).get("claimed_by"), ""))  # type: ignore[attr-defined]
     return [found[each] for each in ids if each in found]
 
 
@@ -275,7 +302,7 @@ def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> L
         round=visit.round,
         votes=_votes(visit),
         note=_("rule: %(rule)s") % {"rule": rule.get("label") or rule.get("id")} if rule else "",
-        claimed=str(visit.claim.user) if is_open and getattr(visit, "claimed", False) else "",
+        claimed=getattr(visit, "claimed", "") if is_open else "",
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
         stand_in=stand_in,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -200,10 +201,12 @@ class Dossier:
         return pushes_of(self.visit.task) if self.visit.producers else []
 
 
-def dossier(visit: GateVisit, user: User) -> Dossier:
+def dossier(visit: GateVisit, user: User, standings: Standings | None = None) -> Dossier:
+    votes = Vote.objects.select_related("user", "stands_for").order_by("at")
+    prefetch_related_objects([visit], Prefetch("votes", votes), "asked_by__gate_visits")
     line = parsed(visit.asked_by.pinned)
     earlier = GateVisit.objects.filter(task=visit.task, gate=visit.gate, state=GateVisit.State.DECIDED)
-    standing = Standings(user).at(visit)
+    standing = (standings or Standings(user)).at(visit)
     is_open = visit.state == GateVisit.State.OPEN
     return Dossier(
         visit=visit,
@@ -213,7 +216,7 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         standing=standing,
         options=options(visit) if is_open else (),
         rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
-        votes=list(visit.votes.select_related("user", "stands_for").order_by("at")),
+        votes=list(visit.votes.all()),
         artifacts=artifacts_of(visit.task),
         steps=steps_of(visit.task, line, visit.opened_at),
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
 from pipelines.models import Line, Project
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.dates import Dates
+from pipelines.queries.health import MONTH
 from pipelines.queries.versions import by_id
 from pipelines.routing.decide.sampling import is_drawn
 
@@ -19,6 +21,8 @@ QUICK = 5
 """Seconds."""
 UNREMARKED = 200
 """So many approvals without a remark, one after the other, and a gate is offered for sampling."""
+LATELY = 90
+"""Days of which approvals are counted for that."""
 RATES = (2, 5, 10, 20)
 
 # What was landed and later taken back: the branch came to the very tree that it had before.
@@ -67,7 +71,7 @@ COMPLETED = """
       AND task.ended_at < coalesce(%(until)s, 'infinity'::timestamptz)
     GROUP BY task.line_id"""
 
-# Approvals since somebody last said anything but “approve”, or wrote a remark or a reason.
+# Approvals of late since somebody last said anything but “approve”, or wrote a remark or a reason.
 UNDISPUTED = """
     WITH said AS (
         SELECT task.line_id, visit.gate, visit.id, visit.task_id, visit.decided_at,
@@ -76,7 +80,7 @@ UNDISPUTED = """
             OR EXISTS (SELECT 1 FROM reviews_remark remark WHERE remark.visit_id = visit.id) AS disputed
         FROM pipelines_gatevisit visit
         JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
-        WHERE visit.word <> ''
+        WHERE visit.word <> '' AND visit.decided_at > now() - make_interval(days => %(days)s)
     ), since AS (
         SELECT said.*, max(decided_at) FILTER (WHERE disputed) OVER (PARTITION BY line_id, gate) AS last FROM said
     )
@@ -93,6 +97,7 @@ UNDISPUTED_TASKS = f"""
             SELECT visit.id, visit.task_id FROM pipelines_gatevisit visit
             JOIN pipelines_task task ON task.id = visit.task_id AND task.line_id = wanted.line_id
             WHERE visit.gate = wanted.key AND visit.word = 'approve'
+              AND visit.decided_at > now() - make_interval(days => %(days)s)
             ORDER BY visit.decided_at DESC LIMIT %(most)s
         ) newest
     ),
@@ -167,8 +172,10 @@ class SampleOffer:
 
 
 def of_project(project: Project, dates: Dates) -> list[LineTimes]:
-    """The dearest line first. Three statements, and one for each version not parsed yet."""
+    """The dearest line first; without a first day, of the last 28. Three statements, and one for each version that is
+    not parsed yet."""
     since, until = dates.bounds
+    since = since or timezone.now() - MONTH
     narrowed = {"project": project.pk, "since": since, "until": until, "quick": QUICK}
     rows, completed = _rows(GATES, narrowed), dict(_rows(COMPLETED, narrowed))
     lines = _lines(row[0] for row in rows)
@@ -185,14 +192,14 @@ def of_project(project: Project, dates: Dates) -> list[LineTimes]:
 
 def offers(project: Project) -> list[SampleOffer]:
     """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
-    rows = _rows(UNDISPUTED, {"project": project.pk, "most": UNREMARKED})
+    rows = _rows(UNDISPUTED, {"project": project.pk, "most": UNREMARKED, "days": LATELY})
     lines = _lines(row[0] for row in rows)
     asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
     if not asks:
         return []
     wanted = {"lines": [row[0] for row in asks], "gates": [row[1] for row in asks]}
     tasks: dict[tuple[int, str], list[tuple[int, bool]]] = {}
-    values = {**wanted, "project": project.pk, "most": UNREMARKED}
+    values = {**wanted, "project": project.pk, "most": UNREMARKED, "days": LATELY}
     for line_id, gate, root, reverted in _rows(UNDISPUTED_TASKS, values):
         tasks.setdefault((line_id, gate), []).append((root, reverted))
     return [

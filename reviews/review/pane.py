@@ -9,9 +9,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from pipelines.models import Status, Task, displayed
+from pipelines.models import Job, Status, Task
 from pipelines.queries.line_filter import choices
 from pipelines.web.shell.page import SignedIn
+from reviews.decision.standing import Standings
 from reviews.inbox.chosen import ASKED, OLDEST, STATES_OF, TABS, ReviewList, place_after
 from reviews.inbox.item import Mine
 from reviews.inbox.lists import list_page, tab_counts
@@ -19,9 +20,12 @@ from reviews.inbox.lists import list_page, tab_counts
 SORTS = (("", _("Due first")), (OLDEST, _("Oldest first")))
 
 
-def pane(request: SignedIn, shown: ReviewList, selected: str = "") -> dict[str, Any]:
+def pane(
+    request: SignedIn, shown: ReviewList, selected: str = "", standings: Standings | None = None
+) -> dict[str, Any]:
     """What its templates need. `selected`: the key of the row that is open."""
-    page = list_page(request.user, shown, timezone.now(), place_after(request.GET.get("after", "")))
+    after = place_after(request.GET.get("after", ""))
+    page = list_page(request.user, shown, timezone.now(), after, standings)
     counts = tab_counts(request.user, shown)
     if shown.tab == ASKED and not shown.filtered:
         counts[ASKED] = page.waiting_words
@@ -55,5 +59,8 @@ def part(request: SignedIn, shown: ReviewList) -> HttpResponse | None:
 def running(mine: Mine) -> int:
     """Tasks that move without anybody."""
     moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-    tasks = displayed(Task.objects.filter(project__in=mine.seen, status__in=moving))
-    return tasks.filter(display_status__in=moving).count()
+    tasks = Task.objects.filter(line__project__in=mine.seen, status__in=moving)
+    by_hand = Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=mine.seen)
+    # Of those that run: one that is queued shows no work that somebody does by hand.
+    others = by_hand.filter(task__status__in=(Status.RUNNING, Status.EVALUATING)).values("task")
+    return tasks.exclude(pk__in=others).count()

@@ -200,7 +200,8 @@ def _dossier(
     beside: ReviewList | None = None,
 ) -> HttpResponse:
     beside = beside or review_list(request)
-    shown = dossier(visit, request.user)
+    standings = Standings(request.user)
+    shown = dossier(visit, request.user, standings)
     changes = ReviewChanges(visit, request.user, shown.deciding)
     evidence = ReviewEvidence(shown, changes, request.GET)
     offered = tabs(request.GET, visit, changes, evidence)
@@ -222,7 +223,7 @@ def _dossier(
         "unprotected": unprotected(timezone.now(), visit.task.project_id),
         "opened": opened,
         "live_project": "*" if beside.scope.several else str(visit.task.project),
-        **pane(request, beside, str(visit.pk)),
+        **pane(request, beside, str(visit.pk), standings),
     }
     response = show(
         request,
@@ -253,6 +254,12 @@ def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
             "token",
             "asked_by__pinned",
             "decided_by",
+        )
+        .defer(
+            "task__line__draft",
+            "task__line__draft_text",
+            "task__line__draft_hands",
+            "asked_by__pinned__document",
         )
         .filter(pk=visit)
         .first()

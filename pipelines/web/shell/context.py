@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from pipelines import access
+from pipelines.models import Project, User
 from pipelines.people import accounts
 
 
@@ -20,5 +22,12 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return {
         "frame": "base.html",
         "second_factor_due": SimpleLazyObject(lambda: accounts.needs_second_factor(user)),
-        "projects": SimpleLazyObject(lambda: list(access.visible_projects(user).filter(archived_at=None))),
+        "projects": SimpleLazyObject(lambda: _switched_to(request, user)),
     }
+
+
+def _switched_to(request: HttpRequest, user: User) -> list[Project]:
+    """Those that the page has read for itself are not read again."""
+    seen: list[Project] | None = getattr(request, "seen_projects", None)
+    projects: Iterable[Project] = access.visible_projects(user) if seen is None else seen
+    return [each for each in projects if each.archived_at is None]
