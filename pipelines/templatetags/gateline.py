@@ -101,8 +101,13 @@ def _changed(path: Path, second: int) -> float:
 
 
 def _static_json(name: str) -> dict[str, Any]:
-    path = Path(settings.BASE_DIR, "static", name)
-    changed = _changed(path, int(time.monotonic()))
+    return _read_of_second(str(settings.BASE_DIR), name, int(time.monotonic()))
+
+
+@lru_cache(maxsize=16)
+def _read_of_second(base: str, name: str, second: int) -> dict[str, Any]:
+    path = Path(base, "static", name)
+    changed = _changed(path, second)
     return _read_json(path, changed) if changed else {}
 
 

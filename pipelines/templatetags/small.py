@@ -1,0 +1,103 @@
+"""The small parts that stand in every row of a list, drawn without a template: `c-elapsed`, `c-time`, `c-kind` and
+`c-status-pill` are these, and rows use them directly. What depends on nothing but its words is drawn once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+
+from django import template
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
+
+from pipelines.templatetags.gateline import (
+    actor_icon,
+    asset,
+    end_icon,
+    exact,
+    gate_icon,
+    icon,
+    relative,
+    since,
+    station_icon,
+    status,
+)
+
+register = template.Library()
+
+HEXAGON = (
+    '<svg class="kind-hexagon" viewBox="0 0 28 24" stroke-width="1">'
+    '<path d="M7.5 1.5h13L27 12l-6.5 10.5h-13L1 12z" stroke-linejoin="round" /></svg>'
+)
+
+
+def _classes(*names: str) -> str:
+    return " ".join(filter(None, names))
+
+
+@register.simple_tag
+def elapsed(start: datetime, css: str = "", attrs: str = "") -> SafeString:
+    """How long it is since then; it ticks."""
+    return format_html(
+        '<time class="{}" datetime="{}" title="{}" data-elapsed {}>{}</time>',
+        _classes("time", css), start.isoformat(), exact(start), attrs, since(start),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def moment(at: datetime, late: str = "", css: str = "", attrs: str = "") -> SafeString:
+    """Relative and ticking; the exact time on hover."""
+    return format_html(
+        '<time class="{}" datetime="{}" title="{}" data-relative {}>{}</time>',
+        _classes("time", "time-late" if late else "", css), at.isoformat(), exact(at), attrs, relative(at),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def kind_sign(
+    shape: str = "station", kind: str = "other", tone: str = "", css: str = "", attrs: str = ""
+) -> SafeString:
+    """The small shape of a station, gate or end beside its name."""
+    sprite = asset("static/icons.json")
+    return _kind(str(shape), str(kind), str(tone), str(css), conditional_escape(str(attrs)), sprite)
+
+
+@lru_cache(maxsize=1024)
+def _kind(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite: str) -> SafeString:
+    icons = {"gate": gate_icon, "end": end_icon}
+    drawn = icon(icons.get(shape, station_icon)(kind), 14)
+    return format_html(
+        '<span class="{}" aria-hidden="true" {}>{}{}</span>',
+        _classes("kind", f"kind-{shape}", f"kind-{tone}" if tone else "", css), attrs,
+        mark_safe(HEXAGON if shape == "gate" else ""), drawn,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def status_pill(value: str, word: str = "", plain: str = "", css: str = "", attrs: str = "") -> SafeString:
+    """`word` instead of the word of the status; `plain`: without the pill around it."""
+    sprite, said = asset("static/icons.json"), conditional_escape(str(attrs))
+    return _pill(str(value), str(word), bool(plain), str(css), said, sprite, get_language() or "")
+
+
+@lru_cache(maxsize=1024)
+def _pill(
+    value: str, word: str, plain: bool, css: str, attrs: SafeString, _sprite: str, _language: str
+) -> SafeString:
+    look = status(value)
+    shape = ("state", f"tone-{look.tone}") if plain else ("pill", f"pill-{look.tone}")
+    return format_html(
+        '<span class="{}" data-status="{}" {}>{} {}</span>',
+        _classes(*shape, "spin" if value == "running" else "", css), value, attrs, icon(look.icon),
+        word or look.word,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def person_sign(name: str, kind: str = "person", css: str = "", attrs: str = "") -> SafeString:
+    """Who it is, beside the icon of their kind."""
+    drawn = icon(actor_icon(str(kind)), 14)
+    return format_html(
+        '<span class="{}" {}>{} <span>{}</span></span>', _classes("person", css), attrs, drawn, name
+    )
