@@ -47,6 +47,9 @@ AGENT = "agent"
 LONGEST = 2_000
 """Characters of a description that an address takes along."""
 SHOWN_INPUT = 80
+EVENTS = 100
+"""So many stand on a page."""
+HISTORY = 100
 HANDOFFS = 20
 LINKED = 50
 
@@ -212,13 +215,24 @@ class TaskView:
     def events(self) -> list[Event]:
         return list(Event.objects.filter(task=self.task).order_by("seq"))
 
-    @property
-    def events_newest(self) -> list[Event]:
-        return self.events[::-1]
+    def events_newest(self, before: int = 0) -> list[Event]:
+        """The newest first, and one more than a page shows; `before`: only those with a lower number."""
+        rows = Event.objects.filter(task=self.task).order_by("-seq")
+        return list((rows.filter(seq__lt=before) if before else rows)[: EVENTS + 1])
 
     @cached_property
     def history(self) -> list[TimelineItem]:
+        """The newest first."""
         return history(self.task, self.events, self.now)
+
+    @property
+    def history_shown(self) -> list[TimelineItem]:
+        return self.history[:HISTORY]
+
+    @property
+    def history_more(self) -> int:
+        """How many are older."""
+        return max(0, len(self.history) - HISTORY)
 
     @cached_property
     def artifacts(self) -> list[Artifact]:

@@ -24,7 +24,7 @@ from pipelines.queries import usage
 from pipelines.queries.actors import actor_of
 from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
-from pipelines.queries.task import TaskView
+from pipelines.queries.task import EVENTS, TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
@@ -256,6 +256,9 @@ def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
         "tab": tab,
         "ended": view.task.status in ENDED,
     }
+    if tab == "events":
+        found = view.events_newest(number(request.GET.get("before"), 0))
+        context |= {"events": found[:EVENTS], "events_before": found[EVENTS - 1].seq if found[EVENTS:] else 0}
     if tab == "log":
         context |= log_context(request, view)
     elif tab == "steps":
