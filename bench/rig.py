@@ -20,10 +20,10 @@ Json = dict[str, Any]
 
 
 @contextmanager
-def database() -> Iterator[Path]:
-    """The folder of a PostgreSQL that writes to disk, with the tables of the product in it; gone afterwards. Only from
-    then on can what needs Django's settings be imported."""
-    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
+def database(kept: Path | None = None) -> Iterator[Path]:
+    """The folder of a PostgreSQL that writes to disk, with the tables of the product in it; gone afterwards, unless it
+    is one that is `kept`. Only from then on can what needs Django's settings be imported."""
+    home = kept or Path(tempfile.mkdtemp(prefix="gl-bench-"))
     prepare(home)
     from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
     from django.db import connections  # noqa: PLC0415  # after `prepare`
@@ -33,7 +33,8 @@ def database() -> Iterator[Path]:
         yield home
     finally:
         connections.close_all()
-        shutil.rmtree(home, ignore_errors=True)
+        if kept is None:
+            shutil.rmtree(home, ignore_errors=True)
 
 
 @contextmanager
