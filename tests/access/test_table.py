@@ -43,6 +43,9 @@ machine   y    y      y       y      -      -       -       -       -      -    
 """
 
 
+pytestmark = pytest.mark.smoke(100)  # every cell of who may what
+
+
 def rows() -> dict[str, dict[str, bool]]:
     head, *lines = [line.split() for line in CELLS.strip().splitlines()]
     assert tuple(head) == ACTIONS
