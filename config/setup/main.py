@@ -51,7 +51,7 @@ def test(rest: list[str]) -> int:
 def soak(rest: list[str]) -> int:
     machine.check_platform()
     _prepare(DEVELOPMENT)
-    _become("-m", "pytest", "-m", "soak or wide", "-q", *rest)
+    _become("-m", "pytest", "-m", "soak or wide or drawn", "-q", *rest)
     return 0
 
 
