@@ -119,13 +119,20 @@ def call(method: str, address: str, body: dict[str, Any], secret: str) -> Any:
     return Client(headers=headers).generic(method, address, json.dumps(body), "application/json")
 
 
-@pytest.mark.parametrize("person", ["reviewer", "operator", "admin"])
-@pytest.mark.smoke(1)
-def test_no_mixture_of_addresses_is_a_gate(places: Places, person: str) -> None:
+@pytest.mark.parametrize(
+    ("person", "one_in"),
+    [
+        ("reviewer", 12),
+        pytest.param("reviewer", 1, marks=pytest.mark.wide),
+        pytest.param("operator", 1, marks=pytest.mark.wide),
+        pytest.param("admin", 1, marks=pytest.mark.wide),
+    ],
+)
+def test_no_mixture_of_addresses_is_a_gate(places: Places, person: str, one_in: int) -> None:
     user = getattr(places.mine.world, person)
     secret = places.mine.world.token_of(user)[1]
     tried = 0
-    for address in set(mixtures(places)):
+    for address in sorted(set(mixtures(places)))[::one_in]:
         for method, rest, body in asked(places):
             answer = call(method, PARTS.format(*address) + rest, body, secret)
             assert answer.status_code == 404, (address, method, rest, answer.content)

@@ -21,7 +21,7 @@ from tests.factories import World
 
 CUT = ("migrate_cut", "cut_after_commit")
 GROUPS = 4
-ONE_IN = 9
+ONE_IN = 27
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
