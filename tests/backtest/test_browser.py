@@ -40,6 +40,7 @@ def counts(page: Page) -> dict[str, tuple[str, str]]:
     }  # type: ignore[misc]
 
 
+@pytest.mark.wide
 def test_from_the_versions_to_the_task_that_would_go_elsewhere(
     world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:

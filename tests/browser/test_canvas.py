@@ -151,6 +151,7 @@ def test_what_two_people_change_in_different_places_is_merged(canvas: Page, line
     assert [station["key"] for station in merged["stations"]] == ["build", "manual"]
 
 
+@pytest.mark.wide
 def test_where_two_people_change_the_same_place_both_are_shown_and_one_is_chosen(
     canvas: Page, line: Line
 ) -> None:

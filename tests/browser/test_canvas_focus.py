@@ -58,6 +58,7 @@ def _differ(page_: Page, count: int, words: str) -> Any:
     )
 
 
+@pytest.mark.wide
 def test_a_fix_leaves_the_focus_in_the_list_of_problems(page_: Page) -> None:
     fixes = page_.locator(".ed-problems .ed-remedies button")
     expect(fixes.first).to_be_visible()

@@ -229,6 +229,7 @@ def violations(page: Page) -> list[str]:
     return [f"{each['id']}: {node['html'][:160]}" for each in found for node in each["nodes"]]
 
 
+@pytest.mark.wide
 def test_a_viewer_reads_the_form_and_can_change_nothing(
     line: Line, world: World, enter_canvas: Enter
 ) -> None:

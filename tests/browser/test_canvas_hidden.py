@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from pipelines.lines import publishing
@@ -15,6 +16,7 @@ from tests.factories import World, station
 NAME, SHOWN = "Pay \u202eevil\x9b\u200b", "Pay \\u202eevil\\x9b\\u200b"
 
 
+@pytest.mark.wide
 def test_no_name_on_the_canvas_or_in_the_palette_turns_itself_round(
     world: World, enter_canvas: Callable[..., Page]
 ) -> None:

@@ -41,6 +41,7 @@ PASTE = """text => {
 }"""
 
 
+@pytest.mark.wide
 def test_a_document_is_looked_at_applied_as_one_change_and_undone_with_its_comments(
     open_canvas: Callable[..., Page], world: World, drawn: Line, site: Site, tmp_path: Path
 ) -> None:

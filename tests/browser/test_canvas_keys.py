@@ -94,6 +94,7 @@ def test_the_arrows_walk_the_edges_and_the_focus_is_never_lost(enter: Enter) -> 
     expect(edge(page, "built", "check")).to_be_focused()
 
 
+@pytest.mark.wide
 def test_an_empty_line_becomes_six_stations_by_keys_alone(enter: Enter, line: Line) -> None:
     publishing.save_draft(line, {"gateline": 1, "key": "drawn", "stations": []}, line.draft_by, 1)
     page = enter()

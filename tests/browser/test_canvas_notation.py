@@ -221,6 +221,7 @@ THROUGH = """() => {
 PARTS = ".ed-station, .ed-end, .ed-words, .ed-hexagon, .ed-gate-name, .ed-stub, .ed-endless, .ed-join-words, .ed-start"
 
 
+@pytest.mark.wide
 def test_nothing_of_a_tangled_line_covers_anything_else(draw: Draw) -> None:
     page, _line = draw(TANGLED)
     expect(page.locator(".ed-endless").first).to_be_visible()

@@ -39,6 +39,7 @@ def asked(canvas: Page, line: Line, world: World) -> list[str]:
     return found
 
 
+@pytest.mark.wide
 def test_one_word_is_one_request(canvas: Page, line: Line, world: World, asked: list[str]) -> None:
     """The name of a station, a field of its form, its key: with a text of the line, and without one."""
 

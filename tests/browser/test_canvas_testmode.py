@@ -60,6 +60,7 @@ def steps(page: Page) -> Locator:
     return page.get_by_role("region", name="What happened").get_by_role("listitem")
 
 
+@pytest.mark.wide
 def test_a_walk_by_mouse_colours_the_way_is_rewound_and_kept_as_a_test(canvas: Page, line: Line) -> None:
     canvas.get_by_role("button", name="Simulate", exact=True).click()
     test = panel(canvas)

@@ -40,6 +40,7 @@ def test_each_sees_who_is_there_what_they_chose_and_when_they_leave(world: World
     expect(tag).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_what_the_other_saves_appears_and_no_undo_takes_it_back(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:

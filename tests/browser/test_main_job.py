@@ -20,6 +20,7 @@ from tests.waiting import until
 PASSWORD = "correct horse battery"
 
 
+@pytest.mark.wide
 def test_from_the_sign_in_link_to_the_delivered_archive(
     new_context: Callable[..., BrowserContext],
     own_site: Site,
@@ -111,6 +112,7 @@ def test_a_card_moves_on_the_board_without_a_reload_and_keeps_the_place_on_the_p
     assert page.evaluate("window.sameDocument") is True
 
 
+@pytest.mark.wide
 def test_no_move_is_lost_while_the_network_is_gone(
     page: Page, site: Site, demo: World, sign_in: Callable[[Page, User], None]
 ) -> None:

@@ -84,6 +84,7 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
+@pytest.mark.wide
 def test_a_remark_is_sent_with_the_decision_and_checked_in_the_next_round(
     page: Page, sign_in: SignIn, world: World, reviewed: Task
 ) -> None:

@@ -41,6 +41,7 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.wide
 def test_it_checks_out_what_nobody_pushed_and_the_push_goes_back(
     cli: Cli, world: World, origin: RemoteRepository, tmp_path: Path
 ) -> None:

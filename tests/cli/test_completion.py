@@ -27,6 +27,7 @@ def offered(gateline: Gateline, typed: str, **env: str) -> list[str]:
     return said.stdout.split()
 
 
+@pytest.mark.wide
 def test_it_offers_lines_tasks_and_projects_of_the_server(world: World, cli: Callable[..., Gateline]) -> None:
     gateline, other = cli(world.operator), cli(world.stranger)
     version = world.line(stations=[station("build")], key="ship-it")

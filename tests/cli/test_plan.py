@@ -74,6 +74,7 @@ def checked(mine: Gateline, world: World, checkout: Path) -> tuple[int, str]:
     return done.returncode, comment.read_text()
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
 def test_a_merge_request_is_checked_and_commented(cli: Cli, world: World, tmp_path: Path) -> None:
     version = world.line(given("look"))

@@ -49,6 +49,7 @@ def test_it_starts_a_task_and_watches_it_to_its_end(cli: Cli, world: World, tmp_
     assert mine.ok("logs", name, "--station", "Build it") == "compiling \\x1b[31m\ndone\n"
 
 
+@pytest.mark.wide
 def test_ctrl_c_leaves_the_task_alone(cli: Cli, world: World) -> None:
     task = world.start(world.line())
     watching = cli(world.viewer).popen("watch", task.name)

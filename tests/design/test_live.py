@@ -127,6 +127,7 @@ def test_it_tells_news_and_ignores_what_is_older(show: Show, far: Far) -> None:
     assert heard(page).count("gl:task-WI-app-1") == 2
 
 
+@pytest.mark.wide
 def test_many_hints_in_a_burst_cost_one_fetch(show: Show, far: Far) -> None:
     page = opened(show, far)
     until(page, "gl:resync")

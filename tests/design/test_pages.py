@@ -61,6 +61,7 @@ def test_every_error_page_has_a_way_on(show: Show) -> None:
     assert watched.faults == []
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize(("theme", "ground"), [("light", "rgb(249, 249, 251)"), ("dark", "rgb(17, 17, 19)")])
 def test_a_theme_of_a_person_wins_over_the_system(show: Show, theme: str, ground: str) -> None:

@@ -229,6 +229,7 @@ def test_a_second_start_on_the_same_port_says_so(up: Up) -> None:
     assert "Traceback" not in second.stderr
 
 
+@pytest.mark.wide
 def test_a_killed_database_web_or_worker_comes_back(up: Up) -> None:
     for words in ("postgres\0-D", "manage.py\0web", "manage.py\0worker"):
         doomed = [pid for pid in _left(up) if words in Path(f"/proc/{pid}/cmdline").read_text()]
@@ -249,9 +250,13 @@ def _healthy(up: Up) -> bool:
         return False
 
 
-def test_ctrl_c_leaves_no_process_and_a_later_start_keeps_everything(up: Up) -> None:
+def test_ctrl_c_leaves_no_process(up: Up) -> None:
     up.interrupt()
     assert not _left(up)
+
+
+@pytest.mark.wide
+def test_a_later_start_keeps_everything(up: Up) -> None:
     again = Up(up.home, free_port())
     assert again.health()[0] == 200
     assert "Loading the demo" not in again.said() and "Setting up the database" not in again.said()

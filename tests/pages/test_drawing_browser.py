@@ -21,6 +21,7 @@ RULES = [
 PLACE = "document.querySelector('.react-flow__node-station').style.transform"
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 def test_one_hexagon_says_here_and_the_focus_stays_while_the_task_goes_on(
     page: Page, sign_in: SignIn, world: World

@@ -308,6 +308,7 @@ def test_a_file_that_expired_is_named_and_not_linked(world: World, signed_in: As
     assert client.get(at(world, "task-input-preview", task.name, "patch")).status_code == 404
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_a_chosen_file_is_uploaded_and_shown_before_the_form_is_sent(

@@ -26,6 +26,7 @@ WRONG = {
 }
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("size", "theme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop-light", "phone-dark"]

@@ -66,6 +66,7 @@ def test_a_form_that_came_back_is_above_the_page_at_what_is_wrong(
     expect(page.locator("#invite")).to_be_hidden()
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 def test_an_admin_ticks_two_roles(

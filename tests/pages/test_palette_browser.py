@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
 
 
+@pytest.mark.wide
 def test_ctrl_k_opens_a_person_and_switches_the_theme(page: Page, sign_in: SignIn, world: World) -> None:
     reader = world.viewer
     sign_in(page, world.admin)

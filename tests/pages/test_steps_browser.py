@@ -149,6 +149,7 @@ def test_steps_read_as_a_conversation_and_go_on(page: Page, sign_in: SignIn, wor
     expect(page.locator(".log")).to_contain_text('"permission_denied"')
 
 
+@pytest.mark.wide
 def test_a_closed_drawer_asks_for_nothing_and_gives_the_focus_back(
     page: Page, sign_in: SignIn, world: World
 ) -> None:

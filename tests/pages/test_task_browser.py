@@ -136,6 +136,7 @@ def test_a_filter_is_not_pushed_aside_by_what_the_list_fetches_by_itself(
     expect(page.get_by_role("region", name="Tasks").get_by_role("row")).to_have_count(2)
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("viewport", [None, PHONE])
 def test_an_ended_task_is_retried_from_a_station_that_it_visited(

@@ -48,6 +48,7 @@ def test_approving_says_what_happens_and_takes_a_second_step(
     assert waiting.gate_visits.get().votes.get().reason == "Well done."
 
 
+@pytest.mark.wide
 def test_before_any_script_is_there_a_click_decides_nothing_either(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, waiting: Task
 ) -> None:

@@ -17,6 +17,7 @@ from tests.reviews.test_bulk import waits
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.wide
 def test_keys_choose_and_a_table_comes_first(
     page: Page, sign_in: Callable[[Page | BrowserContext, User], None], world: World, line: LineVersion
 ) -> None:

@@ -45,6 +45,7 @@ def test_each_choice_draws_its_path(page: Page, sign_in: SignIn, world: World, w
     assert world.status(waiting) == "awaiting_review"
 
 
+@pytest.mark.wide
 def test_shift_and_a_letter_choose_several(
     page: Page, sign_in: SignIn, world: World, line: LineVersion
 ) -> None:
