@@ -185,6 +185,7 @@ def test_a_rule_is_dragged_by_its_handle_to_where_the_mark_shows(
     assert ids(line) == ["bad", "ok", "high"]
 
 
+@pytest.mark.wide
 def test_a_rule_is_moved_and_its_condition_built_with_the_keyboard_alone(
     rules: Locator, line: Line, page: Page
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_path_that_no_checkout_may_write_is_refused(either: Workspace, reposit
     assert not (either.folder / "out").exists()
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 def test_a_second_run_starts_clean(either: Workspace, repository: Make) -> None:
     made = repository({"old.txt": "x"})
@@ -211,6 +212,7 @@ def test_submodules_are_left_out_and_named(either: Workspace, repository: Make) 
     assert either.files() == {"a.txt": b"x"}
 
 
+@pytest.mark.wide
 @needs_git
 def test_it_reads_a_shallow_clone(workspace: Workspace, repository: Make) -> None:
     made = repository({"a.txt": "1"})

@@ -109,6 +109,7 @@ def test_a_folder_outside_the_listed_roots_is_refused(workspace: Workspace, tmp_
     assert "REPOSITORY_ROOTS" in done.summary
 
 
+@pytest.mark.wide
 def test_a_link_that_leads_out_of_the_roots_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     outside = Repository(tmp_path / "elsewhere", GOOD)
     workspace.roots.mkdir()
@@ -165,6 +166,7 @@ def test_private_addresses_are_refused(workspace: Workspace, address: str) -> No
     assert "PRIVATE_HOSTS" in done.summary
 
 
+@pytest.mark.wide
 def test_a_listed_private_address_is_tried(workspace: Workspace) -> None:
     with socket.socket() as taken:  # bound, not listening: nobody answers
         taken.bind(("127.0.0.1", 0))

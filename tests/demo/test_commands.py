@@ -59,6 +59,7 @@ def test_it_publishes_both_lines(demo: User) -> None:
     assert check_line().draft_text.startswith("# Any git repository")
 
 
+@pytest.mark.wide
 def test_the_administrator_is_a_member_who_may_do_everything(demo: User) -> None:
     found = Membership.objects.get(project__key="app", project__owner__key="demo")
     assert (found.user, found.roles, found.execute) == (demo, [Role.ADMIN], True)
@@ -71,6 +72,7 @@ def test_loading_again_changes_nothing(demo: User) -> None:
     assert Membership.objects.count() == 1
 
 
+@pytest.mark.wide
 def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_path: Path) -> None:
     moved = Repository(tmp_path / "moved", GOOD)
     settings.BASE_DIR, settings.REPOSITORY_ROOTS = moved.folder, [moved.folder]
@@ -78,6 +80,7 @@ def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_
     assert check_line().live.document["inputs"][0]["default"] == str(moved.folder)
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("publish", [False, True])
 def test_what_a_person_changed_is_left_as_it_is(
@@ -95,6 +98,7 @@ def test_what_a_person_changed_is_left_as_it_is(
     assert (check_line().draft_text, check_line().live) == (text, live)
 
 
+@pytest.mark.wide
 def test_a_role_that_somebody_changed_is_left_as_it_is(demo: User) -> None:
     Membership.objects.update(roles=[Role.ADMIN], execute=True)
     Membership.objects.create(project=Project.objects.get(), user=make_user("second"), roles=[Role.VIEWER])
@@ -108,6 +112,7 @@ def test_without_an_administrator_it_says_how_to_make_one() -> None:
     assert not Project.objects.exists()
 
 
+@pytest.mark.wide
 def test_a_copy_that_was_not_cloned_has_no_ready_example(admin: User, settings: Any, tmp_path: Path) -> None:
     settings.BASE_DIR, settings.REPOSITORY_ROOTS = tmp_path, [tmp_path]
     assert "no ready example" in call("load_demo")
@@ -138,6 +143,7 @@ def test_it_starts_a_task_and_prints_its_number_and_address(demo: User) -> None:
     assert Job.objects.get(task=task).station == "checkout"
 
 
+@pytest.mark.wide
 def test_every_option_arrives(demo: User) -> None:
     project = Project.objects.get()
     operator = make_member(project, Role.OPERATOR)
@@ -148,6 +154,7 @@ def test_every_option_arrives(demo: User) -> None:
     assert task.inputs == {"goal": "a=b"}
 
 
+@pytest.mark.wide
 def test_a_folder_of_the_shell_becomes_absolute(
     demo: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,11 +185,13 @@ def test_a_mistake_is_named_with_its_place(
     assert not Task.objects.exists()
 
 
+@pytest.mark.wide
 def test_a_viewer_is_told_which_role_it_takes(demo: User) -> None:
     viewer = make_member(Project.objects.get(), Role.VIEWER)
     assert "operator" in refusal("submit", "agent-line", title="T", user=viewer.username)
 
 
+@pytest.mark.wide
 def test_a_line_in_two_projects_has_to_be_named_with_its_project(demo: User) -> None:
     other = make_project("app", "zeta")
     Membership.objects.create(project=other, user=demo, roles=[Role.ADMIN], execute=True)
@@ -192,6 +201,7 @@ def test_a_line_in_two_projects_has_to_be_named_with_its_project(demo: User) -> 
     assert "not published" in refusal("submit", "agent-line", title="T", project="zeta/app")
 
 
+@pytest.mark.wide
 def test_waiting_shows_the_moves_until_the_end(demo: User, monkeypatch: pytest.MonkeyPatch) -> None:
     moves = iter([lambda task: None, lambda task: engine.cancel(task.pk, actor=actor, reason="Enough")])
     actor = engine.Actor.person(demo)
@@ -202,6 +212,7 @@ def test_waiting_shows_the_moves_until_the_end(demo: User, monkeypatch: pytest.M
     assert Task.objects.get().status == Status.CANCELLED
 
 
+@pytest.mark.wide
 def test_waiting_ends_when_its_time_is_up(demo: User) -> None:
     with pytest.raises(CommandError, match="has not ended") as ended:
         call("submit", "repository-check", title="T", wait=True, timeout=0.0)

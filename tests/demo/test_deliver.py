@@ -109,6 +109,7 @@ def test_text_of_strangers_is_no_markup_in_the_summary(workspace: Workspace, rep
     assert "\\|\\[a\\](b).py" in text
 
 
+@pytest.mark.wide
 def test_a_tree_that_changed_since_is_not_delivered(workspace: Workspace, repository: Make) -> None:
     checked(workspace, repository(FILES))
     (workspace.folder / "tree" / "extra.py").write_text("x")
@@ -117,6 +118,7 @@ def test_a_tree_that_changed_since_is_not_delivered(workspace: Workspace, reposi
     assert not list(workspace.folder.glob("delivery/*"))
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("station", ["checkout", "lint", "tests", "security"])
 def test_a_report_that_changed_since_is_not_delivered(

@@ -133,6 +133,7 @@ def test_a_repository_is_checked_approved_and_delivered(
         assert {name.partition("/")[2] for name in packed.getnames()} == {*GOOD, "MANIFEST.sha256"}
 
 
+@pytest.mark.wide
 def test_lint_findings_are_fixed_approved_and_merged(
     admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
 ) -> None:

@@ -113,6 +113,7 @@ def test_a_configuration_around_the_workspace_is_not_used(workspace: Workspace, 
     assert count(workspace.check("lint")) == 0
 
 
+@pytest.mark.wide
 def test_security_counts_by_severity(workspace: Workspace, repository: Make) -> None:
     files = {"a.py": SHELL, "b.py": "eval(input())\n", "c.py": "assert 1\n", "d.py": "def f(:\n"}
     workspace.checkout(repository(files))
@@ -132,6 +133,7 @@ def test_security_says_how_much_the_code_silences(workspace: Workspace, reposito
     assert "nosec" in done.document["comment"]
 
 
+@pytest.mark.wide
 def test_an_assert_is_a_finding_in_code_and_none_in_a_test(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(
         repository({"a.py": "assert 1\n", "test_a.py": "assert 1\n", "tests/b/c.py": "assert 1\n"})
@@ -139,6 +141,7 @@ def test_an_assert_is_a_finding_in_code_and_none_in_a_test(workspace: Workspace,
     assert findings(workspace.check("security")) == [("low", "B101", "a.py", 1)]
 
 
+@pytest.mark.wide
 def test_security_takes_no_options_from_the_repository(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(repository({".bandit": "[bandit]\nskips: B602\nexclude: /a.py\n", "a.py": SHELL}))
     assert count(workspace.check("security"), "high") == 1
@@ -214,6 +217,7 @@ def test_a_worker_without_ruff_says_so(workspace: Workspace, repository: Make, t
     assert "ruff" in done.summary
 
 
+@pytest.mark.wide
 def test_a_report_holds_the_worst_and_can_be_read(tmp_path: Path) -> None:
     name = "a" * 90 + ".py"
     many = [Finding("low", "E501", name, n, "long") for n in range(MOST * 2)]

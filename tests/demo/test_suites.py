@@ -77,6 +77,7 @@ def test_failures_that_triage_accepted_pass_once(tested: Tested) -> None:
     assert "Accepted in triage" in done.summary
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     "files",
@@ -212,6 +213,7 @@ def test_a_repository_declares_which_tests_are_meant(tested: Tested) -> None:
     assert numbers(tested(files | {"pyproject.toml": own.replace('"adds"', '"nothing"')}))[0] == 0
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     "tests", ["--pdb", "/etc", "../..", "tests/../../..", "gone.py", "'open", "a\n--pdb"]
@@ -227,6 +229,7 @@ def test_finding_nothing_where_something_was_asked_for_is_a_failure(tested: Test
     assert (done.code, done.document["failure_type"]) == (5, "suite")
 
 
+@pytest.mark.wide
 def test_tests_know_nothing_of_the_line_and_cannot_speak_for_the_station(
     workspace: Workspace, repository: Make
 ) -> None:

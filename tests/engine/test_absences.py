@@ -100,6 +100,7 @@ def test_one_of_a_project_counts_there_instead(world: World) -> None:
     assert not may(world, task, world.viewer)
 
 
+@pytest.mark.wide
 def test_a_chain_is_of_three_and_ends_at_a_circle(world: World) -> None:
     task = waiting(world, who=[{"user": "first", "count": 1}])
     people = [world.reviewer, *(make_member(world.project, "viewer") for _ in range(4))]

@@ -40,6 +40,7 @@ def test_a_move_takes_few_statements(world: World) -> None:
     assert len(statements) <= 12, "\n".join(statements)
 
 
+@pytest.mark.wide
 def test_fifty_moves_take_as_many_statements_as_one(world: World) -> None:
     version = world.line(stations=["build", "ship"])
     members = reports(world, [world.start(version) for _ in range(50)])

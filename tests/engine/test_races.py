@@ -185,6 +185,7 @@ def test_five_thousand_late_and_five_thousand_repeated_reports_move_nothing(worl
     flood(world, late=5000, repeated=5000)
 
 
+@pytest.mark.wide
 def test_branches_that_deliver_at_once_from_two_workers_merge_once(world: World) -> None:
     plan = station("plan", {"id": "fork", "to": ["left", "right"]})
     branches = [station(key, {"id": f"{key}-on", "to": "meet"}) for key in ("left", "right")]

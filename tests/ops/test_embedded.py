@@ -213,6 +213,7 @@ def test_it_finds_the_binaries_without_importing_their_package() -> None:
     assert answer.stdout.strip() == "False"
 
 
+@pytest.mark.wide
 @as_root
 def test_root_has_it_run_by_another_user(home: Path) -> None:
     user = ServerUser(home)

@@ -315,6 +315,7 @@ def test_what_one_may_not_act_on_is_forbidden_and_what_one_may_not_see_is_not_th
     assert world.status(task) == "blocked"
 
 
+@pytest.mark.wide
 def test_the_page_is_narrowed_by_kind_and_project(world: World) -> None:
     question(world), stuck(world)
     assert "Which colour?" in page(world.operator, kind="question")
@@ -364,6 +365,7 @@ def api(world: World, user: User, *scopes: str, **filters: str) -> Any:
     return Client().get("/api/needs", filters, headers={"Authorization": f"Bearer {secret}"})
 
 
+@pytest.mark.wide
 def test_the_api_gives_the_same_items(world: World) -> None:
     for make, _, _ in SAYS.values():
         make(world)

@@ -220,6 +220,7 @@ def test_a_title_is_text(world: World, signed_in: As) -> None:
         assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
+@pytest.mark.wide
 def test_as_many_statements_however_many_there_are(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
     version = world.line(**gated())

@@ -90,6 +90,7 @@ def test_B17_chat_and_tools_go_round_until_the_model_is_done(world: World, bench
     assert Task.objects.get(pk=task.pk).context["text"] == "Both were found."
 
 
+@pytest.mark.wide
 def test_B17_a_loop_that_does_not_end_is_bound_by_the_edge_it_takes(world: World, bench: Bench) -> None:
     task = world.start(world.line(stations=loop(most=2), preset="contenox"))
     with model(calling("a")) as its:

@@ -160,6 +160,7 @@ async def test_without_the_network_no_nameless_socket_is_reached(
     assert "refused" in got(inside)
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6, 16, 17, 40])
@@ -181,6 +182,7 @@ async def test_behind_bubblewrap_a_suite_may_still_serve_itself(
     assert (got(inside), outcome["exit_code"]) == ("served", 0)
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", [*ISOLATED, "none"])
@@ -333,6 +335,7 @@ async def test_a_repository_that_burns_the_processor_is_stopped(
     refused_as(outcome, "2 s of processor time")
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", [*ISOLATED, "none"])

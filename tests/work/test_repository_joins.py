@@ -75,6 +75,7 @@ def run(bench: Bench, task: Task) -> None:
             drive_token(bench, token.pk, repository_roots=(str(bench.base.parent),))
 
 
+@pytest.mark.wide
 def test_what_branches_changed_is_merged_at_their_join_and_lands(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_secret_is_found_as_it_is_spelled_elsewhere(tmp_path: Path) -> None:
     assert not SecretFinder(["1234567"]) and not finder.holds(tmp_path, "absent")
 
 
+@pytest.mark.wide
 def test_reports_of_a_repository_are_no_part_of_the_change(
     world: World, bench: Bench, tmp_path: Path
 ) -> None:

@@ -83,6 +83,7 @@ def push(world: World, origin: RemoteRepository, task: Any, files: Any = None) -
     return origin.add(files or THEIRS, "By hand", branch=branch)
 
 
+@pytest.mark.wide
 def test_a_push_to_the_branch_is_a_visit_of_that_person(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

@@ -251,6 +251,7 @@ def test_gitea_and_forgejo_say_which_label_is_new_where_they_can() -> None:
         assert not any(each.exact for each in gitea.heard(headers, {**told, **more}))
 
 
+@pytest.mark.wide
 def test_statements_of_the_page_do_not_grow_with_deliveries_and_triggers(world: World, wired: Any) -> None:
     found, now = repository(), timezone.now()
     [known] = found.triggers.all()

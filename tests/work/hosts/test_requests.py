@@ -120,6 +120,7 @@ def test_a_closed_request_is_left_alone_and_the_next_round_opens_one(
     assert [each["state"] for each in hosted.requests] == ["closed", "open"]
 
 
+@pytest.mark.wide
 @one_then_every
 def test_a_branch_of_that_name_in_a_fork_is_not_ours(world: World, bench: Bench, hosted: Any) -> None:
     task = world.start(line(world), title="Fix it")

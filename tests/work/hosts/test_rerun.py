@@ -47,6 +47,7 @@ def page(client: Client, world: World, task: Any) -> str:
     return " ".join(client.get(address(world, task, "task")).content.decode().split())
 
 
+@pytest.mark.wide
 @both
 def test_a_person_has_failed_checks_run_again_and_the_rules_read_them_anew(
     world: World, bench: Bench, hosted: Any

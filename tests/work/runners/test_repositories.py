@@ -103,6 +103,7 @@ def test_branches_that_do_not_agree_are_a_conflict_there_too(
     assert (met["failure_type"], met["output"]) == ("merge_conflict", {"files": ["app.py"]})
 
 
+@pytest.mark.wide
 def test_a_base_that_moved_is_a_new_round_on_a_runner(
     world: World, bench: Bench, far: FarAway, origin: RemoteRepository
 ) -> None:

@@ -6,6 +6,7 @@ where a test leaves a hundred rows. And it deadlocks with whatever a page that w
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import Any
 
 from django.core.management.commands import flush
@@ -45,8 +46,14 @@ def _let_others_end(cursor: CursorWrapper) -> None:
 
 
 def _with_rows(cursor: CursorWrapper) -> list[str]:
-    names = [name for name in connection.introspection.table_names(cursor) if name not in STAY]
-    quoted = [connection.ops.quote_name(name) for name in names]
-    asked = " UNION ALL ".join(f"SELECT %s WHERE EXISTS (SELECT FROM {table})" for table in quoted)
+    asked, quoted = _question(connection.settings_dict["NAME"])
     cursor.execute(asked, quoted)
     return [table for (table,) in cursor.fetchall()]
+
+
+@cache
+def _question(database: str) -> tuple[str, list[str]]:
+    """Once for each database: its tables stay, and the catalogue is slow."""
+    names = [name for name in connection.introspection.table_names() if name not in STAY]
+    quoted = [connection.ops.quote_name(name) for name in names]
+    return " UNION ALL ".join(f"SELECT %s WHERE EXISTS (SELECT FROM {table})" for table in quoted), quoted
