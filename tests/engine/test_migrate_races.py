@@ -32,6 +32,7 @@ def to(task: Task, version: LineVersion) -> Callable[[], Any]:
     return partial(engine.migrate, [engine.Migrating(task.pk, version.pk)], engine.ENGINE)
 
 
+@pytest.mark.wide
 def test_a_vote_counts_once_or_is_told_that_the_visit_was_closed(world: World) -> None:
     old, new, by = gated(world), stricter(world), world.reviewer
     for _ in range(ROUNDS):

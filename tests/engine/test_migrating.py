@@ -224,6 +224,7 @@ def test_the_export_names_who_worked_under_the_version_of_that_time(world: World
     assert migrated["transition"] == {"from_state": "v1", "to_state": "v2", "trigger": "migrate"}
 
 
+@pytest.mark.wide
 def test_the_pages_of_a_migrated_task_still_open(world: World) -> None:
     task = world.start(gated(world, "review"))
     world.report(task)

@@ -126,6 +126,7 @@ echo kept > result.txt
 """
 
 
+@pytest.mark.wide
 def test_stations_and_services_run_in_the_files_of_their_images(
     world: World, bench: Bench, here: dict[str, Any], built: tuple[str, str], origin: RemoteRepository
 ) -> None:

@@ -72,6 +72,7 @@ def test_the_same_file_changed_by_both_is_a_conflict(
     assert Job.objects.filter(task=task, station="check").count() == 1
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("settled", [True, False])
 def test_a_conflict_with_a_moved_base_is_settled_between_marks(
     world: World, bench: Bench, origin: RemoteRepository, settled: bool
@@ -193,6 +194,7 @@ def test_of_two_approved_tasks_the_second_takes_in_what_the_first_landed(
     assert origin.commit().parents[0].decode() == landed
 
 
+@pytest.mark.wide
 def test_a_push_that_landed_before_a_crash_is_found(
     world: World, bench: Bench, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,7 @@ def test_it_is_prepared_once_and_from_the_cache_afterwards(
     assert "Prepared from the cache" in text_of(done(other, "first")), "another task of the repository, too"
 
 
+@pytest.mark.wide
 def test_two_stations_at_once_prepare_once(
     world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
 ) -> None:
@@ -191,6 +192,7 @@ def test_a_task_that_changed_files_prepares_for_itself_alone(
     assert "EVIL" not in text_of(done(other, "second"))
 
 
+@pytest.mark.wide
 def test_another_branch_with_the_same_lock_file_leaves_nothing_for_this_one(
     world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
 ) -> None:

@@ -75,7 +75,6 @@ def run(bench: Bench, task: Task) -> None:
             drive_token(bench, token.pk, repository_roots=(str(bench.base.parent),))
 
 
-@pytest.mark.wide
 def test_what_branches_changed_is_merged_at_their_join_and_lands(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:
@@ -137,6 +136,7 @@ def test_a_join_needs_a_worker(world: World, origin: RemoteRepository) -> None:
         line(world, "pass", "pass", meet=station("meet", to("merge"), kind="manual"))
 
 
+@pytest.mark.wide
 def test_a_conflict_is_the_outcome_of_the_join_and_a_station_settles_it(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

@@ -128,6 +128,7 @@ def test_what_changed_after_the_approval_does_not_land(
     assert origin.head() == base and not Delivery.objects.exists()
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("stored", [False, True])
 def test_files_that_were_not_committed_are_neither_shown_nor_approved(
     world: World, bench: Bench, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch, stored: bool
@@ -288,6 +289,7 @@ def test_changes_of_a_branch_are_those_since_its_base(
     assert "new.txt" in shown and "a.md" not in shown and "Changes" in shown
 
 
+@pytest.mark.wide
 def test_a_branch_of_somebody_is_looked_at_and_merged_with_its_commits(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

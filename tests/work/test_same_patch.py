@@ -161,6 +161,7 @@ def test_approved_tasks_whose_hunks_are_apart_land_without_another_question(
     assert any("same change" in each["why"] for each in trace)
 
 
+@pytest.mark.wide
 def test_a_delivery_waits_for_the_one_before_without_a_worker(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_push_to_the_branch_is_a_visit_of_that_person(
     assert BranchPush.objects.get().commit == theirs
 
 
+@pytest.mark.wide
 def test_a_push_closes_an_open_review(world: World, bench: Bench, origin: RemoteRepository) -> None:
     """Told by the host while people vote. What is told again, or is our own, moves nothing."""
     task = world.start(line(world))

@@ -87,6 +87,7 @@ def run(bench: Bench, task: Task, programs: tuple[str, ...]) -> None:
             drive_token(bench, token.pk, repository_roots=roots, station_path=programs)
 
 
+@pytest.mark.wide
 def test_a_request_is_merged_as_approved_also_where_the_base_moved(
     world: World, bench: Bench, origin: RemoteRepository, programs: tuple[str, ...]
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_request_is_merged_as_approved_also_where_the_base_moved(
     assert origin.files() == {**FILES, "app.py": b"x = 1\ny = 2\n", "other.py": b"z = 3\n"}
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("key", "inputs", "at", "checked"),
     [

@@ -136,6 +136,7 @@ def test_a_sign_in_in_a_file_of_the_change_is_withheld(
     assert found_in(tmp_path, home) == [] and not Snapshot.objects.exists()
 
 
+@pytest.mark.wide
 def test_only_who_says_so_takes_its_jobs_over_http(
     world: World, home: Path, path: str, tmp_path: Path
 ) -> None:

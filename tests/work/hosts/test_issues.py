@@ -157,6 +157,7 @@ def test_a_gitlab_delivery_has_to_be_of_now(world: World, hosted: Any) -> None:
     assert signed({"x-gitlab-token": "plain"}, body, "plain", timezone.now())
 
 
+@pytest.mark.wide
 @one_then_every
 def test_a_review_is_told_on_the_request_and_its_commit_has_a_status(
     world: World, bench: Bench, hosted: Any, settings: Any
@@ -189,6 +190,7 @@ def test_a_review_is_told_on_the_request_and_its_commit_has_a_status(
     assert HostLink.objects.get().url in page.content.decode()
 
 
+@pytest.mark.wide
 def test_a_comment_whose_answer_got_lost_stands_there_once(world: World, wired: Any) -> None:
     send(world, *wired.hook(SECRET, wired.labelled("gateline")))
     wired.lose = 1
@@ -233,6 +235,7 @@ def test_triggers_are_set_up_on_the_page_of_the_repository(world: World, wired: 
     assert [each.value for each in found.triggers.all()] == ["gateline-bot"]
 
 
+@pytest.mark.wide
 def test_gitea_and_forgejo_say_which_label_is_new_where_they_can() -> None:
     """Newer ones name it: Gitea under `changes`, Forgejo as `label`, which is also what was taken away."""
     headers, gitea = {"x-gitea-event": "issues"}, CLASSES["gitea"]

@@ -161,6 +161,7 @@ def test_a_required_check_that_failed_is_named(world: World, bench: Bench, hoste
     assert said["failure_type"] == "host_refused" and "unit failed" in said["summary"]
 
 
+@pytest.mark.wide
 @one_then_both
 def test_the_queue_of_the_host_merges_with_what_landed_meanwhile(
     world: World, bench: Bench, hosted: Any

@@ -79,6 +79,7 @@ def test_the_host_says_who_pushed_and_a_forged_address_bars_nobody(
     assert world.status(task) == "completed"
 
 
+@pytest.mark.wide
 @both
 def test_where_the_host_does_not_tell_the_commits_are_read(
     world: World, bench: Bench, hosted: Any, origin: RemoteRepository
@@ -92,6 +93,7 @@ def test_where_the_host_does_not_tell_the_commits_are_read(
     assert (push.who, push.by_host, list(push.people.all())) == ("nobody-here", False, [world.reviewer])
 
 
+@pytest.mark.wide
 def test_a_host_that_refuses_to_tell_is_named_and_nothing_stops(
     world: World, bench: Bench, hosted: Any, origin: RemoteRepository
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_host_that_refuses_to_tell_is_named_and_nothing_stops(
     assert "It is not known who pushed" in text_of(delivery)
 
 
+@pytest.mark.wide
 def test_a_commit_in_our_name_is_no_push_of_ours(
     world: World, bench: Bench, hosted: Any, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_request_is_opened_and_grows(world: World, bench: Bench, hosted: Any) 
     assert grown.count(BEGIN) == grown.count(END) == 1 and "`Last look` (rejected by" in grown
 
 
+@pytest.mark.wide
 @one_then_every
 def test_an_answer_that_gets_lost_opens_no_second_one(world: World, bench: Bench, hosted: Any) -> None:
     hosted.lose, hosted.busy = 1, 1

@@ -102,6 +102,7 @@ def test_what_the_host_says_to_it_is_the_outcome(world: World, bench: Bench, hos
     assert AGAIN in page(client, world, task), "it can be asked again once that is mended"
 
 
+@pytest.mark.wide
 def test_another_service_is_asked_too_and_a_status_of_it_cannot_be(
     world: World, bench: Bench, hosted: Any
 ) -> None:
@@ -119,6 +120,7 @@ def test_another_service_is_asked_too_and_a_status_of_it_cannot_be(
     assert "GitHub cannot run ci/lint again: another service reports it." in said["summary"]
 
 
+@pytest.mark.wide
 def test_two_at_the_same_moment_are_one(world: World, bench: Bench, hosted: Any) -> None:
     task = failed(world, bench, hosted)
     token = world.token(task)

@@ -63,6 +63,7 @@ def deliver(world: World, bench: Bench, task: Task) -> None:
     drive_token(bench, token.pk, repository_roots=(str(bench.base.parent),))
 
 
+@pytest.mark.wide
 def test_branches_meet_on_a_runner_and_what_they_made_lands(
     world: World, bench: Bench, far: FarAway, origin: RemoteRepository
 ) -> None:
