@@ -44,6 +44,7 @@ def used(source: str) -> set[str]:
     return {component(tag) for tag in tags}
 
 
+@pytest.mark.smoke(1000)  # each by itself is quick
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_a_template_compiles_and_names_only_components_and_icons_that_exist(name: str) -> None:
     source = SOURCES[name]

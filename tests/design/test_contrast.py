@@ -38,12 +38,14 @@ GRAPHICS = [
 ]
 
 
+@pytest.mark.smoke(1000)  # each by itself is quick
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("front", "back"), TEXT)
 def test_text_can_be_read(front: str, back: str, theme: str) -> None:
     assert contrast(colour(front, theme), colour(back, theme)) >= 4.5
 
 
+@pytest.mark.smoke(1000)  # each by itself is quick
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("front", "back"), GRAPHICS)
 def test_graphics_can_be_told_apart(front: str, back: str, theme: str) -> None:

@@ -57,6 +57,7 @@ def test_every_behaviour_has_exactly_one_line_in_order() -> None:
     assert [entry.id for entry in ledger()] == BEHAVIOURS
 
 
+@pytest.mark.smoke(1000)  # each by itself is quick
 @pytest.mark.parametrize("entry", ledger(), ids=lambda entry: entry.id)
 def test_a_line_says_what_became_of_it_and_names_its_tests(entry: Entry) -> None:
     assert entry.clause
