@@ -81,6 +81,7 @@ def test_a_stand_in_decides_and_both_are_named(world: World) -> None:
     assert {each["in_place_of"] for each in approvals} == {world.reviewer.username}
 
 
+@pytest.mark.wide
 def test_it_ends_by_the_clock_of_the_database(world: World) -> None:
     task = waiting(world)
     row = away(world.reviewer, world.viewer, until=PAST)
@@ -89,6 +90,7 @@ def test_it_ends_by_the_clock_of_the_database(world: World) -> None:
     assert may(world, task, world.viewer)
 
 
+@pytest.mark.wide
 def test_one_of_a_project_counts_there_instead(world: World) -> None:
     task, other = waiting(world), make_project("else", "where")
     away(world.reviewer, world.viewer)
@@ -133,6 +135,7 @@ def test_a_bar_on_anyone_of_the_chain_bars_it(world: World, place: str, involved
     assert [may(world, task, each) for each in people.values()] == expected[place]
 
 
+@pytest.mark.wide
 def test_a_seat_is_taken_once(world: World) -> None:
     task = waiting(world, who=[{"role": "reviewer", "count": 2}])
     away(world.reviewer, world.viewer)

@@ -165,6 +165,7 @@ def test_what_runs_while_its_agent_is_suspended_is_not_late_for_that(world: Worl
     assert Deadlock.objects.get().kind == "timeout"
 
 
+@pytest.mark.wide
 def test_E23_context_on_what_ran_is_a_new_visit(world: World, time: Clock) -> None:
     agent(world)
     task = world.start(line(world))
@@ -183,6 +184,7 @@ def test_E23_context_on_what_ran_is_a_new_visit(world: World, time: Clock) -> No
     assert (world.status(task), check()) == ("completed", [])
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("ran", [True, False])
 def test_E23_of_a_circle_only_what_ran_and_is_told_something_begins_anew(
     world: World, time: Clock, ran: bool

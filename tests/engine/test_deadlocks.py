@@ -319,6 +319,7 @@ def test_who_answers_the_question_opens_the_circle(world: World) -> None:
     assert world.status(first) == "completed"
 
 
+@pytest.mark.wide
 def test_the_other_branch_of_who_asked_goes_on_with_the_answer(world: World) -> None:
     fork = station("plan", {"id": "both", "to": ["ask", "work"]})
     ends = [station(key, {"id": f"{key}-end", "to": "completed"}) for key in ("ask", "work")]

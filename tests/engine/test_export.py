@@ -168,6 +168,7 @@ def test_the_number_of_queries_does_not_grow_with_the_tasks(world: World, task: 
     assert asked() == before
 
 
+@pytest.mark.wide
 def test_they_are_had_by_page_api_and_command(world: World, task: Task, tmp_path: Path) -> None:
     said = [json.dumps(row, ensure_ascii=False) for row in exported(task)]
     owner, project = world.project.owner.key, world.project.key

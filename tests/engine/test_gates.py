@@ -104,6 +104,7 @@ def test_send_back_runs_the_producing_station_again_at_most_max_rounds_times(wor
     assert (task.rounds, task.visits["build"], task.rules) == ({"review": 2}, 3, {})
 
 
+@pytest.mark.wide
 def test_a_send_back_that_meets_a_budget_is_still_counted(world: World) -> None:
     behind = {"id": "on", "to": "ship", "gates": ["review"]}
     gate = {"key": "review", "name": "Review", "mode": "manual"}

@@ -47,6 +47,7 @@ def test_E28_without_a_baseline_nothing_is_said_of_the_cycle_time() -> None:
     assert (cycle(21.0, 10.0).value, cycle(21.0, 10.0).alert) == (2.1, True)
 
 
+@pytest.mark.wide
 def test_E28_what_is_counted(world: World) -> None:
     on = {"id": "on", "to": "ship", "gates": ["review"]}
     version = world.line(stations=[station("build", on), "ship"], gates=[{"key": "review"}])
@@ -66,6 +67,7 @@ def test_E28_what_is_counted(world: World) -> None:
     assert figures(world.project, now + timedelta(days=60))[3].value is None
 
 
+@pytest.mark.wide
 def test_E28_the_page_and_the_api_say_what_to_do(world: World, client: Client) -> None:
     task = world.start(world.line(stations=["build"]))
     engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Big.")

@@ -70,6 +70,7 @@ def test_a_start_races_and_the_job_runs_under_one_version(world: World) -> None:
     assert check() == []
 
 
+@pytest.mark.wide
 def test_a_cancelled_task_is_not_migrated(world: World) -> None:
     old, new = gated(world), stricter(world)
     for _ in range(ROUNDS):
@@ -82,6 +83,7 @@ def test_a_cancelled_task_is_not_migrated(world: World) -> None:
     assert check() == []
 
 
+@pytest.mark.wide
 def test_of_two_migrations_of_one_impact_one_is_done(world: World) -> None:
     old = world.line(stations=["build", "ship"])
     tasks = [world.start(old) for _ in range(60)]

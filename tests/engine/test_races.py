@@ -131,6 +131,7 @@ def test_one_of_many_workers_gets_the_job(world: World) -> None:
     assert sum(job is not None for job in got) == 1
 
 
+@pytest.mark.wide
 def test_a_report_races_the_sweep_and_one_of_them_counts(world: World) -> None:
     version = world.line(stations=["build", "ship"])
     for _ in range(10):
@@ -176,6 +177,7 @@ def flood(world: World, late: int, repeated: int) -> None:
     assert check() == []
 
 
+@pytest.mark.wide
 def test_late_and_repeated_reports_move_nothing(world: World) -> None:
     flood(world, late=200, repeated=200)
 

@@ -83,6 +83,7 @@ def test_a_retry_inherits_no_approval(world: World) -> None:
     assert world.at(new) == ["ship"]
 
 
+@pytest.mark.wide
 def test_what_was_rejected_is_asked_again(world: World) -> None:
     """A rejection holds the same again in its own task only: the past of a retry is empty."""
     old = world.start(line_of(world))
@@ -166,6 +167,7 @@ def test_one_retry_from_a_station_at_a_time(world: World) -> None:
     assert retry(world, old, "ship").follows == old
 
 
+@pytest.mark.wide
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_retry_at_once_one_is_told(world: World) -> None:
     old = failed(world)

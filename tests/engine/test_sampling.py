@@ -57,6 +57,7 @@ def test_it_asks_about_the_tasks_that_the_key_draws_and_the_trace_says_why(world
         assert why(task) == [f"review: sample: {'drawn' if drawn else 'not drawn'}, 1 in 3"]
 
 
+@pytest.mark.wide
 def test_a_linked_task_is_drawn_as_the_one_that_its_chain_began_with(world: World) -> None:
     version = line(world, 2)
     drawn, passed = None, None

@@ -120,6 +120,7 @@ def test_step_7_reads_the_counts_of_the_moment(world: World) -> None:
     assert (decided(task)["decision"], decided(task)["error"]) == ("stuck", "RetryLimitExceeded")
 
 
+@pytest.mark.wide
 def test_an_escalation_that_was_opened_meanwhile_holds_what_was_approved(world: World) -> None:
     task = asked_then_right_moves(world, forked(world))
     escalation = engine.escalate(task.pk, trigger="help", user=world.operator, reason="Look.")

@@ -68,6 +68,7 @@ def test_the_day_is_that_of_the_time_zone() -> None:
     assert tokyo.later(at("2026-11-22T23:30"), HOUR) == at("2026-11-23T10:00", ZoneInfo("Asia/Tokyo"))
 
 
+@pytest.mark.wide
 @given(
     st.integers(0, 730 * 86_400),
     st.integers(1, 400_000),

@@ -137,6 +137,7 @@ def test_a_board_costs_the_same_few_queries_however_many_cards(
     assert found.columns[0].count == 30
 
 
+@pytest.mark.wide
 def test_a_long_column_shows_its_first_cards_and_says_how_many_more(world: World, signed_in: As) -> None:
     version = world.line(LINE)
     for n in range(42):

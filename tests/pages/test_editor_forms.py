@@ -115,6 +115,7 @@ def test_a_station_says_who_works_there_and_what_going_on_needs(ask: Ask) -> Non
     assert ask("station", said, typed={"requires": ["luck"]}).json()["refused"] == ["requires"]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("what", ["station", "line"])
 def test_the_schema_of_the_handoff_has_a_field_and_is_checked_there(ask: Ask, what: str) -> None:
     fragment: dict[str, Any] = STATION if what == "station" else {"name": "Line"}
@@ -311,6 +312,7 @@ ODD = [
 ]
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("what", sorted(FORMS))
 def test_a_fragment_of_any_shape_is_shown(ask: Ask, what: str) -> None:

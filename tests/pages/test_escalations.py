@@ -76,6 +76,7 @@ def test_a_person_escalates_on_the_page(world: World) -> None:
     assert blank.status_code == 422
 
 
+@pytest.mark.wide
 def test_it_needs_those_who_are_asked(world: World) -> None:
     _task, found = escalated(world)
     world.group("lead", world.operator)
@@ -88,6 +89,7 @@ def test_it_needs_those_who_are_asked(world: World) -> None:
     assert (found.how, found.resolved_by) == ("retry", world.operator)
 
 
+@pytest.mark.wide
 def test_a_deadlock_needs_those_who_are_asked(world: World) -> None:
     task, found = locked(world)
     page = as_(world.admin).get(reverse("needs-me")).content.decode()

@@ -58,6 +58,7 @@ def test_an_extreme_day_narrows_nothing_and_breaks_nothing(world: World, signed_
         assert shows(client, reverse("tasks-everywhere"), "Raise the limit", since=day, until=day), day
 
 
+@pytest.mark.wide
 def test_the_inbox_is_narrowed_by_line_and_keeps_it(world: World, signed_in: As) -> None:
     waiting(world, "Raise the limit")
     other = waiting(world, "Translate invoices", "words")
@@ -73,6 +74,7 @@ def test_the_inbox_is_narrowed_by_line_and_keeps_it(world: World, signed_in: As)
     assert not shows(client, reverse("inbox"), "Translate invoices", **{**done, "line": "release"})
 
 
+@pytest.mark.wide
 def test_lines_of_one_key_in_two_projects_are_told_apart(world: World, signed_in: As) -> None:
     version = world.line(**gated())
     world.report(world.start(version, title="Raise the limit"))
@@ -108,6 +110,7 @@ def test_late_tasks_are_a_filter_and_home_counts_them(world: World, signed_in: A
     assert shows(client, reverse("home"), f"{reverse('tasks-everywhere')}?late=yes")
 
 
+@pytest.mark.wide
 def test_insights_are_narrowed_by_days(world: World, signed_in: As) -> None:
     waiting(world, "Raise the limit")
     client = signed_in(world.viewer)

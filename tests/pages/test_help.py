@@ -27,6 +27,7 @@ def test_every_page_of_the_documentation_is_shown(world: World, signed_in: As) -
         assert page.title in text(answer)
 
 
+@pytest.mark.wide
 def test_the_help_is_searched(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
     found = text(client.get(reverse("help"), {"q": "resync"}))
@@ -89,6 +90,7 @@ def test_the_palette_finds_lines_tasks_and_pages_that_one_may_see(world: World, 
     assert task.name not in foreign
 
 
+@pytest.mark.wide
 def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
     begun = text(client.get(reverse("home")))
@@ -113,6 +115,7 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     assert "First steps" not in text(client.get(reverse("home")))
 
 
+@pytest.mark.wide
 def test_home_has_the_panel_of_what_needs_somebody(world: World, signed_in: As) -> None:
     gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
     task = world.start(world.line(document([gated], gates=[{"key": "g"}])), title="Look at this")
@@ -124,6 +127,7 @@ def test_home_has_the_panel_of_what_needs_somebody(world: World, signed_in: As) 
         assert "Nothing needs you." in text(signed_in(other).get(reverse("needs-me"), first))
 
 
+@pytest.mark.wide
 def test_home_counts_what_runs_whoever_started_it_and_leads_there(world: World, signed_in: As) -> None:
     version = world.line(document())
     going, ended = world.start(version, title="Going on"), world.start(version, title="Over")
@@ -150,6 +154,7 @@ def test_somebody_without_a_project_is_told_what_to_do(world: World, signed_in: 
     assert "You are not in a project yet" in text(client.get(reverse("home")))
 
 
+@pytest.mark.wide
 def test_an_open_question_of_another_project_is_not_on_my_home(world: World, signed_in: As) -> None:
     task = world.start(world.line(document()), title="Secret plan")
     world.report(task, {"result": "blocked"})

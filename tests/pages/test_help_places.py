@@ -177,6 +177,7 @@ def _wrong(page: str, there: set[str]) -> list[str]:
     return [*found, *(link for link in links if link not in there)]
 
 
+@pytest.mark.wide
 @pytest.mark.django_db
 def test_every_page_every_field_and_every_empty_state_has_its_place_in_the_help(world: World) -> None:
     there, client, found = headings(), client_of(world.admin), {}

@@ -65,6 +65,7 @@ def test_publications_are_told_to_designers(world: World, signed_in: As) -> None
     assert link not in text(signed_in(world.operator).get(reverse("home")))
 
 
+@pytest.mark.wide
 def test_open_tasks_are_counted_by_status_each_with_its_filter(world: World, signed_in: As) -> None:
     version = world.line(**gated())
     for _ in range(2):
@@ -81,6 +82,7 @@ def test_open_tasks_are_counted_by_status_each_with_its_filter(world: World, sig
     assert "Queued</span>" not in text(client.get(address, {"fragment": "table"}))
 
 
+@pytest.mark.wide
 @pytest.mark.broken
 def test_lines_tell_what_is_open_and_what_completed(world: World, signed_in: As) -> None:
     version = world.line(**gated())
@@ -110,6 +112,7 @@ def test_lines_tell_what_is_open_and_what_completed(world: World, signed_in: As)
     assert ">Waiting</th>" not in shown
 
 
+@pytest.mark.wide
 @pytest.mark.broken
 def test_needs_say_votes_and_time_left_and_only_the_next_is_amber(world: World, signed_in: As) -> None:
     first, second, third = (world.start(world.line(**gated()), title=title) for title in ("A", "B", "C"))
@@ -130,6 +133,7 @@ def test_needs_say_votes_and_time_left_and_only_the_next_is_amber(world: World, 
     assert "<b>1</b> late" in text(signed_in(world.viewer).get(reverse("home")))
 
 
+@pytest.mark.wide
 def test_what_i_requested_shows_its_path(world: World, signed_in: As) -> None:
     version = world.line(**gated())
     task, other = (world.start(version, by=world.operator, title=title) for title in ("A", "B"))

@@ -108,6 +108,7 @@ def test_no_method_is_a_fault_of_the_server(place: Place, client: Client, most: 
     assert faults == []
 
 
+@pytest.mark.wide
 def test_no_form_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     fields = (
         *(
@@ -145,6 +146,7 @@ def test_no_form_is_a_fault_of_the_server(place: Place, client: Client, most: in
     assert faults == []
 
 
+@pytest.mark.wide
 def test_a_body_that_is_no_form_is_refused(place: Place, client: Client) -> None:
     for kind, body in (
         ("application/json", b"{"),

@@ -132,6 +132,7 @@ def test_a_copy_needs_a_designer_there(world: World) -> None:
 # Pages and API
 
 
+@pytest.mark.wide
 def test_the_pages_rename_archive_restore_and_duplicate(world: World, signed_in: As) -> None:
     line = world.line(document(["a"])).line
     client = signed_in(world.designer)

@@ -262,6 +262,7 @@ stations:
 """
 
 
+@pytest.mark.wide
 def test_findings_stand_with_their_line_their_page_and_what_blocks(world: World, signed_in: As) -> None:
     line = drawn(world)
     client = signed_in(world.designer)
@@ -277,6 +278,7 @@ def test_findings_stand_with_their_line_their_page_and_what_blocks(world: World,
     assert client.get("/help/dead-rule/").status_code == 200
 
 
+@pytest.mark.wide
 def test_warnings_are_shown_with_an_example_and_do_not_block(world: World, signed_in: As) -> None:
     line = drawn(world)
     client = signed_in(world.designer)

@@ -79,6 +79,7 @@ def test_commands_are_offered_to_those_who_may(
     assert bool(options(signed_in(world.person(role)), words, world.project)) is may
 
 
+@pytest.mark.wide
 def test_commands_lead_where_they_are_done(world: World, signed_in: As) -> None:
     client, here = signed_in(world.admin), world.project
     assert options(client, "invite", here) == {"Invite people": at(world, "project-settings") + "#invite"}

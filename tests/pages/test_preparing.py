@@ -65,6 +65,7 @@ def test_once_it_is_prepared_the_page_is_brought_anew(world: World, signed_in: A
     assert "Preparing the environment" not in page and "Time of the run" in page
 
 
+@pytest.mark.wide
 def test_a_run_that_has_just_started_is_asked_again_and_one_that_prepares_nothing_is_not(
     world: World, signed_in: As
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_run_that_has_just_started_is_asked_again_and_one_that_prepares_nothin
     assert "fragment=preparing" not in text(client.get(at(world, "task", task.name))), "a program said so"
 
 
+@pytest.mark.wide
 def test_a_long_log_costs_as_many_statements_as_a_short_one(world: World, signed_in: As) -> None:
     counted = []
     client = signed_in(world.operator)

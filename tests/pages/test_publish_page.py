@@ -82,6 +82,7 @@ def test_of_a_station_that_is_gone_no_place_on_the_canvas_is_told(world: World, 
     assert "old stands" not in shown and "gone stands" not in shown
 
 
+@pytest.mark.wide
 def test_a_draft_that_says_what_is_live_cannot_be_published_and_says_so(world: World, signed_in: As) -> None:
     line, client = published(world), signed_in(world.designer)
     shown = parts(client, world, line.key)
@@ -138,6 +139,7 @@ def test_a_part_that_is_none_is_not_found(world: World, signed_in: As) -> None:
 # What has to be ticked
 
 
+@pytest.mark.wide
 def test_a_warning_is_ticked_by_its_sentence_and_the_tick_is_kept(world: World, signed_in: As) -> None:
     line = saved(published(world), world.designer, **WARNED)
     client = signed_in(world.designer)
@@ -222,6 +224,7 @@ def test_two_requests_at_once_publish_once(world: World, signed_in: As) -> None:
 # Running tasks
 
 
+@pytest.mark.wide
 def test_migrating_says_what_became_of_the_tasks(world: World, signed_in: As) -> None:
     line = published(world)
     task = world.start(line.live)  # type: ignore[arg-type]
@@ -236,6 +239,7 @@ def test_migrating_says_what_became_of_the_tasks(world: World, signed_in: As) ->
     assert world.at(task) == ["make"]
 
 
+@pytest.mark.wide
 def test_a_station_that_is_gone_has_to_be_mapped_and_a_reason_given(world: World, signed_in: As) -> None:
     line = published(world)
     world.start(line.live)  # type: ignore[arg-type]
@@ -259,6 +263,7 @@ def test_a_mapping_that_does_not_fit_is_said_in_its_part(world: World, signed_in
     assert "This mapping does not fit" in shown
 
 
+@pytest.mark.wide
 def test_a_migration_that_failed_after_publishing_is_told_plainly(
     world: World, signed_in: As, monkeypatch: pytest.MonkeyPatch
 ) -> None:

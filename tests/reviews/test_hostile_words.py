@@ -292,7 +292,7 @@ def in_chat(path: str, said: dict[str, Any]) -> list[str]:
     return faults
 
 
-@pytest.mark.smoke(4)
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", CORPUS)
 def test_nothing_runs_leads_away_or_hides(
     world: World,
