@@ -153,6 +153,7 @@ def test_two_votes_are_needed_where_the_gate_says_so(world: World, api: Apis) ->
     assert api.as_(second).post(gate_path(task), {"action": "approve"}).json()["state"] == "decided"
 
 
+@pytest.mark.wide
 @pytest.mark.django_db(transaction=True)
 def test_of_many_who_decide_at_once_one_gets_through(world: World, api: Apis) -> None:
     task = world.start(world.line(**gated()))

@@ -250,6 +250,7 @@ def test_a_large_output_is_read_alone(world: World, api: Apis) -> None:
     assert (whole["omitted"], len(whole["output"]["text"])) == (False, 70_000)
 
 
+@pytest.mark.wide
 def test_a_list_of_tasks_costs_the_same_statements_however_many(world: World, api: Apis) -> None:
     version, viewer = world.line(key="release"), api.as_(world.viewer)
 

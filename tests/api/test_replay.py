@@ -223,6 +223,7 @@ def test_keys_expire_and_each_actor_keeps_a_bounded_number(
     assert list(RecordedAnswer.objects.values_list("key", flat=True)) == ["k9"]
 
 
+@pytest.mark.wide
 @pytest.mark.django_db(transaction=True)
 def test_of_many_requests_with_one_key_at_once_one_starts_a_task(world: World, api: Apis) -> None:
     world.line(**gated())

@@ -52,6 +52,7 @@ def test_it_tries_a_file_and_names_a_task_to_look_at(task: Task, tmp_path: Path)
     assert f"for example {task.name}" in out
 
 
+@pytest.mark.wide
 def test_as_json_the_result_is_the_last_line(task: Task, tmp_path: Path) -> None:
     file = tmp_path / "line.yaml"
     file.write_text(native.dumps(line("other")))

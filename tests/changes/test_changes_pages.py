@@ -176,6 +176,7 @@ def test_hostile_files_are_shown_as_text_or_not_at_all(world: World, line: LineV
     assert as_(world.reviewer).get(at.replace(entry["digest"], "0" * 64)).status_code == 404
 
 
+@pytest.mark.wide
 def test_a_thousand_files_cost_as_many_statements_as_ten(world: World, line: LineVersion) -> None:
     counts = []
     for number in (10, 1000):

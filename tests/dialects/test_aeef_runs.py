@@ -216,6 +216,7 @@ def work_item(api: Apis, world: World, task: Task) -> dict[str, Any]:
     return dict(answer.json())
 
 
+@pytest.mark.wide
 def test_E27_a_work_item_is_read_with_every_field(world: World, api: Apis) -> None:
     inputs = [
         {"key": "risk_tier", "type": "choice", "choices": ["1", "2", "3", "4"]},
@@ -314,6 +315,7 @@ def test_E27_what_is_missing_or_unknown_is_null(world: World, api: Apis) -> None
     assert (ended["current_state"], ended["current_agent"]) == ("failed", None)
 
 
+@pytest.mark.wide
 def test_E27_work_items_are_exported_by_line_and_project(world: World, api: Apis) -> None:
     first, second = there_and_back(world), world.start(world.line(key="other"))
     viewer = api.as_(world.viewer)
@@ -324,6 +326,7 @@ def test_E27_work_items_are_exported_by_line_and_project(world: World, api: Apis
     assert viewer.get("/lines/none/work-items").status_code == 404
 
 
+@pytest.mark.wide
 def test_E27_an_export_costs_the_same_statements_however_many(world: World) -> None:
     version = there_and_back(world).pinned
 

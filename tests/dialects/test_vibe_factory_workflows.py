@@ -132,6 +132,7 @@ def test_C21_a_failed_station_is_retried_and_the_old_id_leads_to_what_goes_on(
     assert late.status_code == 409
 
 
+@pytest.mark.wide
 def test_C21_retried_twice_the_first_id_leads_to_the_last(workflows: Workflows, version: LineVersion) -> None:
     execution = workflows.execute(named(version)).json()["workflow_execution_id"]
     for _time in range(3):

@@ -88,6 +88,7 @@ async def test_a_consumer_that_ended_leaves_nothing_behind(here: PostgresLayer) 
     assert not here._mailboxes and not here._groups
 
 
+@pytest.mark.wide
 async def test_a_full_mailbox_becomes_one_resync(here: PostgresLayer) -> None:
     channel = await member(here, "project.1")
     for n in range(9):
@@ -117,6 +118,7 @@ async def test_what_was_sent_while_the_connection_was_lost_arrives_afterwards(
     assert (await next_of(here, channel))["n"] == 2
 
 
+@pytest.mark.wide
 async def test_many_messages_go_in_few_transactions(here: PostgresLayer, there: PostgresLayer) -> None:
     channel = await member(here, "project.1")
     here.capacity = 1000

@@ -106,6 +106,7 @@ async def test_a_socket_is_closed_while_redis_is_away_and_opens_again(
     channel_layers.backends.clear()
 
 
+@pytest.mark.wide
 @needs_redis
 async def test_an_open_socket_lives_through_the_death_of_redis(
     world: World, redis: Redis, settings: Any, knock: Callable[..., WebsocketCommunicator], caplog: Any

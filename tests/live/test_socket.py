@@ -183,6 +183,7 @@ async def test_a_lost_hint_is_healed_by_a_look_at_the_database(
     await socket.disconnect()
 
 
+@pytest.mark.wide
 async def test_healing_asks_once_for_all_sockets_of_the_process(
     world: World, enter: Enter, django_assert_num_queries: Callable[..., object]
 ) -> None:

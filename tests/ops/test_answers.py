@@ -131,6 +131,7 @@ def fetch(site: Site, path: str, **headers: str) -> tuple[Mapping[str, str], byt
         connection.close()
 
 
+@pytest.mark.wide
 def test_pages_style_sheets_and_scripts_come_compressed(world: World, site: Site, task: Task) -> None:
     cookie = {"Cookie": f"gateline_session={signed_in(world)}"}
     headers, body = fetch(site, long_page(world, task), **cookie)
@@ -177,6 +178,7 @@ def test_a_page_with_a_secret_is_no_oracle_for_its_length(site: Site) -> None:
     assert all(gap), "no random bytes in the head"
 
 
+@pytest.mark.wide
 def test_lines_of_a_stream_are_not_collected_to_be_compressed(world: World, site: Site, task: Task) -> None:
     cookie = {"Cookie": f"gateline_session={signed_in(world)}"}
     address = reverse("task-events", args=[*_project(world), task.name])

@@ -63,6 +63,7 @@ def test_a_length_that_is_too_large_is_refused_before_anything_comes(site: Site)
     assert json.loads(body)["detail"] == "A request to this address may have at most 64 MB."
 
 
+@pytest.mark.wide
 def test_who_sends_without_end_is_stopped_at_the_bound(site: Site) -> None:
     """Without a length, in chunks. Of what comes after the bound nothing is kept."""
     most: list[int] = []
@@ -77,6 +78,7 @@ def test_who_sends_without_end_is_stopped_at_the_bound(site: Site) -> None:
     assert 0 < max(most) <= wire.MOST_DOCUMENT < MANY and kept(site) == 0
 
 
+@pytest.mark.wide
 def test_who_sends_more_than_was_said_is_heard_to_what_was_said(site: Site) -> None:
     most: list[int] = []
 

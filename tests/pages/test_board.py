@@ -126,6 +126,7 @@ def test_a_task_of_an_earlier_version_keeps_its_column(world: World) -> None:
     assert found.columns[1].stale
 
 
+@pytest.mark.wide
 def test_a_board_costs_the_same_few_queries_however_many_cards(
     world: World, django_assert_max_num_queries: object
 ) -> None:

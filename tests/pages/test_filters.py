@@ -51,6 +51,7 @@ def test_days_in_the_address_narrow_each_list(world: World, signed_in: As) -> No
     assert not any(shows(client, reverse("inbox"), "Raise the limit", **done, **each) for each in HOLDS_NOT)
 
 
+@pytest.mark.wide
 def test_an_extreme_day_narrows_nothing_and_breaks_nothing(world: World, signed_in: As) -> None:
     waiting(world, "Raise the limit")
     client = signed_in(world.reviewer)
@@ -124,6 +125,7 @@ def test_insights_are_narrowed_by_days(world: World, signed_in: As) -> None:
     assert f'value="{EARLIER}"' in text(client.get(line, {"since": EARLIER}))
 
 
+@pytest.mark.wide
 def test_columns_without_data_are_absent_not_zero(world: World, signed_in: As) -> None:
     version = world.line(**gated())
     client = signed_in(world.viewer)

@@ -47,6 +47,7 @@ def test_the_first_version_has_none_before_it(world: World, signed_in: As) -> No
     assert "The first version" in page
 
 
+@pytest.mark.wide
 def test_any_two_are_compared_in_both_directions(world: World, signed_in: As) -> None:
     line = versions(world)
     client = signed_in(world.viewer)

@@ -49,6 +49,7 @@ def test_a_designer_maps_migrates_and_undoes(world: World) -> None:
     assert world.at(task) == ["build"]
 
 
+@pytest.mark.wide
 def test_a_stale_page_is_told_so_and_shows_what_is_true_now(world: World) -> None:
     task, client = renamed(world), client_of(world.designer)
     said = {"to": "2", "map:build": "make", "digest": "0" * 64, "reason": "Renamed."}

@@ -152,6 +152,7 @@ def test_the_pages_rename_archive_restore_and_duplicate(world: World, signed_in:
     assert made.headers["Location"] == "/p/acme/there/lines/line/draw/"
 
 
+@pytest.mark.wide
 def test_the_api_does_the_same(world: World) -> None:
     line = world.line(document(["a"])).line
     headers = {"Authorization": f"Bearer {world.token_of(world.designer, 'design', 'read', 'submit')[1]}"}

@@ -95,6 +95,7 @@ def test_commands_lead_where_they_are_done(world: World, signed_in: As) -> None:
     assert "data-sign-out" in page and 'id="user-menu"' in page
 
 
+@pytest.mark.wide
 def test_statements_are_as_many_for_20_projects(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
 

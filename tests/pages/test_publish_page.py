@@ -200,6 +200,7 @@ def test_another_version_that_is_live_by_now_is_told(world: World, signed_in: As
     assert live(line) == 2
 
 
+@pytest.mark.wide
 @pytest.mark.django_db(transaction=True)
 def test_two_requests_at_once_publish_once(world: World, signed_in: As) -> None:
     line = saved(published(world), world.admin)

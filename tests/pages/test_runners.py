@@ -93,6 +93,7 @@ def test_runners_of_another_project_are_not_shown(world: World) -> None:
     assert "secret-machine" not in client_of(world.admin).get(at(world)).content.decode()
 
 
+@pytest.mark.wide
 def test_the_page_asks_as_much_for_many_runners_as_for_few(world: World) -> None:
     client = client_of(world.admin)
     counts = []

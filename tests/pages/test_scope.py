@@ -74,6 +74,7 @@ def test_all_of_my_projects_are_shown_each_row_with_its_own(
     assert text(client.get(reverse("needs-count"))).strip() == "2"
 
 
+@pytest.mark.wide
 def test_the_switcher_narrows_them_and_the_sidebar_keeps_it(
     worlds: tuple[World, World], person: User, signed_in: As
 ) -> None:

@@ -238,6 +238,7 @@ def test_a_designer_without_the_permission_keeps_the_draft(
     )
 
 
+@pytest.mark.wide
 def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client, signed_in: As) -> None:
     address = at(world, "project-setup")
     assert address in text(admin.get("/")) and address in text(admin.get(at(world, "lines")))
@@ -246,6 +247,7 @@ def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client
     assert address not in text(signed_in(world.operator).get("/"))
 
 
+@pytest.mark.wide
 def test_lines_the_palette_and_the_card_of_a_repository_lead_there(
     world: World, admin: Client, signed_in: As, origin: RemoteRepository
 ) -> None:
@@ -276,6 +278,7 @@ def test_home_names_each_project_without_a_live_line(world: World, admin: Client
     assert "/p/acme/fifth/setup/" in text(admin.get("/")), "a line makes it go away, no click"
 
 
+@pytest.mark.wide
 def test_its_statements_do_not_grow_with_what_is_there(
     world: World, admin: Client, runner: Any, origin: RemoteRepository, django_assert_max_num_queries: Any
 ) -> None:

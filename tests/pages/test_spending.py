@@ -57,6 +57,7 @@ def test_a_program_that_calls_no_model_has_no_cost_at_all(world: World, signed_i
     assert usage.of_stations(task.pk) == usage.of_tasks([task.pk]) == {}
 
 
+@pytest.mark.wide
 def test_insights_tell_the_cost_by_station_line_and_month(world: World, signed_in: As) -> None:
     line = world.line(stations=["plan", "code"])
     task = world.start(line)
@@ -83,6 +84,7 @@ def test_insights_tell_the_cost_by_station_line_and_month(world: World, signed_i
     assert "Removed the monthly cost limit" in text(client.get(at(world, "project-audit")))
 
 
+@pytest.mark.wide
 def test_statements_of_insights_do_not_grow_with_runs(world: World, signed_in: As) -> None:
     line, client = world.line(stations=["plan"]), signed_in(world.admin)
     counts = []

@@ -56,6 +56,7 @@ def test_it_says_what_happened_and_holds(world: World, task: Task) -> None:
     assert scenarios.run(task.line, now=timezone.now()).failed == 0
 
 
+@pytest.mark.wide
 def test_a_button_of_the_tasks_page_keeps_it_and_opens_it_on_the_canvas(
     world: World, task: Task, signed_in: As
 ) -> None:

@@ -138,6 +138,7 @@ def connected(world: World, name: str) -> str:
     return address
 
 
+@pytest.mark.wide
 def test_a_connected_repository_is_chosen_in_place_of_a_typed_address(world: World, signed_in: As) -> None:
     address = at(world, "task-new", in_a_repository(world))
     page = text(signed_in(world.operator).get(address))

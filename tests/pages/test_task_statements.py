@@ -102,6 +102,7 @@ def test_insights_ask_as_much_however_many_tasks(world: World, signed_in: As, mo
     assert found[0] == found[1]
 
 
+@pytest.mark.wide
 def test_a_task_asks_as_much_however_many_of_its_gates_are_open(world: World, signed_in: As) -> None:
     task = world.start(world.line(stations=[station("code", GATED), "ship"], gates=[{"key": "review"}]))
     world.report(task, {"exit_code": 0})

@@ -174,6 +174,7 @@ def test_a_question_is_shown_and_answered_and_the_station_runs_again(world: Worl
     assert "Asia" in text(late)
 
 
+@pytest.mark.wide
 def test_what_has_not_begun_is_held_with_a_reason_and_released(world: World, signed_in: As) -> None:
     task, client = begun(world), signed_in(world.operator)
     token = world.token(task)
@@ -191,6 +192,7 @@ def test_what_has_not_begun_is_held_with_a_reason_and_released(world: World, sig
     assert world.status(task) == "queued"
 
 
+@pytest.mark.wide
 def test_missing_metadata_is_added_on_the_page(world: World, signed_in: As) -> None:
     first = station("code", {"id": "on", "to": "ship"}, requires=["metadata:AI-Usage"])
     task = world.start(world.line(stations=[first, "ship"]))

@@ -157,6 +157,7 @@ def test_it_is_counted_as_waiting_and_never_as_running(world: World) -> None:
     assert 'data-status="running"' not in page
 
 
+@pytest.mark.wide
 def test_a_list_takes_as_many_statements_for_many(world: World) -> None:
     line = by_hand(world).pinned
     _, secret = world.token_of(world.viewer, "read")
@@ -175,6 +176,7 @@ def test_a_list_takes_as_many_statements_for_many(world: World) -> None:
     assert asked() == before
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
 def test_a_failed_dependency_holds_for_a_person_and_says_so(world: World, how: str) -> None:
     """On the task page, the board and in the inbox; it is released, or cancelled."""

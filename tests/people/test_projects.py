@@ -171,6 +171,7 @@ def test_an_owner_is_added_with_its_first_project(world: World) -> None:
     assert Project.objects.get(owner__key="globex").name == "App"
 
 
+@pytest.mark.wide
 def test_the_api_does_the_same(world: World) -> None:
     client = Client(headers={"Authorization": f"Bearer {world.token_of(world.admin, 'settings', 'read')[1]}"})
 

@@ -114,6 +114,7 @@ def test_the_invariant_names_what_differs(world: World) -> None:
     AskedPlace.objects.update(name="reviewer")
 
 
+@pytest.mark.wide
 def test_a_page_of_many_follows_the_last_one(world: World) -> None:
     version = world.line(**gated(due={"after": 60, "then": "remind"}))
     later = world.line(**{**gated(), "key": "later"})

@@ -133,6 +133,7 @@ def test_slack_posts_and_changes_its_message_when_it_is_decided(world: World, ch
     ]
 
 
+@pytest.mark.wide
 def test_mattermost_posts_and_patches(world: World, chat: Chat) -> None:
     connect(world, chat, "mattermost")
     task = asked(world)

@@ -170,6 +170,7 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     assert gate_times.offers(world.project) == []
 
 
+@pytest.mark.wide
 @pytest.mark.broken
 @pytest.mark.parametrize("more", [30, pytest.param(990, marks=pytest.mark.wide)])
 def test_the_page_asks_as_much_however_many_reviews(world: World, more: int) -> None:

@@ -107,6 +107,7 @@ def test_what_no_agent_wrote_is_not_called_so(world: World) -> None:
     assert "Agent text" not in page
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("address", ["needs-me", "inbox?tab=others", "inbox?tab=mine", "inbox?tab=done"])
 def test_statements_are_as_many_for_many_rows(world: World, address: str) -> None:
     name, _mark, query = address.partition("?")

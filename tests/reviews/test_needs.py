@@ -173,6 +173,7 @@ def test_only_who_may_act_is_asked(world: World) -> None:
     assert [verb.key for verb in stuck_one.verbs] == ["retry", "cancel"]
 
 
+@pytest.mark.wide
 def test_the_number_of_queries_does_not_grow_with_the_items(world: World) -> None:
     def asked() -> int:
         with CaptureQueriesContext(
@@ -266,6 +267,7 @@ def test_what_waits_in_vain_is_released_or_cancelled(world: World) -> None:
     assert world.status(task) == "queued"
 
 
+@pytest.mark.wide
 def test_missing_metadata_is_filled_in_and_the_task_goes_on_by_itself(world: World) -> None:
     task = missing(world)
     (one,) = found(world.operator)

@@ -203,6 +203,7 @@ def test_who_wants_every_review_by_mail_gets_the_mail_of_the_gate(world: World, 
     assert "Add login" in mailbox.received[0][1]["Subject"]
 
 
+@pytest.mark.wide
 def test_what_was_answered_in_quiet_hours_is_not_asked_in_the_morning(world: World, mailbox: Mailbox) -> None:
     choose(world.reviewer, "review", MailChoice.NOW, quiet_from=0, quiet_until=23)
     version = world.line(**gated(notify=[]))
@@ -276,6 +277,7 @@ def test_what_is_no_number_of_a_notification_is_not_found(world: World, signed_i
 # The digest
 
 
+@pytest.mark.wide
 def test_one_digest_with_what_is_unread_however_often_its_ticket_runs(world: World, mailbox: Mailbox) -> None:
     choose(world.viewer, "roles", MailChoice.DIGEST)
     for minute, role in enumerate((Role.OPERATOR, Role.REVIEWER, Role.DESIGNER)):
@@ -382,6 +384,7 @@ def test_every_mail_has_text_and_html_with_nothing_of_others_as_markup(
 # The development mail
 
 
+@pytest.mark.wide
 def test_pages_that_speak_of_mail_lead_to_it_for_whom_it_opens(
     world: World, signed_in: As, settings: Any, tmp_path: Path
 ) -> None:

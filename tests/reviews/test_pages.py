@@ -285,6 +285,7 @@ def test_the_dossier_shows_what_a_tool_said_before_people_were_asked(world: Worl
     assert "70 % covered" in page
 
 
+@pytest.mark.wide
 def test_a_review_that_was_decided_is_opened_beside_its_own_list(world: World, waiting: Task) -> None:
     """A click in *Decided* once went to *Needs you*, and what was decided looked as if it were open."""
     other = world.start(waiting.pinned, title="Still open")

@@ -103,6 +103,7 @@ def test_A28_a_blocked_task_runs_again_with_what_the_hook_said(world: World, ben
     assert [job.outcome["eval"] for job in asked(task) if job.outcome] == ["block", "pass"]
 
 
+@pytest.mark.wide
 def test_what_a_hook_changes_in_the_workspace_is_dropped(world: World, bench: Bench) -> None:
     body = "pathlib.Path('left-behind').write_text('x'); outcome.clear()"
     looks = command("b", "import os; print(sorted(os.listdir()))")

@@ -69,6 +69,7 @@ def test_feedback_reaches_a_command_that_reads_no_prompt(world: World, bench: Be
 # Prompts
 
 
+@pytest.mark.wide
 def test_B16_templates_read_what_stations_said_before(world: World, bench: Bench) -> None:
     fails = "import sys; print('{\"n\": 2}'); sys.exit(5)"
     stations = [
@@ -148,6 +149,7 @@ def test_C23_an_echoed_example_of_expected_outputs_is_no_output(
     assert outcome_of(task, "a").get("output") == output
 
 
+@pytest.mark.wide
 def test_C24_an_echoed_context_is_no_output(world: World, bench: Bench) -> None:
     reads = command("b", ECHO, work={"prompt": "Go on."}, output_keys=["x"])
     bare = command("c", ECHO, work={"prompt": "Go on."})

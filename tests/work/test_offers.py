@@ -138,6 +138,7 @@ def last(task: Task) -> dict[int, Job]:
     return {job.token_id: job for job in Job.objects.filter(task=task)}
 
 
+@pytest.mark.wide
 def test_counting_costs_the_same_for_many_jobs(world: World) -> None:
     nobody_is_here(world)
     version = world.line(document([station("ask", **CHAT)], "offers"))

@@ -73,6 +73,7 @@ def test_a_report_alone_waits_for_nobody(world: World, monkeypatch: pytest.Monke
     assert found == [1]
 
 
+@pytest.mark.wide
 def test_a_late_report_in_company_is_refused_alone(world: World) -> None:
     members = started(world, 4)
     members[1] = replace(members[1], lease=uuid.uuid4())
@@ -80,6 +81,7 @@ def test_a_late_report_in_company_is_refused_alone(world: World) -> None:
     assert [answer.status for answer in answers] == ["accepted", "ignored", "accepted", "accepted"]
 
 
+@pytest.mark.wide
 def test_a_report_that_breaks_the_engine_breaks_only_itself(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_report_that_breaks_the_engine_breaks_only_itself(
     assert [isinstance(answer, ReportAnswer) for answer in answers] == [True, False, True]
 
 
+@pytest.mark.wide
 def test_connections_are_closed_with_their_threads() -> None:
     async def go() -> int:
         database = Database(3, "engine")

@@ -227,6 +227,7 @@ def test_exactly_those_whose_hunks_touch_are_asked_again(
         assert origin.commit(change.commit).tree.decode() == change.tree
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("why", "more"),
     [

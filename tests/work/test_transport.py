@@ -115,6 +115,7 @@ def test_whole_stations_are_worked_over_a_wire(world: World, bench: Bench) -> No
     assert Snapshot.objects.filter(task=task).count() == 1, "the second changed nothing"
 
 
+@pytest.mark.wide
 def test_what_lost_its_lease_changes_nothing_over_a_wire(world: World, bench: Bench) -> None:
     task = world.start(world.line(document([command("a", "open('kept', 'w')")], "wired")))
     token = Token.objects.get(task=task).pk

@@ -92,6 +92,7 @@ def test_squash_and_what_the_repository_allows(world: World, bench: Bench, hoste
     assert len(hosted.origin.commit().parents) == 1
 
 
+@pytest.mark.wide
 @one_then_both
 @pytest.mark.parametrize("lost", ["record", pytest.param("answer", marks=pytest.mark.wide)])
 def test_a_merge_whose_end_got_lost_is_asked_for_and_not_done_again(

@@ -79,6 +79,7 @@ def test_an_answer_that_gets_lost_opens_no_second_one(world: World, bench: Bench
     assert len(hosted.requests) == 1 and len(hosted.asked("POST")) == 1
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "then", ["closed", *(pytest.param(each, marks=pytest.mark.wide) for each in ("open", "merged"))]
 )
