@@ -15,12 +15,12 @@ skips      in CI no browser test and no isolation test may be skipped
 """
 
 pytest_plugins = [
+    "tests.fixtures.drawn",
     "tests.fixtures.database",
     "tests.fixtures.site",
     "tests.fixtures.static",
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",
-    "tests.fixtures.drawn",
     "tests.fixtures.memory",
     "tests.fixtures.order",
     "tests.fixtures.smoke",

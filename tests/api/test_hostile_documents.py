@@ -86,6 +86,7 @@ PATHS = {
 }
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(3)
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 @pytest.mark.parametrize("negated", [False, True], ids=["", "not"])

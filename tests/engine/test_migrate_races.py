@@ -114,6 +114,7 @@ def test_publishing_meanwhile_changes_neither(world: World) -> None:
     assert check() == []
 
 
+@pytest.mark.wide
 def test_batches_in_opposite_order_do_not_deadlock(world: World) -> None:
     old = world.line(stations=["build", "ship"])
     new = world.line(stations=["build", "test", "ship"])

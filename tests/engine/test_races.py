@@ -98,6 +98,7 @@ def race_on_gates(world: World, gates: int, clients: int) -> None:
     assert check() == []
 
 
+@pytest.mark.wide
 def test_eight_people_race_at_ten_gates(world: World) -> None:
     race_on_gates(world, gates=10, clients=8)
 

@@ -219,6 +219,7 @@ def run(races: tuple[Callable[[World, LineVersion], Task], ...], times: int) -> 
     assert check() == []
 
 
+@pytest.mark.wide
 def test_one_of_two_counts(transactional_db: None) -> None:
     run(RACES, FEW)
 

@@ -271,6 +271,7 @@ def run(world: World, races: tuple[Callable[[World, LineVersion], None], ...], t
     assert check() == []
 
 
+@pytest.mark.wide
 def test_one_of_two_counts(world: World) -> None:
     run(world, RACES, FEW)
 

@@ -80,6 +80,7 @@ def documents() -> list[dict[str, Any]]:
     return [EVERYTHING, every_kind(), *(native.loads(path.read_text()) for path in DEMO)]
 
 
+@pytest.mark.wide
 def test_a_form_that_is_only_looked_at_changes_nothing_and_finds_nothing(world: World) -> None:
     for each in documents():
         for what, own, fragment, _put in parts(each):

@@ -32,6 +32,7 @@ def shows(client: Client, address: str, words: str, **query: str) -> bool:
     return words in text(response)
 
 
+@pytest.mark.wide
 def test_days_in_the_address_narrow_each_list(world: World, signed_in: As) -> None:
     task = waiting(world, "Raise the limit")
     client = signed_in(world.reviewer)

@@ -18,6 +18,7 @@ from tests.pages.conftest import As, at, text
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.wide
 def test_every_page_of_the_documentation_is_shown(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
     assert {"drawing", "watching"} <= {page.slug for page in pages()}

@@ -83,6 +83,7 @@ def test_no_query_is_a_fault_of_the_server(place: Place, client: Client, most: i
     assert faults == []
 
 
+@pytest.mark.wide
 def test_no_part_of_an_address_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     faults = []
     for turn, name in enumerate(PAGES):

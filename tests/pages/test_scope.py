@@ -55,6 +55,7 @@ def parts(client: Client, **query: str) -> str:
     )
 
 
+@pytest.mark.wide
 def test_all_of_my_projects_are_shown_each_row_with_its_own(
     worlds: tuple[World, World], person: User, signed_in: As
 ) -> None:
