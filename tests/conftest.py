@@ -1,6 +1,6 @@
 """What every test may use. Each file in tests/fixtures is one idea; its names:
 
-database   an empty database, and the invariants after tests that moved a task
+database   an empty database, and the invariants after every test that moved a task
 site       `site`: a web process on the test database; `worker`: a worker process beside it
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
