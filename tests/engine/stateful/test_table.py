@@ -75,6 +75,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "retry": ("retry", "retry_stale"),
     "retry_ended": ("retry_ended",),
     "start": ("start", "start_unfit", "start_suspended"),
+    "start_all": ("start", "start_unfit", "start_suspended"),  # Which is what starts one
     "submit": ("follow_up",),
     "supply": ("supply", "supply_nothing", "supply_stale"),
     "suspend": ("suspend", "start_suspended"),
