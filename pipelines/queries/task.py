@@ -174,7 +174,8 @@ class TaskView:
     @cached_property
     def jobs(self) -> list[Job]:
         """Oldest first."""
-        return list(Job.objects.filter(task=self.task).select_related("worker").order_by("pk"))
+        # By its tokens: an index of all jobs by task would cost each move.
+        return list(Job.objects.filter(token__task=self.task).select_related("worker").order_by("pk"))
 
     @cached_property
     def preparing(self) -> dict[int, Preparing]:
