@@ -163,7 +163,7 @@ class Arena:
 
     def race(self, pool: ThreadPoolExecutor, number: int, clients: int, besides: str) -> None:
         _task, visit = self.waiting(number)
-        asked, before = self.asked(visit, clients, besides), len(replies())
+        asked, before = self.asked(visit, clients, besides), newest_reply()
         first = min(clients, AT_ONCE)
         barrier = Barrier(first)
 
@@ -173,7 +173,7 @@ class Arena:
             kind, ask = asked[place]
             return kind, ask()
 
-        self.settled(visit, list(pool.map(run, range(clients))), replies()[before:])
+        self.settled(visit, list(pool.map(run, range(clients))), replies(before))
 
     def settled(self, visit: GateVisit, answers: list[tuple[str, Any]], replies: list[str]) -> None:
         visit.refresh_from_db()
@@ -204,14 +204,19 @@ class Arena:
         self.told.update(f"{kind} {told}" for kind, told in answers)
 
 
-def replies() -> list[str]:
-    """What people were told in the chat."""
-    jobs = ProcrastinateJob.objects.filter(task_name="reviews.send_chat_reply").order_by("pk")
+def newest_reply() -> int:
+    newest = ProcrastinateJob.objects.order_by("-pk").values_list("pk", flat=True).first()
+    return newest or 0
+
+
+def replies(after: int) -> list[str]:
+    """What people were told in the chat since."""
+    jobs = ProcrastinateJob.objects.filter(pk__gt=after, task_name="reviews.send_chat_reply").order_by("pk")
     return [str(args["text"]) for args in jobs.values_list("args", flat=True)]
 
 
 @pytest.fixture
-def arena(world: World, chat: Chat) -> Iterator[Arena]:  # noqa: F811
+def arena(world: World, chat: Chat, part: int) -> Iterator[Arena]:  # noqa: F811
     lead = make_member(world.project, "reviewer", "lead")
     given = gated(
         channels={"mail_link": True, "chat": True},
@@ -220,19 +225,19 @@ def arena(world: World, chat: Chat) -> Iterator[Arena]:  # noqa: F811
         approval={"max_rounds": 9},
     )
     slack = Slack(chat, connect(world, chat, "slack", signing=keys.encrypt(SECRET)))
-    yield Arena(world, slack, world.line(**given), lead, random.Random(16))
+    yield Arena(world, slack, world.line(**given), lead, random.Random(16 + part))
 
 
 BESIDES = ("cancel due push", "", "cancel", "due", "push")
 
 
 @pytest.mark.parametrize(
-    ("clients", "gates"),
+    ("clients", "gates", "part"),
     [
-        (14, 3),
-        pytest.param(64, 10, marks=pytest.mark.wide),
-        pytest.param(64, 500, marks=pytest.mark.soak),
-        pytest.param(200, 50, marks=pytest.mark.soak),
+        (14, 3, 0),
+        pytest.param(64, 10, 0, marks=pytest.mark.wide),
+        *(pytest.param(64, 50, part, marks=pytest.mark.soak) for part in range(10)),
+        pytest.param(200, 50, 0, marks=pytest.mark.soak),
     ],
 )
 def test_one_outcome_of_everything_that_may_happen_at_a_gate(arena: Arena, clients: int, gates: int) -> None:
