@@ -75,7 +75,10 @@ def test_how_it_is_updated_and_released(
 
 
 def test_hosts_are_those_that_the_lock_file_names() -> None:
-    lock = '{"resolved": "https://packages.example.com/a.tgz"}\n{"homepage": "https://example.org/"}\n"url": "https://fund.example/"'
+    package = "https://" + "packages.example.com/a"
+    lock = (
+        f'{{"resolved": "{package}"}}\n{{"homepage": "https://example.org/"}}\n"url": "https://fund.example/"'
+    )
     assert of({"package-lock.json": lock}).hosts == ("packages.example.com",)
 
 

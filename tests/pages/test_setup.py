@@ -105,7 +105,7 @@ def test_no_step_is_ticked_because_of_a_line_of_the_demo(
 
 PNPM = {
     "package.json": b'{"scripts": {"test": "vitest", "lint": "eslint ."}, "devDependencies": {"vitest": "3"}}',
-    "pnpm-lock.yaml": b"resolution: {tarball: https://packages.example.com/a/-/a-1.0.0.tgz}\n",
+    "pnpm-lock.yaml": b"resolution: {tarball: https://packages.example.com/a}\n",
 }
 
 

@@ -1,0 +1,30 @@
+"""Everything in Django's admin. What is the record of something is shown there and never changed there."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from pipelines.admin import hosting, lines, people, tasks, work
+from pipelines.admin.base import ReadOnly
+from pipelines.models import (
+    Absence,
+    AddressMinute,
+    Blob,
+    BranchPush,
+    IgnoredReport,
+    RunnerResult,
+    RunnerUpload,
+    SampledDraw,
+    SeenTree,
+    Snapshot,
+    TaskCounter,
+    ViewedFile,
+)
+
+__all__ = ["ReadOnly", "hosting", "lines", "people", "tasks", "work"]
+
+for _model in (
+    *(Absence, AddressMinute, Blob, BranchPush, IgnoredReport, RunnerResult, RunnerUpload, SampledDraw),
+    *(SeenTree, Snapshot, TaskCounter, ViewedFile),
+):
+    admin.site.register(_model, ReadOnly)

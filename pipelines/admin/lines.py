@@ -1,0 +1,89 @@
+"""Lines, their versions and what is said about them."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from pipelines.admin.base import ReadOnly
+from pipelines.models import (
+    Comment,
+    Line,
+    LineEvent,
+    LineVersion,
+    Migration,
+    MigrationEntry,
+    Scenario,
+    VersionGate,
+    VersionRule,
+    VersionStation,
+)
+
+
+@admin.register(Line)
+class LineAdmin(ReadOnly):
+    list_display = ("project", "key", "name", "live", "draft_number")
+    list_select_related = ("project__owner", "live__line")
+    search_fields = ("key", "name")
+
+
+@admin.register(Comment)
+class CommentAdmin(ReadOnly):
+    list_display = ("line", "kind", "key", "author", "created_at", "resolved_at", "deleted_at")
+    list_select_related = ("line", "author")
+    search_fields = ("text", "key")
+
+
+@admin.register(LineVersion)
+class LineVersionAdmin(ReadOnly):
+    list_display = ("line", "number", "name", "digest", "published_by", "published_at")
+    list_select_related = ("line", "published_by")
+    search_fields = ("line__key", "digest")
+
+
+@admin.register(LineEvent)
+class LineEventAdmin(ReadOnly):
+    list_display = ("line", "kind", "version", "by", "at")
+    list_filter = ("kind",)
+    list_select_related = ("line", "version__line", "by")
+
+
+@admin.register(VersionStation)
+class VersionStationAdmin(ReadOnly):
+    list_display = ("version", "position", "key", "name", "kind")
+    list_select_related = ("version__line",)
+    list_filter = ("kind",)
+
+
+@admin.register(VersionRule)
+class VersionRuleAdmin(ReadOnly):
+    list_display = ("version", "station", "position", "key", "label")
+    list_select_related = ("version__line", "station")
+
+
+@admin.register(VersionGate)
+class VersionGateAdmin(ReadOnly):
+    list_display = ("version", "position", "key", "name", "mode")
+    list_select_related = ("version__line",)
+    list_filter = ("mode",)
+
+
+@admin.register(Scenario)
+class ScenarioAdmin(ReadOnly):
+    list_display = ("line", "key", "name", "source", "made_by", "at")
+    list_filter = ("source",)
+    list_select_related = ("line", "made_by")
+    search_fields = ("key", "name", "line__key")
+
+
+@admin.register(Migration)
+class MigrationAdmin(ReadOnly):
+    list_display = ("line", "to", "undoes", "by", "at", "finished_at")
+    list_select_related = ("line", "to__line", "undoes__line", "by")
+    search_fields = ("reason", "line__key")
+
+
+@admin.register(MigrationEntry)
+class MigrationEntryAdmin(ReadOnly):
+    list_display = ("migration", "task", "was", "to", "result", "at")
+    list_filter = ("result",)
+    list_select_related = ("migration__line", "task__project", "was__line", "to__line")

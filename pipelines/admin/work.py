@@ -1,0 +1,77 @@
+"""Jobs, who works on them, and what came of it."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from pipelines.admin.base import ReadOnly
+from pipelines.models import (
+    Agent,
+    AgentEvent,
+    Artifact,
+    Job,
+    Lease,
+    LogChunk,
+    RecordedAnswer,
+    Upload,
+    Worker,
+)
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly):
+    list_display = ("task", "station", "visit", "kind", "state", "attempt", "result", "worker", "created_at")
+    exclude = ("lease_key",)
+    list_filter = ("state", "kind", "result")
+    list_select_related = ("task__project", "worker")
+
+
+@admin.register(Agent)
+class AgentAdmin(ReadOnly):
+    list_display = ("project", "key", "name", "owner", "capacity", "valid_until", "suspended_at")
+    list_select_related = ("project__owner", "owner")
+    search_fields = ("key", "name")
+
+
+@admin.register(AgentEvent)
+class AgentEventAdmin(ReadOnly):
+    list_display = ("agent", "kind", "actor", "at")
+    list_filter = ("kind",)
+    list_select_related = ("agent__project",)
+
+
+@admin.register(Worker)
+class WorkerAdmin(ReadOnly):
+    list_display = ("name", "host", "pid", "isolation", "started_at", "seen_at", "stopped_at")
+
+
+@admin.register(Lease)
+class LeaseAdmin(ReadOnly):
+    list_display = ("job", "worker", "expires_at")
+    list_select_related = ("job", "worker")
+    exclude = ("key",)
+
+
+@admin.register(Artifact)
+class ArtifactAdmin(ReadOnly):
+    list_display = ("task", "job", "name", "media_type")
+    list_select_related = ("task__project", "job")
+
+
+@admin.register(Upload)
+class UploadAdmin(ReadOnly):
+    list_display = ("name", "project", "by", "at")
+    list_select_related = ("project__owner",)
+
+
+@admin.register(RecordedAnswer)
+class RecordedAnswerAdmin(ReadOnly):
+    list_display = ("actor", "status", "at")
+    exclude = ("key", "body")
+
+
+@admin.register(LogChunk)
+class LogChunkAdmin(ReadOnly):
+    list_display = ("job", "attempt", "number", "at")
+    list_select_related = ("job",)
+    exclude = ("data",)

@@ -1,0 +1,100 @@
+"""The program of ours, `codemod`: real processes in a folder of their own."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.work.spec.base import Attempt
+from tests.work.agents.conftest import Programs, ran
+from tests.work.conftest import Collected
+
+
+async def test_codemod_fixes_what_the_folder_is_set_up_for(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    (attempt.workspace / "ruff.toml").write_text("line-length = 100\n")
+    (attempt.workspace / "a.py").write_text("import os\nimport sys\nprint( sys.argv)\n")
+    spec = program.spec("codemod")
+    venv = str(Path(sys.executable).parent)
+    outcome = await ran(replace(spec, env={**spec.env, "PATH": venv}), sink)
+    assert (attempt.workspace / "a.py").read_text() == "import sys\n\nprint(sys.argv)\n"
+    assert outcome["summary"] == "Codemod is a program and no model. It ran 2 commands and changed 1 file."
+    assert outcome["facts"]["commands"] == {"run": 2, "failed": 0, "denied": 0, "last_exit_code": 0}
+    assert outcome["facts"]["usage"] == {"tokens_in": 0, "tokens_out": 0, "price": "none"}
+
+
+async def test_fixers_leave_lock_files_and_ignored_files_as_they_are(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    """`prettier --write .` formatted pnpm-lock.yaml, and what is prepared by its content was prepared anew."""
+    folder = attempt.workspace
+    program(
+        "prettier", "[open(os.path.join(at, n), 'a').write('x') for at, _, ns in os.walk('.') for n in ns]"
+    )
+    (folder / "inner").mkdir()
+    (folder / ".prettierrc").write_text("{}")
+    (folder / ".gitignore").write_text("made/\n.*\n")
+    (folder / ".prettierignore").write_text("*.md\n!kept.md\n")
+    (folder / "made").mkdir()
+    ignored = ("inner/a.md", "made/a.ts")
+    # Git reads the patterns: without it only lock files are known, and files of the fixer's own count as changed.
+    git = shutil.which("git") is not None
+    left = ("pnpm-lock.yaml", "inner/Cargo.lock", *(ignored if git else ()))
+    for path in ("pnpm-lock.yaml", "inner/Cargo.lock", *ignored, "a.ts", "kept.md"):
+        (folder / path).write_text("a")
+    outcome = await ran(program.spec("codemod"), sink)
+    assert {path: (folder / path).read_text() for path in left} == dict.fromkeys(left, "a")
+    assert [(folder / path).read_text() for path in ("a.ts", "kept.md")] == ["ax", "ax"]
+    assert outcome["summary"].endswith("changed 2 files." if git else "changed 7 files.")
+
+
+async def test_commands_of_the_station_may_change_lock_files(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    (attempt.workspace / "uv.lock").write_text("a")
+    program("update", "open('uv.lock', 'a').write('x')")
+    await ran(program.spec("codemod", allow=("update",)), sink)
+    assert (attempt.workspace / "uv.lock").read_text() == "ax"
+
+
+async def test_codemod_says_that_there_is_nothing_to_fix(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    (attempt.workspace / "ruff.toml").write_text("")
+    spec = program.spec("codemod")
+    venv = str(Path(sys.executable).parent)
+    outcome = await ran(replace(spec, env={**spec.env, "PATH": venv}), sink)
+    assert outcome["exit_code"] == 0
+    assert outcome["summary"].startswith("Nothing to fix. Codemod is a program and no model.")
+
+
+async def test_codemod_without_a_fixer_fails_and_says_what_makes_one_be_found(
+    program: Programs, sink: Collected
+) -> None:
+    outcome = await ran(program.spec("codemod"), sink)
+    assert (outcome["result"], outcome["failure_type"]) == ("failure", "no_fixer")
+    for file in ("ruff.toml", "eslint.config.js", "biome.json", ".prettierrc", ".go"):
+        assert file in outcome["summary"]
+
+
+async def test_codemod_with_a_fixer_that_is_not_installed_looked_at_nothing(
+    sink: Collected, attempt: Attempt, program: Programs
+) -> None:
+    (attempt.workspace / "biome.json").write_text("{}")
+    outcome = await ran(program.spec("codemod"), sink)
+    assert (outcome["result"], outcome["failure_type"]) == ("failure", "no_fixer")
+    assert "Set up here, but not installed: biome." in outcome["summary"]
+
+
+async def test_codemod_runs_the_commands_that_it_is_given(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    program("fix", "open('fixed', 'w').write('x')")
+    outcome = await ran(program.spec("codemod", allow=("fix --all",)), sink)
+    assert (attempt.workspace / "fixed").exists()
+    assert outcome["summary"].endswith("It ran 1 command and changed 1 file.")
+    missing = await ran(program.spec("codemod", allow=("no-such-fixer",)), sink)
+    assert (missing["exit_code"], missing["facts"]["commands"]["last_exit_code"]) == (1, 127)
