@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import { type Cause, causesOf } from "../store/causes";
+import { type Cause, causesOf, isGrave } from "../store/causes";
 import { remedy } from "../store/commands-edits";
 import type { Finding } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
@@ -14,7 +14,6 @@ const MOST = 100;
 const NONE: Finding[] = [];
 const BROKEN = "broken-guarantee";
 
-const isGrave = ({ severity }: Finding): boolean => severity !== "info";
 const keyOf = ({ check, path, message }: Finding): string => `${check} ${path} ${message}`;
 
 interface Shown {

@@ -1,8 +1,8 @@
-import { type ReactNode, useId, useRef } from "react";
+import { type ReactNode, useId, useMemo, useRef } from "react";
 import { createPortal } from "react-dom";
 import { People } from "../saving/People";
 import { SaveState } from "../saving/Saved";
-import { causesOf } from "../store/causes";
+import { causesOf, isGrave } from "../store/causes";
 import { checking, useEditor } from "../store/store";
 import { useTest } from "../testmode/session";
 import { action, possible } from "./actions";
@@ -37,9 +37,9 @@ function ProblemCount({ desk }: { desk: Desk }) {
   const { findings } = desk.editor.state;
   const unknown = checking(desk.editor.state);
   const { line } = desk.editor;
-  const grave = findings.findings.filter((each) => each.severity !== "info");
-  const errors = grave.filter((each) => each.severity === "error").length;
-  const causes = causesOf(grave, line).length;
+  const all = findings.findings;
+  const errors = all.filter((each) => each.severity === "error").length;
+  const causes = useMemo(() => causesOf(all.filter(isGrave), line).length, [all, line]);
   const tone = unknown ? "neutral" : errors > 0 ? "danger" : causes > 0 ? "attention" : "ok";
   const icon = { neutral: "retry", danger: "danger", attention: "warning", ok: "check" }[tone];
   const count = causes === 0 ? say("noProblemsShort") : say("problemCount", String(causes));

@@ -58,3 +58,12 @@ it("says once what is said of one place several times, and keeps apart what is n
     { first: other, others: [] },
   ]);
 });
+
+it("is quick where stations that nothing reaches all lead to one another", () => {
+  const keys = Array.from({ length: 24 }, (_, index) => `s${index}`);
+  const tangled: LineDocument = {
+    stations: keys.map((key) => ({ key, rules: [{ id: `of-${key}`, to: keys.filter((each) => each !== key) }] })),
+  };
+  const lost = keys.map((key) => finding("unreachable-station", key));
+  expect(causesOf(lost, tangled)).toEqual(lost.map((first) => ({ first, others: [] })));
+});

@@ -11,6 +11,9 @@ export interface Cause {
 const DEAD = "dead-rule";
 const UNREACHED = "unreachable-station";
 
+/** A problem, and no hint. */
+export const isGrave = ({ severity }: Finding): boolean => severity !== "info";
+
 /** In the order in which they were found. */
 export function causesOf(findings: readonly Finding[], line: LineDocument): Cause[] {
   const roots = new Map<string, Finding>();
@@ -18,16 +21,17 @@ export function causesOf(findings: readonly Finding[], line: LineDocument): Caus
     findings.flatMap((each) => (each.check === UNREACHED ? [[each.station, each] as const] : [])),
   );
   const dead = new Map(findings.flatMap((each) => (each.check === DEAD ? [[each.rule, each] as const] : [])));
-  /** Of a station that nothing reaches: the dead rule that would lead there, at a station that is reached. */
-  const leadsTo = (key: string, met: ReadonlySet<string>): Finding | undefined => {
+  /** Of a station that nothing reaches: the dead rule that would lead there, at a station that is reached. `met`: looked
+   * at already, each once, however many ways there are between them. */
+  const leadsTo = (key: string, met: Set<string>): Finding | undefined => {
+    met.add(key);
     for (const station of line.stations) {
       if (met.has(station.key)) continue;
       for (const rule of rulesOf(station)) {
         if (!targetsOf(rule).includes(key)) continue;
-        const before = unreached.has(station.key)
-          ? leadsTo(station.key, new Set([...met, station.key]))
-          : dead.get(rule.id);
+        const before = unreached.has(station.key) ? leadsTo(station.key, met) : dead.get(rule.id);
         if (before) return before;
+        if (met.has(station.key)) break;
       }
     }
     return undefined;
@@ -35,7 +39,7 @@ export function causesOf(findings: readonly Finding[], line: LineDocument): Caus
   const rootOf = (finding: Finding): Finding => {
     const { station, rule, check } = finding;
     if (station && unreached.has(station) && stationOf(line, station))
-      return leadsTo(station, new Set([station])) ?? (unreached.get(station) as Finding);
+      return leadsTo(station, new Set()) ?? (unreached.get(station) as Finding);
     if (rule && dead.has(rule)) return dead.get(rule) as Finding;
     // Said of the same place several times over: of each pair of branches, of each of its targets.
     if (!rule && !finding.gate) return finding;
