@@ -132,9 +132,10 @@ class PushedByPeople:
     proven: bool
 
 
-def pushes_of(task: Task) -> list[PushedByPeople]:
-    """What people pushed to its branch, the oldest first."""
+def pushes_of(task: Task, until: datetime | None = None) -> list[PushedByPeople]:
+    """What people pushed to its branch, the oldest first; `until`: by then."""
     rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
+    rows = rows if until is None else rows.filter(at__lte=until)
     return [
         PushedByPeople(each.who, each.commit, [str(one) for one in each.people.all()], each.by_host)
         for each in rows

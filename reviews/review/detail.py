@@ -198,7 +198,7 @@ class Dossier:
     @cached_property
     def pushes(self) -> list[PushedByPeople]:
         """What people pushed to the branch before this was asked."""
-        return pushes_of(self.visit.task) if self.visit.producers else []
+        return pushes_of(self.visit.task, self.visit.opened_at) if self.visit.producers else []
 
 
 def dossier(visit: GateVisit, user: User, standings: Standings | None = None) -> Dossier:

@@ -112,7 +112,7 @@ def test_a_push_to_the_branch_is_a_visit_of_that_person(
         world.vote(task, by=world.reviewer)
     # The address is what the commit says: the administrator could have written it.
     shown = client_of(world.admin).get(reverse("gate-visit", args=[visit.pk])).content.decode()
-    assert "one approval more is asked for" in shown and "Nobody vouches for that name" in shown
+    assert "one more approval is needed" in shown and "Nobody vouches for that name" in shown
     world.vote(task, by=world.admin)
     assert world.status(task) == "awaiting_review" and origin.head() == base
     world.vote(task, by=second)

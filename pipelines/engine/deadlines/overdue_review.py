@@ -11,7 +11,7 @@ from pipelines.engine.moves import escalations
 from pipelines.engine.moves.absences import deciders, stand_ins
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import people_of
-from pipelines.engine.moves.gates import gate_of, later
+from pipelines.engine.moves.gates import gate_of, later, policy_at
 from pipelines.models import Due, Event, GateVisit, Task, User, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
@@ -79,7 +79,8 @@ def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
     if gate.notify:
         return tuple(gate.notify)
     away = stand_ins([task.project_id])[task.project_id]
-    may = deciders(people_of(task.project_id), away, visit, gate.approval)
+    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
+    may = deciders(people_of(task.project_id), away, visit, policy)
     people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))
 

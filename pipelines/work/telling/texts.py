@@ -10,7 +10,7 @@ from pipelines.ports.host_notices import STARTED
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.queries.task_branch import pushed_to
-from pipelines.routing.document.gates import Gate
+from pipelines.routing.decide.approval import as_asked
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import code
 from pipelines.work.transport.local.request_text import said_at_gate
@@ -64,7 +64,7 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
         yes = Count("votes", filter=Q(votes__word=Word.APPROVE))
         visits = task.gate_visits.filter(state=GateVisit.State.OPEN).annotate(yes=yes).order_by("opened_at")
         named = [
-            _asked(gate, each.yes)
+            _asked(gate.name, as_asked(gate.approval, each.producers).votes, each.yes)
             for each in visits
             if (gate := line.gates_by_key.get(each.gate)) is not None
         ]
@@ -74,10 +74,9 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
     return "pending", "In progress in Gateline"
 
 
-def _asked(gate: Gate, yes: int) -> str:
+def _asked(gate: str, needed: int, yes: int) -> str:
     """*Security review: 1 of 2*."""
-    needed = gate.approval.votes
-    return gate.name if needed <= 1 else f"{gate.name}: {min(yes, needed)} of {needed}"
+    return gate if needed <= 1 else f"{gate}: {min(yes, needed)} of {needed}"
 
 
 def commit_of(link: HostLink) -> str:

@@ -14,7 +14,7 @@ from pipelines.models import GateVisit
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue
 from pipelines.queries import versions
 from pipelines.routing.document.gates import MAX_REMINDERS
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_at
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -31,7 +31,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
             each = opened[visit.pk]
             if each.project_id not in people:
                 people[each.project_id] = people_of(each.project_id)
-            gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+            gate = gate_at(visit, versions.by_id(visit.asked_by.pinned_id))
             asked = deciders(people[each.project_id], away[each.project_id], visit, gate.approval)
             for user_id in dict.fromkeys([*asked, *heard.at(each.task_id, each.notify)]):
                 yield NotificationEvent(
