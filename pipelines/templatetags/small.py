@@ -1,5 +1,6 @@
-"""The small parts that stand in every row of a list, drawn without a template: `c-elapsed`, `c-time`, `c-kind` and
-`c-status-pill` are these, and rows use them directly. What depends on nothing but its words is drawn once."""
+"""The small parts that stand in every row of a list, drawn without a template: `c-elapsed`, `c-time`, `c-kind`,
+`c-status-pill` and `c-person` are these, and rows use them directly. What depends on nothing but its words is drawn
+once."""
 
 from __future__ import annotations
 
@@ -36,12 +37,17 @@ def _classes(*names: str) -> str:
     return " ".join(filter(None, names))
 
 
+def _attributes(given: object) -> SafeString:
+    """As a component hands them on: an object that only its text says is safe."""
+    return conditional_escape(str(given))
+
+
 @register.simple_tag
 def elapsed(start: datetime, css: str = "", attrs: str = "") -> SafeString:
     """How long it is since then; it ticks."""
     return format_html(
         '<time class="{}" datetime="{}" title="{}" data-elapsed {}>{}</time>',
-        _classes("time", css), start.isoformat(), exact(start), attrs, since(start),
+        _classes("time", css), start.isoformat(), exact(start), _attributes(attrs), since(start),
     )  # fmt: skip
 
 
@@ -50,7 +56,7 @@ def moment(at: datetime, late: str = "", css: str = "", attrs: str = "") -> Safe
     """Relative and ticking; the exact time on hover."""
     return format_html(
         '<time class="{}" datetime="{}" title="{}" data-relative {}>{}</time>',
-        _classes("time", "time-late" if late else "", css), at.isoformat(), exact(at), attrs, relative(at),
+        _classes("time", "time-late" if late else "", css), at.isoformat(), exact(at), _attributes(attrs), relative(at),
     )  # fmt: skip
 
 
@@ -60,7 +66,7 @@ def kind_sign(
 ) -> SafeString:
     """The small shape of a station, gate or end beside its name."""
     sprite = asset("static/icons.json")
-    return _kind(str(shape), str(kind), str(tone), str(css), conditional_escape(str(attrs)), sprite)
+    return _kind(str(shape), str(kind), str(tone), str(css), _attributes(attrs), sprite)
 
 
 @lru_cache(maxsize=1024)
@@ -77,7 +83,7 @@ def _kind(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite
 @register.simple_tag
 def status_pill(value: str, word: str = "", plain: str = "", css: str = "", attrs: str = "") -> SafeString:
     """`word` instead of the word of the status; `plain`: without the pill around it."""
-    sprite, said = asset("static/icons.json"), conditional_escape(str(attrs))
+    sprite, said = asset("static/icons.json"), _attributes(attrs)
     return _pill(str(value), str(word), bool(plain), str(css), said, sprite, get_language() or "")
 
 
@@ -99,5 +105,9 @@ def person_sign(name: str, kind: str = "person", css: str = "", attrs: str = "")
     """Who it is, beside the icon of their kind."""
     drawn = icon(actor_icon(str(kind)), 14)
     return format_html(
-        '<span class="{}" {}>{} <span>{}</span></span>', _classes("person", css), attrs, drawn, name
+        '<span class="{}" {}>{} <span>{}</span></span>',
+        _classes("person", css),
+        _attributes(attrs),
+        drawn,
+        name,
     )

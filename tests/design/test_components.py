@@ -156,6 +156,20 @@ def test_a_time_is_relative_and_exact_on_hover() -> None:
     assert at.strftime("%Y, %H:%M:%S") in shown
 
 
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        '<c-time :at="at" title="It" />',
+        '<c-elapsed :since="at" title="It" />',
+        '<c-person name="Ann" title="It" />',
+        '<c-kind title="It" />',
+        '<c-status-pill status="queued" title="It" />',
+    ],
+)
+def test_a_small_part_hands_on_what_else_it_is_given(drawn: str) -> None:
+    assert ' title="It"' in draw(drawn, at=datetime.now(UTC))
+
+
 def test_an_icon_is_silent_unless_it_has_a_label() -> None:
     template = Template('{% load gateline %}{% icon "gate" %}|{% icon "gate" label="Gate" %}')
     silent, spoken = template.render(Context()).split("|")
