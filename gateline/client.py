@@ -86,7 +86,8 @@ def _trusted() -> ssl.SSLContext:
         try:
             made.load_verify_locations(cafile=os.path.expanduser(named))
         except OSError as fault:
-            raise Unreachable(f"GATELINE_CA_BUNDLE is “{named}”: {fault.strerror or 'it holds no certificates'}",
+            why = "it holds no certificates" if isinstance(fault, ssl.SSLError) else fault.strerror
+            raise Unreachable(f"GATELINE_CA_BUNDLE is “{named}”: {why}",
                               "Name a file with certificates in PEM.") from fault  # fmt: skip
     return made
 

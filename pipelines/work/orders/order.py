@@ -18,7 +18,7 @@ from pipelines.routing.document.templates import TemplateError, UndefinedVariabl
 from pipelines.routing.document.work.network import OPEN, host_of
 from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve
 from pipelines.work.config import WorkerConfig
-from pipelines.work.outgoing.authorities import PROGRAMS
+from pipelines.work.outgoing.authorities import for_programs
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
 from pipelines.work.results.output import example
@@ -259,7 +259,7 @@ def expected_outputs(keys: tuple[str, ...]) -> str:
 
 def trust(attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
     """How programs are told whom to trust besides the public authorities. A station's own variables take precedence."""
-    return dict.fromkeys(PROGRAMS, str(attempt.certificates)) if config.authorities.own else {}
+    return for_programs(attempt.certificates) if config.authorities.own else {}
 
 
 def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:

@@ -32,6 +32,11 @@ CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTI
 REMEDY: Final = f"An operator can add its authority in {SETTING}."
 
 
+def for_programs(bundle: Path) -> dict[str, str]:
+    """How programs are told that those in this file are all whom they trust."""
+    return dict.fromkeys(PROGRAMS, str(bundle))
+
+
 class WrongBundle(Exception):
     """The file holds no certificates; the message says which."""
 

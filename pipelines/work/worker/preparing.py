@@ -24,7 +24,7 @@ from pipelines.work.handlers.starting import NotPrepared
 from pipelines.work.images import ImageAbsent, Images
 from pipelines.work.measuring import measure
 from pipelines.work.orders.order import Orders
-from pipelines.work.outgoing.authorities import PROGRAMS
+from pipelines.work.outgoing.authorities import for_programs
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.files import FileRefused, opened
@@ -227,8 +227,8 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
     home = spec.attempt.root / "prepare"
     home.mkdir(mode=0o700, exist_ok=True)
     env = {"PATH": spec.env.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8"}
-    trusted = str(spec.attempt.certificates)
-    env |= {name: trusted for name in PROGRAMS if spec.attempt.certificates.exists()}
+    if spec.attempt.certificates.exists():
+        env |= for_programs(spec.attempt.certificates)
     made = Spec(
         kind="command",
         attempt=spec.attempt,
