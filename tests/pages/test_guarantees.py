@@ -9,6 +9,9 @@ import pytest
 from pipelines.formats import native
 from pipelines.lines import publish_review, publishing
 from pipelines.models import Line
+from pipelines.web.editor.forms.asked import NamedPart, Outline
+from pipelines.web.editor.forms.form import Rows, Setting
+from pipelines.web.editor.forms.guarantees import of_line
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -69,3 +72,29 @@ def test_a_promise_that_is_not_proved_has_to_be_acknowledged(world: World) -> No
     found = publishing.check(line)
     assert found.errors == ()
     assert "unproved-guarantee" in [f.check for f in publish_review.warnings_of(found)]
+
+
+@pytest.mark.smoke(9)
+@pytest.mark.parametrize(
+    ("member", "told"),
+    [
+        ({"never": {"reach": "ship", "without": "look"}}, "Nothing reaches Ship without Second look"),
+        ({"never": {"reach": "ship"}}, "Nothing reaches Ship without …"),
+        (
+            {"after": {"gate": "look", "word": "send_back"}, "never": {"reach": "ship"}},
+            "After Second look sends back, nothing reaches Ship until it is approved",
+        ),
+        ({"at_most": {"visit": "ship", "times": 1}}, "A task visits Ship at most once"),
+        ({"at_most": ["ship"]}, "A task visits … at most … times"),
+        ({"ends_within": None}, "Every path ends within … moves"),
+        ({"cost_at_most": "5.00"}, "A task costs at most $5.00"),
+        ({}, "7"),
+        ("none", "7"),
+    ],
+)
+def test_a_form_names_a_promise_as_every_other_page_does(world: World, member: Any, told: str) -> None:
+    names = Outline(
+        stations=[NamedPart(key="ship", name="Ship")], gates=[NamedPart(key="look", name="Second look")]
+    )
+    [rows] = of_line(Setting(world.project, names, "")).fields
+    assert isinstance(rows, Rows) and rows.title(member, 6) == told

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import REJECT, SEND_BACK, Guarantee
@@ -12,15 +14,19 @@ from pipelines.routing.sentences.references import place as named
 
 def promised(line: Line, guarantee: Guarantee) -> str:
     """One sentence, with names as people see them."""
+    return sentence(guarantee, lambda key: place(line, key))
+
+
+def sentence(guarantee: Guarantee, called: Callable[[str], str | PartName]) -> str:
+    """`called`: the name of a place."""
     if guarantee.after is not None and guarantee.never is not None:
         said = AFTER[guarantee.after.word]
-        gate, reach = place(line, guarantee.after.gate), place(line, guarantee.never.reach)
-        return _(said, gate=gate, place=reach)
+        return _(said, gate=called(guarantee.after.gate), place=called(guarantee.never.reach))
     if guarantee.never is not None:
-        reach, without = place(line, guarantee.never.reach), place(line, guarantee.never.without)
+        reach, without = called(guarantee.never.reach), called(guarantee.never.without)
         return _("Nothing reaches %(place)s without %(without)s", place=reach, without=without)
     if guarantee.at_most is not None:
-        station, times = place(line, guarantee.at_most.visit), guarantee.at_most.times
+        station, times = called(guarantee.at_most.visit), guarantee.at_most.times
         if times == 1:
             return _("A task visits %(station)s at most once", station=station)
         return _("A task visits %(station)s at most %(times)s times", station=station, times=times)

@@ -8,7 +8,20 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.basics.keys import free_key
-from pipelines.routing.document.guarantees import AFTER, GUARANTEE, NEVER, VISITS
+from pipelines.routing.basics.wording import words
+from pipelines.routing.document.guarantees import (
+    AFTER,
+    GUARANTEE,
+    NEVER,
+    REJECT,
+    SEND_BACK,
+    VISITS,
+    AfterWord,
+    Guarantee,
+    NeverReached,
+    VisitsAtMost,
+)
+from pipelines.routing.sentences.guarantees import sentence
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
@@ -58,29 +71,36 @@ def form_of(member: Any) -> str:
 
 def _title(member: Any, index: int, setting: Setting) -> str:
     """The sentence itself, with names; as much of it as is there."""
-    form = form_of(member)
-    if not form:
+    drafted, known = _drafted(member), setting.names
+    if drafted is None:
         return str(index + 1)
-    known = setting.names
     names = dict([*known.options("gates"), *known.options("ends"), *known.options("stations")])
+    return words(sentence(drafted, lambda key: names.get(key, key)))
 
-    def of(part: str, key: str) -> str:
+
+def _drafted(member: Any) -> Guarantee | None:
+    """With “…” for what is not there yet."""
+    form = form_of(member)
+
+    def of(part: str, key: str) -> Any:
         inner = member.get(part)
-        found = inner.get(key) if type(inner) is dict else None
-        return str(names.get(found, found) if type(found) is str else found or "…")
+        return _shown(inner.get(key) if type(inner) is dict else None)
 
     if form == WITHOUT:
-        told = {"place": of("never", "reach"), "without": of("never", "without")}
-        return _("Nothing reaches %(place)s without %(without)s") % told
+        return Guarantee(id="", never=NeverReached(of(form, "reach"), of(form, "without")))
     if form == AFTERWARDS:
-        told = {"gate": of("after", "gate"), "place": of("never", "reach")}
-        return _("After %(gate)s says no, nothing reaches %(place)s") % told
+        word = SEND_BACK if of(form, "word") == SEND_BACK else REJECT
+        after, never = AfterWord(of(form, "gate"), word), NeverReached(of(WITHOUT, "reach"))
+        return Guarantee(id="", after=after, never=never)
     if form == VISIT:
-        told = {"station": of("at_most", "visit"), "times": of("at_most", "times")}
-        return _("A task visits %(station)s at most %(times)s times") % told
+        return Guarantee(id="", at_most=VisitsAtMost(of(form, "visit"), of(form, "times")))
     if form == ENDS:
-        return _("Every path ends within %s moves") % member[form]
-    return _("A task costs at most $%s") % member[form]
+        return Guarantee(id="", ends_within=_shown(member[form]))
+    return Guarantee(id="", cost_at_most=_shown(member[form])) if form else None
+
+
+def _shown(value: Any) -> Any:
+    return value if type(value) is int else str(value or "…")
 
 
 def _new(fragment: Fragment, kind: str, setting: Setting) -> dict[str, Any]:
