@@ -94,6 +94,7 @@ def table(projects: Iterable[Project], search: TaskFilter, user: User, page: int
 
 
 def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
+    """Those that are searched for. The status that is shown is looked up where it is searched for alone."""
     if search.q:
         rows = rows.filter(matching(search.q))
     if search.status == OPEN:

@@ -14,6 +14,7 @@ from pipelines import engine
 from pipelines.models import Event, Job, Lease, Task, Token
 from pipelines.ports.terms import QUICK
 from pipelines.work.transport.local import reports
+from pipelines.work.worker import instant
 from tests.factories import World, station
 from tests.work.driving import Bench, command, tickets
 
@@ -212,4 +213,34 @@ def test_a_stop_in_the_middle_gives_all_of_them_back(world: World, bench: Bench)
     asyncio.run(go())
     found = Job.objects.filter(task__in=tasks)
     assert {(job.station, job.state, job.attempt) for job in found} == {("a", "queued", 1)}
+    assert not Lease.objects.exists()
+
+
+def test_a_stop_while_it_looks_for_more_gives_back_what_goes_on(
+    world: World, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instant, "LOOK_SECONDS", 0)
+    version = world.line(stations=["a", "b"])
+    tasks = [world.start(version) for _ in range(3)]
+    token = Token.objects.values_list("pk", flat=True).get(task=tasks[0])
+
+    async def go() -> None:
+        async with bench.driver() as driver:
+            looking, claim = asyncio.Event(), driver.transport.claim_instant
+
+            async def never(token_id: int | None, most: int) -> Any:
+                if token_id is None:
+                    looking.set()
+                    await asyncio.Event().wait()
+                return await claim(token_id, most)
+
+            driver.transport.claim_instant = never  # type: ignore[method-assign]
+            driving = asyncio.create_task(driver.ticket(token, QUICK))
+            await looking.wait()
+            await driver.stop()
+            await asyncio.gather(driving, return_exceptions=True)
+
+    asyncio.run(go())
+    found = Job.objects.filter(task__in=tasks, station="b")
+    assert [(job.state, job.attempt) for job in found] == [("queued", 1)] * 3
     assert not Lease.objects.exists()

@@ -47,7 +47,15 @@ class InstantWork:
             room = may_go_on and not self.stopping and len(held) < TOGETHER // 2
             if room and (not held or loop.time() - looked >= LOOK_SECONDS):
                 looked = loop.time()
-                held += await self._transport.claim_instant(None, TOGETHER - len(held))
+                held += await self._more(held)
+
+    async def _more(self, held: list[Started]) -> list[Started]:
+        """Others that wait in the queue. A stop meanwhile gives back what is held, which nothing else knows of."""
+        try:
+            return await self._transport.claim_instant(None, TOGETHER - len(held))
+        except asyncio.CancelledError:
+            await self._give_back(held)
+            raise
 
     async def _one_station(
         self, held: Iterable[Started], stations: dict[int, int], may_go_on: bool, apart: Apart
@@ -82,7 +90,8 @@ class InstantWork:
         try:
             answers = await self._transport.report_together(done)
         except asyncio.CancelledError:
-            await self._give_back(works)
+            # A lost lease belongs to somebody else.
+            await self._give_back(work.started for work in works if not work.lost)
             raise
         except Exception:
             # One by one, each meets its own error.
@@ -105,9 +114,7 @@ class InstantWork:
         work.reporting = True
         return work
 
-    async def _give_back(self, works: Iterable[RunningWork]) -> None:
-        """After a cancellation: a lost lease belongs to somebody else."""
-        for work in works:
-            if not work.lost:
-                orders = work.started.orders
-                await self._transport.give_back(orders.job_id, orders.attempt, work.started.lease)
+    async def _give_back(self, held: Iterable[Started]) -> None:
+        for started in held:
+            orders = started.orders
+            await self._transport.give_back(orders.job_id, orders.attempt, started.lease)

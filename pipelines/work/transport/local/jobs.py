@@ -79,7 +79,8 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
         for job in begun
         if job.lease_key is not None
     ]
-    alone = [start_token(each, claim) for each in tokens if each not in {job.token_id for job in begun}]
+    went = {job.token_id for job in begun}
+    alone = [start_token(each, claim) for each in tokens if each not in went]
     return found + [each for each in alone if each is not None]
 
 
