@@ -12,7 +12,8 @@ from django.db import connection
 
 from pipelines.models import Line, Project, VersionStation
 
-SPREAD = "count(*), percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM {})::float8)"
+SHARES = "percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM {})::float8)"
+SPREAD = f"count(*), {SHARES}"
 
 # `{jobs}`: the jobs that count, as `job`, each with its `task`; `{by}`: what they are counted by.
 WAITING = f"""SELECT {{by}}, {SPREAD.format("job.started_at - job.created_at")}
@@ -40,8 +41,8 @@ OF_PROJECT = f"""WITH jobs AS MATERIALIZED (
     FROM pipelines_gatevisit visit JOIN jobs ON jobs.id = visit.job_id
     WHERE visit.decided_at > %(since)s GROUP BY 1, 2
 ), worked AS (
-    SELECT line_id, station, count(waiting), {SPREAD.format("waiting").removeprefix("count(*), ")},
-      count(working), {SPREAD.format("working").removeprefix("count(*), ")}
+    SELECT line_id, station, count(waiting), {SHARES.format("waiting")},
+      count(working), {SHARES.format("working")}
     FROM jobs GROUP BY 1, 2
 )
 SELECT worked.*, held.count, held.percentile_cont FROM worked LEFT JOIN held USING (line_id, station)"""

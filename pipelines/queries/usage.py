@@ -184,10 +184,9 @@ def by_line(project_id: int, since: datetime, until: datetime | None) -> dict[in
     return _sums("version.line_id", which, [project_id, since, *([] if until is None else [until])], LINES)
 
 
-LINES = """JOIN pipelines_lineversion version ON version.id = job.pinned_id
-           JOIN pipelines_line line ON line.id = version.line_id"""
-"""Of which line a run is its version says: no task is read."""
 VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
+LINES = f"{VERSIONS} JOIN pipelines_line line ON line.id = version.line_id"
+"""Of which line a run is its version says: no task is read."""
 
 
 def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:

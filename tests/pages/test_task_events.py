@@ -1,0 +1,42 @@
+"""The events of a task by pages, and how many of them its history leaves out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pipelines.models import Event
+from pipelines.queries import task as queries
+from pipelines.web.tasks import task as views
+from tests.factories import World
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_event_stands_on_one_page_the_newest_first(
+    world: World, signed_in: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (queries, views):
+        monkeypatch.setattr(module, "EVENTS", 3)
+    monkeypatch.setattr(queries, "HISTORY", 2)
+    task = world.start(world.line(stations=["a", "b"]))
+    for _ in range(2):
+        world.report(task)
+    known = list(Event.objects.filter(task=task).order_by("-seq").values_list("seq", flat=True))
+    assert len(known) > 6
+    client, address = signed_in(world.viewer), at(world, "task", task.name)
+    found: list[int] = []
+    more = "?tab=events"
+    while more:
+        page = text(client.get(address + more + "&fragment=tab"))
+        rows = re.findall(r'<tr>\s*<td class="numbers">(\d+)</td>', page)
+        assert 0 < len(rows) <= 3
+        found += map(int, rows)
+        earlier = re.search(r'href="(\?tab=events&(?:amp;)?before=\d+)#panel"', page)
+        more = earlier[1].replace("&amp;", "&") if earlier else ""
+    assert found == known
+    assert re.search(r"\d+ earlier changes? (is|are) in Events", text(client.get(address)))
+    for odd in ("-1", "x", "9" * 40):
+        assert client.get(f"{address}?tab=events&before={odd}").status_code == 200
