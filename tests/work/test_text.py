@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from pipelines.work.handlers import log
 from pipelines.work.handlers.log import JobLog
 from pipelines.work.results.output import besides_output
+from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import LONGEST_LINE, MASK, LineCutter, Masker, escaped
 from tests.waiting import LONG, eventually, let_others_run
 
@@ -47,6 +49,19 @@ def test_it_breaks_a_line_without_an_end() -> None:
 
 def test_it_writes_out_lone_surrogates() -> None:
     assert escaped("a\ud800b\x00") == "a\\ud800b\\x00"
+
+
+def test_it_masks_the_private_key_in_a_document_that_is_a_secret() -> None:
+    """A program takes it out, as `jq -r .private_key` does: then its lines are real ones."""
+    body = ["QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w", "cXJzdHV2d3h5ejAxMjM0NTY3ODkr"]
+    pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *body, "-----END PRIVATE KEY-----", ""])
+    document = json.dumps({"type": "service_account", "project_id": "mine", "private_key": pem})
+    told = "".join(f"> {line}\n" for line in pem.splitlines())
+    found = lines(f"{told}{document}\nservice_account of mine\n".encode(), secrets=(document,))
+    assert found == [*[f"> {MASK}"] * 4, MASK, "service_account of mine"]
+    finder = SecretFinder([document])
+    assert finder.text_holds(f"key = {body[0]}") and finder.text_holds(body[1])
+    assert not finder.text_holds("service_account") and not SecretFinder(["{broken"]).text_holds("{")
 
 
 @given(st.integers(0, 40), st.lists(st.integers(1, 9), max_size=20))

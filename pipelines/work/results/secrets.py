@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipelines.work.results.files import FileRefused, opened
-from pipelines.work.results.text import spellings
+from pipelines.work.results.text import spellings, with_keys
 
 SHORTEST = 8
 """Characters, as the vault asks for: a shorter value stands in many files by chance."""
@@ -23,7 +23,7 @@ class SecretFinder:
     encrypted hides them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        parts = {part for secret in secrets for part in _parts(secret)}
+        parts = {part for secret in secrets for each in with_keys(secret) for part in _parts(each)}
         self._bytes = sorted({each.encode(errors="backslashreplace") for each in parts})
 
     def __bool__(self) -> bool:

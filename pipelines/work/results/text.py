@@ -24,6 +24,18 @@ def escaped(text: str) -> str:
     return SURROGATES.sub(lambda found: f"\\u{ord(found.group()):04x}", text.translate(CONTROLS))
 
 
+def with_keys(secret: str) -> tuple[str, ...]:
+    """A secret, and the private keys in it if it is a document of JSON, as that of a service account: programs write
+    them out with real line ends."""
+    if not secret.lstrip().startswith("{"):
+        return (secret,)
+    try:
+        said = json.loads(secret)
+    except (ValueError, RecursionError):
+        return (secret,)
+    return (secret, *(each for each in said.values() if isinstance(each, str) and "PRIVATE KEY" in each))
+
+
 def spellings(secret: str) -> tuple[str, ...]:
     """A secret as it is, and as addresses, JSON and headers of Basic sign-in spell it."""
     plain = secret.encode(errors="backslashreplace")
@@ -41,9 +53,8 @@ class Masker:
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Mask these, too, from now on."""
-        found = {
-            part for secret in secrets for whole in spellings(secret) for part in (whole, *whole.splitlines())
-        }
+        plain = [each for secret in secrets for each in with_keys(secret)]
+        found = {part for each in plain for whole in spellings(each) for part in (whole, *whole.splitlines())}
         found = {part for part in found if len(part) >= SHORTEST_SECRET} | set(self._secrets)
         self._secrets = sorted(found, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._secrets)))
