@@ -3,7 +3,9 @@ hand-written move (lock, update, insert the event, commit) on the same server in
 
     python -m bench.moves [--tasks 300] [--seconds 10]
 
-The server is one of its own, writing to disk, in a temporary folder."""
+The clock runs from the first move to the last, and none is made before every worker is there. A worker takes up to a
+hundred tasks at once: give several of them a few hundred each, or some have nothing to do in the end. The server is one
+of its own, writing to disk, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ from bench.rig import database, keep
 from tests.soak.fleet import Fleet
 
 STATIONS = 10
+QUEUES = 7
+"""Of a worker: each asks for tickets by itself."""
 TABLES = """
 CREATE TABLE bench_task (id int PRIMARY KEY, station int NOT NULL, seq int NOT NULL, status text NOT NULL);
 CREATE TABLE bench_event (task_id int REFERENCES bench_task, seq int, kind text, at timestamptz, data jsonb,
@@ -61,7 +66,7 @@ def pgbench(folder: Path, seconds: float, clients: int) -> float:
 
 
 def moves(home: Path, workers: int, concurrency: int, tasks: int) -> dict[str, Any]:
-    """Tasks wait in the queue, the workers start, the clock runs from the first move to the last."""
+    """Tasks wait in the queue until all workers are there; the clock runs from the first move to the last."""
     from django.db import connection  # noqa: PLC0415  # after `database`
 
     from pipelines.models import Event, Task  # noqa: PLC0415  # after `database`
@@ -75,12 +80,8 @@ def moves(home: Path, workers: int, concurrency: int, tasks: int) -> dict[str, A
     os.environ["GATELINE_WORKER_CONCURRENCY"] = str(concurrency)
     fleet = Fleet(home, ("none",) * workers, None)
     try:
-        fleet.tend()
+        start_together(fleet)
         deadline = time.monotonic() + 600
-        # What a process takes to start is no part of a move.
-        while not Event.objects.filter(task__in=ids, kind="job.reported").exists():
-            assert time.monotonic() < deadline, "no worker started"
-            time.sleep(0.02)
         before = cpu(fleet)
         while Task.objects.filter(pk__in=ids, ended_at=None).exists():
             assert time.monotonic() < deadline, "the tasks did not end"
@@ -91,16 +92,41 @@ def moves(home: Path, workers: int, concurrency: int, tasks: int) -> dict[str, A
     times = (
         Event.objects.filter(task__in=ids, kind="job.reported").order_by("at").values_list("at", flat=True)
     )
+    done = Counter(Event.objects.filter(task__in=ids, kind="job.reported").values_list("actor", flat=True))
     first, last, count = times[0], times.reverse()[0], times.count()
     seconds = (last - first).total_seconds()
     return {
         "workers": workers,
         "stations at once, each": concurrency,
         "moves": count,
+        "of each": sorted(done.values()),
         "seconds": round(seconds, 2),
         "per second": round(count / seconds, 1),
         "ms of its processor a move": round(1000 * taken / count, 3),
     }
+
+
+def start_together(fleet: Fleet) -> None:
+    """What a process takes to start is no part of a move: tickets are locked until each of them asks for some."""
+    from django.db import connection, transaction  # noqa: PLC0415  # after `database`
+
+    from pipelines.ports import queue  # noqa: PLC0415  # after `database`
+    from pipelines.ports.terms import QUICK  # noqa: PLC0415  # after `database`
+
+    here = "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > %s"
+    deadline = time.monotonic() + 300
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM procrastinate_jobs FOR UPDATE")
+        cursor.execute("SELECT clock_timestamp()")
+        (began,) = cursor.fetchone()
+        fleet.tend()
+        while True:
+            cursor.execute(here, [began])
+            if cursor.fetchone()[0] >= QUEUES * len(fleet.workers):
+                break
+            assert time.monotonic() < deadline, "not every worker started"
+            time.sleep(0.05)
+    queue.drive([0], QUICK)  # of no token: all of them look at once
 
 
 def cpu(fleet: Fleet) -> float:
