@@ -131,12 +131,16 @@ def start_together(fleet: Fleet) -> None:
 
 def cpu(fleet: Fleet) -> float:
     """Seconds of the processor that its workers took so far."""
-    found = 0.0
-    for worker in fleet.workers:
-        assert worker.process is not None
-        said = Path(f"/proc/{worker.process.pid}/stat").read_text().rpartition(")")[2].split()
-        found += (int(said[11]) + int(said[12])) / os.sysconf("SC_CLK_TCK")
-    return found
+    return sum(cpu_of(worker.process.pid) for worker in fleet.workers if worker.process is not None)
+
+
+def cpu_of(pid: int) -> float:
+    """0.0 of a process that has ended."""
+    try:
+        said = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(said[11]) + int(said[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> int:
