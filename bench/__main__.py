@@ -10,6 +10,8 @@ ORDER = (
     "editor_findings",
     "cost",
     "moves",
+    "reports",
+    "contenders",
     "law",
     "backtest",
     "analytics",

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from bench.cost import Backend
-from bench.rig import database, keep
+from bench.rig import database, exponent, keep
 
 T = TypeVar("T")
 
@@ -221,6 +221,13 @@ def main() -> int:
         "finished moves": finished,
         "open jobs": waiting,
         "a full database": full,
+        "exponent of PostgreSQL, moves": {
+            name: exponent(
+                [(own, empty[name]["ms of PostgreSQL"]), (finished, full[name]["ms of PostgreSQL"])]
+            )
+            for name in empty
+            if name != "times noop"
+        },
         "times empty": {name: times(full[name], empty[name]) for name in empty if name != "times noop"},
     }
     keep("law", answer)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from bench.rig import browser, database, keep
+from bench.rig import browser, database, exponent, keep
 
 PAUSE = 0.08  # seconds between two moves: each is told by itself
 OPEN = """([address, count]) => {
@@ -88,7 +88,8 @@ def main() -> int:
         world = moving_world()
         with browser("live", home, world.viewer) as (page, address):
             measured = [run(page, world, address, count, given.moves) for count in given.sockets]
-    keep("live", {"from commit to the browser's socket": measured})
+    slope = exponent((each["sockets"], each["ms median"]) for each in measured)
+    keep("live", {"from commit to the browser's socket": measured, "exponent of the median": slope})
     return 0
 
 

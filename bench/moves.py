@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=300)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--concurrency", type=int, default=16)
-    given = parser.parse_args()
+    given, _ = parser.parse_known_args()
     with database() as home:
         from django.db import connection  # noqa: PLC0415  # after `database`
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,12 @@ def _wait_for(address: str) -> None:
     while health(address) == 0:
         assert time.monotonic() < deadline, "the web process did not answer"
         time.sleep(0.1)
+
+
+def exponent(points: Iterable[tuple[float, float]]) -> float:
+    """Of (size, cost): 0 where size makes no difference, 1 where twice the size costs twice as much."""
+    sizes, costs = zip(*((math.log(size), math.log(cost)) for size, cost in points), strict=True)
+    return round(statistics.linear_regression(sizes, costs).slope, 2)
 
 
 def keep(name: str, answer: Json) -> None:

@@ -4,7 +4,8 @@
 
 Lint: lines of 10, 100 and 1,000 stations with five rules each, once of the kind that people write and once of the kind
 that is hard (nested conditions, patterns, rules that are dead only together). Each line is linted in a process of its
-own, so nothing is remembered. Decision: twenty rules, one situation for each of them; the chain answers the same."""
+own, so nothing is remembered. Decision: twenty rules, one situation for each of them; the chain answers the same. And a
+decision over as many rules as `--sizes` says, with the bytes of its trace. Each growth has its exponent."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.rig import Json, keep
+from bench.rig import Json, exponent, keep
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
@@ -267,6 +268,37 @@ def decided(rounds: int) -> Json:
     return {"twentieth rule taken": _shown(rows[-1]), "mean of all twenty": _shown(_mean(rows))}
 
 
+def by_rules(sizes: list[int], rounds: int) -> list[Json]:
+    """A station of so many rules of which the last one is taken: the decision, and its trace as it is stored."""
+    found = []
+    for count in sizes:
+        rules = [
+            {"id": f"r{at}", "when": output("score", "gt", 1000 + at), "to": "fix"} for at in range(count - 1)
+        ]
+        rules.append({"id": "last", "when": {"always": True}, "to": "fix"})
+        line = read_line(
+            {"gateline": 1, "key": "line", "stations": [{"key": "work", "rules": rules}, {"key": "fix"}]}
+        )
+        said = {"station": "work", "outcome": {"result": "success", "output": {"score": 7}}, "facts": {}}
+        situation = read_situation(said)
+        took = microseconds(lambda s=situation, at=line: decide(at, s), max(rounds // count, 5))  # type: ignore[misc]
+        trace = json.dumps(decide(line, situation).to_dict()["trace"])
+        found.append({"rules": count, "decide µs": round(took, 1), "bytes of the trace": len(trace)})
+    return found
+
+
+def slopes(lint_rows: list[Json], rule_rows: list[Json]) -> Json:
+    found = {
+        f"lint, {mix}: stations": exponent(
+            (each["stations"], each["cpu seconds"]) for each in lint_rows if each["mix"] == mix
+        )
+        for mix in MIXES
+    }
+    for what in ("decide µs", "bytes of the trace"):
+        found[f"{what}: rules"] = exponent((each["rules"], each[what]) for each in rule_rows)
+    return found
+
+
 def _mean(rows: list[Json]) -> Json:
     return {key: statistics.mean(row[key] for row in rows) for key in ("decide", "read and decide", "chain")}
 
@@ -285,7 +317,14 @@ def main() -> int:
     if given.lint:
         print(json.dumps(lint_once(given.lint[0], int(given.lint[1]))))
         return 0
-    keep("routing", {"lint": linted(given.sizes), "a decision over 20 rules": decided(given.rounds)})
+    lint_rows, rule_rows = linted(given.sizes), by_rules(given.sizes, given.rounds)
+    answer = {
+        "lint": lint_rows,
+        "a decision over 20 rules": decided(given.rounds),
+        "a decision over many": rule_rows,
+        "exponents": slopes(lint_rows, rule_rows),
+    }
+    keep("routing", answer)
     return 0
 
 

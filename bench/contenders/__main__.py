@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bench import moves as own
+from bench.reports import reports
 from bench.rig import Json, database, keep
 
 HERE = Path(__file__).resolve().parent
@@ -71,6 +72,11 @@ def gateline(home: Path, workers: int, tasks: int, at_once: int) -> Json:
     return {key: told[key] for key in ("per second", "ms of its processor a move")}
 
 
+def over_http(home: Path, tasks: int, at_once: int) -> Json:
+    told = reports(home, tasks, at_once)
+    return {key: told[key] for key in ("per second", "ms of its processor a move")}
+
+
 def disk(home: Path) -> str:
     """Microseconds of one 8 kB write and its sync, as PostgreSQL does them."""
     from config.embedded import binaries  # noqa: PLC0415  # after `database`
@@ -104,6 +110,7 @@ def main() -> int:
             "pgbench, 8 clients": lambda: {"per second": own.pgbench(home, 3, 8)},
             "gateline, 1 worker": lambda: gateline(home, 1, tasks, at_once),
             "gateline, 2 workers": lambda: gateline(home, 2, tasks, at_once),
+            "gateline, a report over HTTP each": lambda: over_http(home, tasks, at_once),
             **{name: (lambda name=name: contender(name, tasks, at_once)) for name in NAMES},  # type: ignore[misc]
         }
         synced = disk(home)
