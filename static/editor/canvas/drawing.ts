@@ -269,7 +269,8 @@ function distanceTo(points: readonly Point[], to: Point): number {
 }
 
 function stubsOf(line: LineDocument, part: Part, outlet: Outlet, box: Box): Stub[] {
-  let x = box.x + part.width + stubsFrom(part);
+  // From the card to the first, and on from one to the next: never through one.
+  let [from, x] = [box.x + box.width, box.x + part.width + stubsFrom(part)];
   return outlet.stubs.map(({ target, width }) => {
     const stub = {
       ...known(line, target),
@@ -278,9 +279,10 @@ function stubsOf(line: LineDocument, part: Part, outlet: Outlet, box: Box): Stub
       y: box.y + outlet.port - STUB.height / 2,
       width,
       height: STUB.height,
-      path: `M${box.x + box.width} ${box.y + outlet.port}H${x}`,
+      path: `M${from} ${box.y + outlet.port}H${x}`,
     };
-    x += width + STUB.between;
+    from = x + width;
+    x = from + STUB.between;
     return stub;
   });
 }

@@ -35,12 +35,13 @@ export function drawnThings(graph: Graph, placed: Placed): { things: Thing[]; li
     for (const outlet of part.outlets) {
       if (outlet.badge) continue;
       if (outlet.lines > 0) add("words", outlet.id, own(wordsOf(part, outlet)));
-      let x = part.width + stubsFrom(part);
+      let [from, x] = [part.width, part.width + stubsFrom(part)];
       for (const stub of outlet.stubs) {
         add("stub", outlet.id, own({ x, y: outlet.port - STUB.height / 2, width: stub.width, height: STUB.height }));
-        const begin: Point = [spot.x + part.width, spot.y + outlet.port];
+        const begin: Point = [spot.x + from, spot.y + outlet.port];
         lines.push({ rule: outlet.id, part: part.key, target: "", points: [begin, [spot.x + x, begin[1]]] });
-        x += stub.width + STUB.between;
+        from = x + stub.width;
+        x = from + STUB.between;
       }
       const gate = gates.get(outlet.id);
       if (outlet.gate > 0 && gate) add("gate", outlet.id, gateBox(gate, outlet));
