@@ -82,9 +82,11 @@ PRODUCT = ("config", "gateline", "pipelines", "reviews")
 
 
 def _imported(folder: str) -> dict[str, str]:
-    """{name of a top-level module that is neither ours nor Python's: a file that imports it}"""
+    """{name of a top-level module that is neither ours nor Python's: a file that imports it}. What lies beside
+    requirements of its own runs in an environment of its own."""
     found: dict[str, str] = {}
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    files = (ROOT / folder).rglob("*.py")
+    for path in sorted(each for each in files if not each.with_name("requirements.txt").exists()):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
