@@ -378,6 +378,7 @@ GET  {PROJECT}/runners/events          >          >         >       >         > 
 POST {PROJECT}/runners/jobs            >          >         >       >         >         >         >      >
 PATCH {PROJECT}/runners/{{runner}}     >          >         >       >         >         >         >      >
 POST {PROJECT}/runners/{{runner}}/approval-requests  >  >   >       >         >         >         >      >
+GET  {PROJECT}/runners/{{runner}}/approval-requests/{{asked}}  >  >  >  >         >         >         >      >
 PATCH {PROJECT}/runs/{{run}}/jobs/{{job}}  >      >         >       >         >         >         >      >
 POST {PROJECT}/artifacts               >          >         >       >         >         >         >      >
 POST {RUNNER}                          >          >         >       >         >         >         >      >

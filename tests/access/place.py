@@ -203,6 +203,7 @@ class Place:
             "deadlock": self.deadlock.pk,
             "token": self._token_of(name),
             "run": self.task.name,
+            "asked": f"{self.job.pk}-1",
             "execution": self.task.name,
             "workflow": f"{self.world.project.owner.key}:{self.world.project.key}:{self.line}",
             "runner": "00000000-0000-4000-8000-000000000000",

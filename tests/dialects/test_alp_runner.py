@@ -274,6 +274,9 @@ def test_an_approval_request_asks_a_person_and_the_answer_reaches_the_next_promp
     first = runner.poll()
     answer = runner.ask("POST", f"/runners/{runner.id}/approval-requests", {"message": "May I open port 80?"})
     assert answer.status_code == 202 and answer.json()["status"] == "pending"
+    asked = f"/runners/{runner.id}/approval-requests/{answer.json()['id']}"
+    told = runner.ask("GET", asked).json()
+    assert (told["status"], told["question"], told["answer"]) == ("pending", "May I open port 80?", None)
     task.refresh_from_db()
     token = task.tokens.get()
     assert (task.display_status, token.wait["question"]) == ("waiting_for_input", "May I open port 80?")
@@ -283,8 +286,35 @@ def test_an_approval_request_asks_a_person_and_the_answer_reaches_the_next_promp
     assert again["id"] != first["id"]
     assert "May I open port 80?" in again["agentDefinition"]["prompt"]
     assert "Yes, until noon." in again["agentDefinition"]["prompt"]
+    told = runner.ask("GET", asked).json()
+    assert (told["status"], told["answer"], told["jobId"]) == ("answered", "Yes, until noon.", first["id"])
+    assert told["answeredAt"] and told["taskId"] == task.name
     empty = runner.ask("POST", f"/runners/{runner.id}/approval-requests", {"message": " "})
     assert empty.status_code == 400
+
+
+def test_a_question_that_nobody_answers_any_more_is_closed_and_no_other_is_found(
+    world: World, runner: Runner
+) -> None:
+    task = world.start(world.line(**dispatched("build", "ship")))
+    requests = f"/runners/{runner.id}/approval-requests"
+    states = []
+    for _time in range(2):
+        job = runner.poll()
+        number = runner.ask("POST", requests, {"message": "The same?"}).json()["id"]
+        token = task.tokens.get()
+        engine.retry(token.pk, user=world.operator, token_version=token.version)
+        states.append(runner.ask("GET", f"{requests}/{number}").json())
+    assert {(each["status"], each["answer"]) for each in states} == {("closed", None)}
+    job = runner.poll()
+    last = runner.ask("POST", requests, {"message": "And now?"}).json()["id"]
+    engine.cancel(task.pk, actor=engine.Actor.person(world.admin), reason="No more")
+    assert runner.ask("GET", f"{requests}/{last}").json()["status"] == "closed"
+    other = Runner(address(world), world.runner()[1])
+    other.register("other")
+    assert other.ask("GET", f"/runners/{other.id}/approval-requests/{last}").status_code == 404
+    for odd in ("0-1", "x", f"{job['id']}-2", "9" * 30, f"{job['id']}"):
+        assert runner.ask("GET", f"{requests}/{odd}").status_code == 404
 
 
 def test_a_drained_runner_gets_nothing_and_a_revoked_one_is_a_stranger(world: World, runner: Runner) -> None:
@@ -332,6 +362,7 @@ def test_a_runner_reaches_nothing_of_another_project(world: World, runner: Runne
             "PATCH", f"/runs/{task.name}/jobs/{job.pk}", {"status": "completed", "conclusion": "success"}
         ),
         theirs.ask("POST", f"/runners/{runner.id}/approval-requests", {"message": "?"}),
+        theirs.ask("GET", f"/runners/{runner.id}/approval-requests/{job.pk}-1"),
         theirs.ask("POST", "/artifacts", {}),
         theirs.ask("GET", "/runners/events"),
         stranger.ask("PATCH", f"/runners/{runner.id}", {"jobResult": "success"}),

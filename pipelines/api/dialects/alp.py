@@ -24,6 +24,7 @@ from pipelines.api.dialects.alp_bodies import (
     AlpStateOut,
     ApprovalIn,
     ApprovalOut,
+    ApprovalStateOut,
     job_out,
     run_of,
 )
@@ -33,7 +34,7 @@ from pipelines.api.runners import RunnerRequest, as_problems
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ApiToken, Job, User, Worker
 from pipelines.people import accounts
-from pipelines.work.runners import elsewhere, logs
+from pipelines.work.runners import approvals, elsewhere, logs
 
 router = Router(tags=["ALP runners"], auth=RunnerBearer())
 RUNNERS = PROJECT + "/runners"
@@ -154,8 +155,30 @@ def ask(
     job = _job(its, payload.jobId)
     hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.asked}}
     _deliver(its, job, {"result": "blocked", "signals": [hold]})
-    made = ApprovalOut(id=f"{job.pk}-{job.attempt}", jobId=str(job.pk), taskId=job.task.name)
+    made = ApprovalOut(id=approvals.number_of(job), jobId=str(job.pk), taskId=job.task.name)
     return Status(202, made)
+
+
+@router.get(
+    RUNNER + "/approval-requests/{asked}",
+    response={200: ApprovalStateOut, **ERRORS},
+    summary="Whether it was answered, and how",
+    url_name="alp-approval-state",
+)
+def question_of(
+    request: RunnerRequest, owner: str, project: str, runner: str, asked: str
+) -> ApprovalStateOut:
+    """`asked`: the id that the request was given. The answer also stands in the prompt of the next run."""
+    found = approvals.of_number(runner_of(request, owner, project, runner), asked)
+    return ApprovalStateOut(
+        id=asked,
+        status=found.status,
+        question=found.question,
+        answer=found.answer,
+        answeredAt=found.answered_at,
+        jobId=str(found.job.pk),
+        taskId=found.job.task.name,
+    )
 
 
 @router.post(

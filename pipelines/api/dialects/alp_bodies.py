@@ -125,6 +125,18 @@ class ApprovalOut(BaseModel):
     taskId: str
 
 
+class ApprovalStateOut(BaseModel):
+    """`closed`: the task ended, or somebody let it go on without an answer."""
+
+    id: str
+    status: Literal["pending", "answered", "closed"]
+    question: str
+    answer: str | None
+    answeredAt: datetime | None
+    jobId: str
+    taskId: str
+
+
 class AlpArtifactOut(BaseModel):
     id: str
     name: str

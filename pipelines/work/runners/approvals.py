@@ -1,0 +1,67 @@
+"""What a runner of another system asked a person, and what became of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from pipelines.errors import NotFound
+from pipelines.models import ENDED, Event, Job, Status, Worker
+from pipelines.work.runners import claiming
+
+NUMBER: Final = re.compile(r"([1-9][0-9]{0,17})-([1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True)
+class ApprovalQuestion:
+    """`closed`: nobody answers it any more: the task ended, or somebody let it go on otherwise."""
+
+    job: Job
+    question: str
+    status: Literal["pending", "answered", "closed"] = "pending"
+    answer: str | None = None
+    answered_at: datetime | None = None
+
+
+def number_of(job: Job) -> str:
+    return f"{job.pk}-{job.attempt}"
+
+
+def of_number(runner: Worker, number: str) -> ApprovalQuestion:
+    """:raises NotFound: it is none of this runner"""
+    found = NUMBER.fullmatch(number)
+    if found is None:
+        raise NotFound
+    job = claiming.reported_by(runner, int(found[1]))
+    question = _question(job)
+    if job.attempt != int(found[2]) or not question:
+        raise NotFound
+    after = Job.objects.filter(token=job.token_id, pk__gt=job.pk).order_by("pk").first()
+    if after is not None:
+        told = Event.objects.filter(
+            task=job.task_id, token_id=job.token_id, trigger="answer", data__job__id=after.pk
+        ).first()
+        return (
+            ApprovalQuestion(job, question, "answered", after.feedback, told.at)
+            if told
+            else _closed(job, question)
+        )
+    waits = job.token.status == Status.BLOCKED and job.token.station == job.station
+    return (
+        ApprovalQuestion(job, question) if waits and job.task.status not in ENDED else _closed(job, question)
+    )
+
+
+def _closed(job: Job, question: str) -> ApprovalQuestion:
+    return ApprovalQuestion(job, question, "closed")
+
+
+def _question(job: Job) -> str:
+    """As its report said it; "" where it asked nothing."""
+    signals = (job.outcome or {}).get("signals") or ()
+    for each in signals:
+        if isinstance(each, dict) and each.get("verdict") == "hold":
+            return str((each.get("meta") or {}).get("question") or "")
+    return ""
