@@ -25,6 +25,7 @@ ENDS: Final = {
     "cancelled": "cancelled",
     "blocked": "@blocked",
 }
+REPOSITORY: Final = ("createAssemblyLineRepo", "createStageRepo")
 READ_OF_STATION: Final = ("name", "prompt")
 READ_OF_TRIGGER: Final = (
     "labels",
@@ -101,6 +102,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
                 "questions and hooks in rules are switched on for this line: its rules need agentic_conditions"
             ),
         )
+    _starts(given, carrier)
     return {
         "gateline": 1,
         "key": slug(given.get("id") or name, "line"),
@@ -114,11 +116,30 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
     }
 
 
+def _starts(given: Mapping[str, Any], carrier: Carrier) -> None:
+    """When tasks start by themselves: it stands in `init.json` beside the line, or in the line."""
+    for path, holder in (("schedule", given), ("init.schedule", _object(given.get("init")))):
+        if holder.get("schedule"):
+            carrier.lose(
+                path, _("no task starts at set times: let a program start them over the API, or a person")
+            )
+
+
+def _repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
+    for name in REPOSITORY:
+        if trigger.get(name) is True:
+            carrier.lose(
+                f"{place}.trigger.{name}",
+                _("no repository is made for a task: its runners hand on files as artifacts"),
+            )
+
+
 def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
     carrier, identity = line.carrier, str(station.get("id"))
     key, name = line.keys[identity], str(station.get("name") or identity)
     trigger = station.get("trigger")
     trigger = trigger if isinstance(trigger, Mapping) else {}
+    _repository(trigger, place, carrier)
     system = carrier.template(
         f"{place}.trigger.appendSystemPrompt", trigger.get("appendSystemPrompt") or station.get("system")
     )
@@ -273,6 +294,9 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str]]:
         if name in named:
             head[key] = files[named[name]]
             places[key] = named[name]
+    if "init.json" in named:
+        head["init"] = files[named["init.json"]]
+        places["init"] = named["init.json"]
     return {**head, "stations": stations}, places
 
 

@@ -188,3 +188,19 @@ def test_a_fault_in_a_file_names_the_file() -> None:
     with pytest.raises(DocumentError) as error:
         foreign.opened_files(files(**{".agentics/gates.json": "[{]"}))
     assert str(error.value.problems[0]).count(".agentics/gates.json") == 1
+
+
+def test_a_repository_of_each_task_and_set_times_are_told_as_lost_and_kept() -> None:
+    trigger = {"type": "dispatch_worker", "createAssemblyLineRepo": True}
+    files = {
+        "assembly-line.json": '{"id": "x", "name": "X"}',
+        "stations/01-a/station.json": json.dumps({"trigger": trigger}),
+        "init.json": '{"schedule": {"weekday": "monday", "timeZone": "Europe/Copenhagen"}}',
+    }
+    opened = foreign.opened_files(files)
+    assert [each.path for each in opened.losses] == [
+        "stations/01-a/station.json: trigger.createAssemblyLineRepo",
+        "init.json: schedule",
+    ]
+    assert opened.document["stations"][0]["extra"]["trigger"]["createAssemblyLineRepo"] is True
+    assert opened.document["extra"]["init"]["schedule"]["weekday"] == "monday"
