@@ -63,6 +63,7 @@ class DocumentOut(BaseModel):
     PROJECT + "/import",
     response={200: DocumentOut, 201: DocumentOut, **ERRORS},
     summary="Read a document of any known system as a line, and keep it",
+    url_name="project-import",
 )
 def read(request: Request, owner: str, project: str, payload: FilesIn) -> Status[dict[str, Any]]:
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is

@@ -47,27 +47,6 @@ function start(box: HTMLElement): void {
 
 for (const box of document.querySelectorAll<HTMLElement>("[data-document]")) start(box);
 
-// A folder: only its documents are sent, and their paths beside them, which an upload does not keep.
-function startFolder(box: HTMLElement): void {
-  const chosen = box.querySelector<HTMLInputElement>("input[type=file]");
-  const paths = box.querySelector<HTMLInputElement>("input[type=hidden]");
-  if (!chosen || !paths) return;
-  box.hidden = false;
-  chosen.addEventListener("change", () => {
-    const kept = new DataTransfer();
-    const names: string[] = [];
-    for (const file of chosen.files ?? []) {
-      if (!/\.(json|md|ya?ml)$/.test(file.name)) continue;
-      kept.items.add(file);
-      names.push(file.webkitRelativePath || file.name);
-    }
-    chosen.files = kept.files;
-    paths.value = JSON.stringify(names);
-  });
-}
-
-for (const box of document.querySelectorAll<HTMLElement>("[data-folder]")) startFolder(box);
-
 on("click", "[data-go-line]", (button) => {
   const area = document.querySelector<HTMLTextAreaElement>("[data-document] textarea");
   if (!area) return;
