@@ -101,7 +101,7 @@ class Card:
 
 @dataclass(slots=True)
 class Column:
-    """`shape`: station, gate or end. `look` names its icon."""
+    """`shape`: station, gate or end. `look` names its icon. `worst`: of its cards (BoardPlace)."""
 
     shape: str
     key: str
@@ -111,6 +111,7 @@ class Column:
     count: int = 0
     median: float | None = None
     oldest: datetime | None = None
+    worst: int = 0
     collapsed: bool = False
     stale: bool = False  # only in an earlier version
 
@@ -335,7 +336,8 @@ def _columns(line: Line, found: BoardPlaces, cards: Sequence[Card]) -> list[Colu
     for key, column in columns.items():
         column.median = usual.get(key)
         if key in found.of:
-            column.count, column.oldest = found.of[key].count, found.of[key].oldest
+            place = found.of[key]
+            column.count, column.oldest, column.worst = place.count, place.oldest, place.worst
         column.collapsed = not column.count
     return list(columns.values())
 

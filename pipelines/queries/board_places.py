@@ -61,7 +61,10 @@ SQL = """
           ORDER BY g.position LIMIT 1
         ) AS first ON true
     )
-    SELECT 'place', place, count(*), 0, min(since), (array_agg(id ORDER BY entered_at, id))[1:%(most)s]
+    SELECT 'place', place, count(*),
+      max(CASE WHEN status = '{stuck}' THEN 2
+          WHEN late OR status IN ('{review}', '{blocked}', '{held}', '{input}') THEN 1 ELSE 0 END),
+      min(since), (array_agg(id ORDER BY entered_at, id))[1:%(most)s]
     FROM living
     WHERE CASE WHEN %(late)s THEN late ELSE %(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[]) END
     GROUP BY place
@@ -75,11 +78,13 @@ SQL = """
 
 @dataclass(frozen=True, slots=True)
 class BoardPlace:
-    """`ids`: of its first tokens, in the order in which they came."""
+    """`ids`: of its first tokens, in the order in which they came. `worst`: 2 where one is stuck, 1 where one waits for
+    people or is late."""
 
     count: int
     oldest: datetime
     ids: Sequence[int]
+    worst: int = 0
 
 
 @dataclass(slots=True)
@@ -121,7 +126,7 @@ def places(
         cursor.execute(sql, values)
         for what, key, number, other, oldest, ids in cursor.fetchall():
             if what == "place":
-                found.of[key] = BoardPlace(number, oldest, ids)
+                found.of[key] = BoardPlace(number, oldest, ids, int(other))
             elif what == "status":
                 found.by_status[key] = number
                 found.late += other

@@ -11,10 +11,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipelines.models import ENDED, Project, Status
+from pipelines.queries import versions
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
 from pipelines.web.lines import lines
+from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import SignedIn, at_address, fragment, in_project, show, show_line
+from pipelines.web.tasks.live_graph import told
 
 SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
 
@@ -33,14 +36,21 @@ def filters_of(request: SignedIn) -> Filters:
 @require_safe
 def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
-    filters = filters_of(request)
+    filters, now = filters_of(request), timezone.now()
     given = {key: value for key, value in asdict(filters).items() if value}
-    found_board = board_of(found, filters, timezone.now(), request.user.pk)
+    found_board = board_of(found, filters, now, request.user.pk)
+    graph = request.GET.get("view") == "graph"
+    if graph:
+        given["view"] = "graph"
+    again = fragment(request, "board")
     context: dict[str, Any] = {
         "line": found,
+        "view": "graph" if graph else "board",
+        "again": again,
         "filters": filters,
         "board": found_board,
         "query": urlencode(given),
+        "query_without_view": urlencode({k: v for k, v in given.items() if k != "view"}),
         "query_without_show": urlencode({k: v for k, v in given.items() if k != "show"}),
         "query_without_end": urlencode({k: v for k, v in given.items() if k != "end"}),
         "ends": [
@@ -49,9 +59,15 @@ def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
             if (n := found_board.ends.get(end, 0)) or filters.end == end
         ],
     }
-    if fragment(request, "board"):
+    if graph and found.live:
+        context["told"] = told(versions.by_id(found.live_id), found_board, now)
+        context["drawing"] = None if again else drawing_of_version(found.live)
+    if again:
         part = show(request, "tasks/board.html#board", project=project, **context)
-        return at_address(part, request, context["query"])
+        part = at_address(part, request, context["query"])
+        if request.GET.get("drawn", str(found.live_id)) != str(found.live_id):
+            part["HX-Refresh"] = "true"  # another version is live: the drawing is another one
+        return part
     return show_line(
         request,
         "tasks/board.html",

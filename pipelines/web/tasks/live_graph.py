@@ -1,0 +1,91 @@
+"""The open tasks of a line on its drawing: how many stand at each station and gate, and how many ended. The drawing
+(static/editor/shown) is not laid out again when these change."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.models import Status
+from pipelines.queries.board import Board, Column
+from pipelines.routing.document.line import Line, Station
+from pipelines.templatetags.gateline import duration
+from pipelines.web.tasks.path import TONES, PlaceMark, TaskPath
+
+STATES = ("active", "attention", "danger")
+"""By the worst of what stands at a place."""
+
+
+def told(line: Line, board: Board, now: datetime) -> str:
+    """As the page gives it to the script: marks of the columns that the drawing has a place for, and of ends."""
+    path = TaskPath(ways={})
+    columns = {column.key: column for column in board.columns if column.count}
+    for station in line.stations:
+        mark = _station(columns.get(f"station:{station.key}"), columns.get(f"gate:{station.gate}"), now)
+        if mark:
+            path.places[station.key] = mark
+    for gate in line.gates_by_key:
+        if column := columns.get(f"gate:{gate}"):
+            _gate(path, column, _rules_of(line.stations, gate), line, now)
+    _ends(path, line, board)
+    return json.dumps(path.to_dict())
+
+
+def _station(here: Column | None, gate: Column | None, now: datetime) -> PlaceMark | None:
+    """Of its own work, else of the gate that it has for all of its rules."""
+    column = here or gate
+    if column is None:
+        return None
+    mark = _ticking(column, column.count, now, at_gate=here is None)
+    if here and gate:
+        mark.state = STATES[max(here.worst, gate.worst)]
+        beside = _(", %(n)s at its gate") % {"n": gate.count}
+        mark.words, mark.ticking = mark.words + beside, mark.ticking + beside
+    return mark
+
+
+def _gate(path: TaskPath, column: Column, rules: Sequence[str], line: Line, now: datetime) -> None:
+    """A gate may stand on several rules: each says how many came by it."""
+    if len(rules) == 1:
+        path.gates[rules[0]] = _ticking(column, column.count, now)
+        return
+    came = Counter(str(card.token.wait.get("rule") or "") for card in column.cards)
+    for rule in rules:
+        if came[rule]:
+            path.gates[rule] = _ticking(column, came[rule], now, more=column.more > 0)
+
+
+def _rules_of(stations: Sequence[Station], gate: str) -> list[str]:
+    return [rule.id for station in stations for rule in station.rules if gate in rule.gates]
+
+
+def _ticking(
+    column: Column, count: int, now: datetime, *, at_gate: bool = False, more: bool = False
+) -> PlaceMark:
+    number = {"n": f"{count}+" if more else count}
+    said = ngettext("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else _("%(n)s here")
+    words, state = said % number, STATES[column.worst]
+    if column.oldest is None:
+        return PlaceMark(state, words)
+    oldest = duration((now - column.oldest).total_seconds())
+    ticking = _("%(count)s, %(time)s") if count == 1 else _("%(count)s, oldest %(time)s")
+    return PlaceMark(
+        state,
+        ticking % {"count": words, "time": oldest},
+        column.oldest.isoformat(),
+        ticking % {"count": words, "time": "{time}"},
+    )
+
+
+def _ends(path: TaskPath, line: Line, board: Board) -> None:
+    """Where the line has one end of a kind; of several only the list of ended tasks tells which it was."""
+    for status, count in board.ends.items():
+        declared = [end.key for end in line.ends if end.kind == status] or [str(status)]
+        if count and len(declared) == 1:
+            state = "ok" if status == Status.COMPLETED else TONES[Status(status)]
+            path.places[declared[0]] = PlaceMark(state, _("%(n)s in 24 h") % {"n": count})
