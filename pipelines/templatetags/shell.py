@@ -8,6 +8,9 @@ from urllib.parse import urlencode
 
 from django import template
 from django.template import Context
+from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 register = template.Library()
 LAST_PROJECT = "gl_project"
@@ -35,6 +38,41 @@ def here(context: Context) -> Here:
     narrows = project and others and not everywhere
     query = f"?{urlencode({'project': f'{project.owner.key}/{project.key}'})}" if narrows else ""
     return Here(project, everywhere, query)
+
+
+ROW = (
+    '<a href="{}" class="menu-item" tabindex="-1" role="menuitemradio" aria-checked="{}">'
+    '<span>{} <span class="muted small">{}/{}</span></span></a>'
+)
+
+
+@register.simple_tag(takes_context=True)
+def switcher_rows(context: Context) -> SafeString:
+    """The projects of the switcher, which stands on a page twice. Where the page spans several, a row narrows it."""
+    here, scope, projects = context["here"], context.get("scope"), context.get("projects") or ()
+    address = getattr(scope, "address", "") if len(projects) > 1 else ""
+    rows = [
+        (
+            _narrowed(context, address, each)
+            if address
+            else reverse("lines", args=[each.owner.key, each.key]),
+            "true" if each == here.project and not here.everywhere else "false",
+            each.name or each.key,
+            each.owner.key,
+            each.key,
+        )
+        for each in projects
+    ]
+    return format_html_join("", ROW, rows)
+
+
+def _narrowed(context: Context, address: str, project: Any) -> str:
+    """This page of that project alone, with what else was asked of it."""
+    asked = context["request"].GET.copy()
+    asked["project"] = str(project)
+    for name in ("page", "line", "fragment"):
+        asked.pop(name, None)
+    return f"{address}?{asked.urlencode()}"
 
 
 def _last(projects: Any, context: Context) -> Any:

@@ -81,6 +81,14 @@ class ListRow:
         return (self.at, self.kind != "gate", self.key)
 
     @property
+    def choose_words(self) -> str:
+        return _("Select %(title)s") % {"title": self.title}
+
+    @property
+    def round_words(self) -> str:
+        return _("Round %(n)s") % {"n": self.round}
+
+    @property
     def cursor(self) -> str:
         """Names this place in the address of what comes after it."""
         return f"{self.at.isoformat()}~{self.key}"

@@ -66,16 +66,31 @@ def first(request: SignedIn) -> HttpResponse:
 
 
 def show_item(
-    request: SignedIn, shown: ReviewList, kind: InboxKind, key: str, *, opened: bool = True
+    request: SignedIn,
+    shown: ReviewList,
+    kind: InboxKind,
+    key: str,
+    *,
+    opened: bool = True,
+    listed: dict[str, Any] | None = None,
 ) -> HttpResponse | None:
-    """One item beside its list, with what it is about; None if it does not need this person."""
+    """One item beside its list, with what it is about; None if it does not need this person. `listed`: the list, where
+    it was read."""
     mine = Mine(request.user, of=shown.scope.visible)
     need = next((each for each in kind.query(mine) if each.key == key), None)
-    return None if need is None else _show(request, shown, InboxRow(offer(kind, need, mine)), opened=opened)
+    if need is None:
+        return None
+    return _show(request, shown, InboxRow(offer(kind, need, mine)), opened=opened, listed=listed)
 
 
 def _show(
-    request: SignedIn, shown: ReviewList, row: InboxRow, *, opened: bool = True, status: int = 200
+    request: SignedIn,
+    shown: ReviewList,
+    row: InboxRow,
+    *,
+    opened: bool = True,
+    status: int = 200,
+    listed: dict[str, Any] | None = None,
 ) -> HttpResponse:
     need = row.found.need
     context: dict[str, Any] = {
@@ -94,7 +109,7 @@ def _show(
         status=status,
         live_project=shown.scope.live,
         **context,
-        **pane(request, shown, need.id),
+        **(listed or pane(request, shown, need.id)),
     )
 
 

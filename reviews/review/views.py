@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -65,15 +66,20 @@ def _inbox(request: SignedIn, shown: ReviewList) -> HttpResponse:
     found = part(request, shown)
     if found is not None:
         return found
-    listed = pane(request, shown)
+    standings = Standings(request.user)
+    listed = pane(request, shown, standings=standings)
     for row in listed["items"][:1]:
+        listed["selected"] = row.key
         if row.kind == "gate":
             visit = _visible(request, uuid.UUID(row.key))
-            return _dossier(request, visit, DecisionForm(), opened=False, beside=shown)
+            return _dossier(
+                request, visit, DecisionForm(), opened=False, beside=shown, listed=listed, standings=standings
+            )
         kind, _dash, key = row.key.partition("-")
-        page = items.show_item(request, shown, BY_KEY[kind], key, opened=False)
+        page = items.show_item(request, shown, BY_KEY[kind], key, opened=False, listed=listed)
         if page is not None:
             return page
+    listed["selected"] = ""
     trail = crumbs(_("Inbox"))
     live = shown.scope.live
     return show(
@@ -198,9 +204,12 @@ def _dossier(
     conflict: Conflict | None = None,
     opened: bool = True,
     beside: ReviewList | None = None,
+    listed: dict[str, Any] | None = None,
+    standings: Standings | None = None,
 ) -> HttpResponse:
+    """`listed`: the list beside it, where it was read to find its first row."""
     beside = beside or review_list(request)
-    standings = Standings(request.user)
+    standings = standings or Standings(request.user)
     shown = dossier(visit, request.user, standings)
     changes = ReviewChanges(visit, request.user, shown.deciding)
     evidence = ReviewEvidence(shown, changes, request.GET)
@@ -223,7 +232,7 @@ def _dossier(
         "unprotected": unprotected(timezone.now(), visit.task.project_id),
         "opened": opened,
         "live_project": "*" if beside.scope.several else str(visit.task.project),
-        **pane(request, beside, str(visit.pk), standings),
+        **(listed or pane(request, beside, str(visit.pk), standings)),
     }
     response = show(
         request,

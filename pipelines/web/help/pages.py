@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,9 +69,14 @@ class HelpPart:
 
 def pages() -> list[Page]:
     """Those of `docs/` and of one folder below."""
-    docs = Path(settings.BASE_DIR, "docs")
+    return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic())))
+
+
+@lru_cache(maxsize=1)
+def _pages(docs: Path, _second: int) -> tuple[Page, ...]:
+    """Looked for once a second, not by each page that names its help."""
     found = [*sorted(docs.glob("*.md")), *sorted(docs.glob("*/*.md"))]
-    return [_read(path, path.stat().st_mtime) for path in found]
+    return tuple(_read(path, path.stat().st_mtime) for path in found)
 
 
 def shelves(folder: str = "") -> dict[str | Promise, list[Page]]:

@@ -1,0 +1,48 @@
+"""`{% kept a b %}…{% endkept %}`: drawn once for each language and each set of these values, then kept by this process.
+
+For what depends on nothing else: no person, no token of a form, no nonce, no row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template import Context, Node, NodeList
+from django.template.base import FilterExpression, Parser, Token
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from pipelines.templatetags.gateline import asset
+
+register = template.Library()
+MOST = 100
+"""Sets of values of one place that are kept."""
+
+
+class KeptNode(Node):
+    """What was drawn lives as long as its template: an edited one is drawn anew."""
+
+    child_nodelists = ("nodelist",)
+
+    def __init__(self, nodelist: NodeList, values: list[FilterExpression]) -> None:
+        self.nodelist, self.values = nodelist, values
+        self.drawn: dict[tuple[Any, ...], SafeString] = {}
+
+    def render(self, context: Context) -> SafeString:
+        values = (str(each.resolve(context)) for each in self.values)
+        # A rebuilt sprite has another address.
+        key = (get_language(), asset("static/icons.json"), *values)
+        found = self.drawn.get(key)
+        if found is None:
+            if len(self.drawn) >= MOST:
+                self.drawn.clear()
+            found = self.drawn[key] = self.nodelist.render(context)
+        return found
+
+
+@register.tag
+def kept(parser: Parser, token: Token) -> KeptNode:
+    _name, *values = token.split_contents()
+    nodelist = parser.parse(("endkept",))
+    parser.delete_first_token()
+    return KeptNode(nodelist, [parser.compile_filter(each) for each in values])
