@@ -33,6 +33,12 @@ HEXAGON = (
 )
 
 
+@register.simple_tag
+def at_task(address: str, name: str) -> str:
+    """The address of this task, of one that was looked up for the task "-of-task-": once a page, not once a row."""
+    return address.replace("-of-task-", name)
+
+
 def _classes(*names: str) -> str:
     return " ".join(filter(None, names))
 

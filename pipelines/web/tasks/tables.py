@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines import access
-from pipelines.models import DISPLAYED, Line, Priority, Project
+from pipelines.models import DISPLAYED, Line, Priority, Project, Task
 from pipelines.queries.line_filter import choices, named
 from pipelines.queries.tasks import SORTS, TaskFilter, table
+from pipelines.templatetags.small import at_task
 from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import (
     Crumb,
@@ -72,6 +73,20 @@ def of_line(request: SignedIn, project: Project, line: str) -> HttpResponse:
     return _page(request, Scope([project], project, ""), tab_trail(project, found.name), found)
 
 
+def _address(rows: Iterable[Task]) -> None:
+    """Each with where it and its line are shown: a project has its address once, not once a row."""
+    tasks: dict[int, str] = {}
+    lines: dict[int, str] = {}
+    for task in rows:
+        owner, project = task.project.owner.key, task.project.key
+        if task.project_id not in tasks:
+            tasks[task.project_id] = reverse("task", args=[owner, project, "-of-task-"])
+        if task.line_id not in lines:
+            lines[task.line_id] = reverse("line-live", args=[owner, project, task.line.key])
+        task.address = at_task(tasks[task.project_id], task.name)  # type: ignore[attr-defined]
+        task.line_address = lines[task.line_id]  # type: ignore[attr-defined]
+
+
 def _page(
     request: SignedIn,
     scope: Scope,
@@ -82,9 +97,11 @@ def _page(
     chosen = line.key if line else named(search.line, lines, scope.projects)
     search = replace(search, line=chosen)
     rows = table(scope.projects, search, request.user, number(request.GET.get("page")))
+    _address(rows)
     context: dict[str, Any] = {
         "search": search,
         "rows": rows,
+        "several": scope.several,
         "has_priorities": any(task.priority != Priority.MEDIUM for task in rows),
         "has_due": any(task.due_at for task in rows),
         "query": urlencode(
