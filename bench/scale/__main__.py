@@ -21,7 +21,7 @@ from typing import Any
 from bench.rig import RESULTS, database
 
 PLANS = Path(__file__).resolve().parent.parent / "plans"
-COLUMNS = ("p50", "p95", "python", "postgres", "sql", "statements", "kilobytes")
+COLUMNS = ("p50", "p95", "python", "python95", "postgres", "sql", "statements", "kilobytes")
 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:

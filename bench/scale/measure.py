@@ -23,11 +23,13 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Cost:
-    """Milliseconds. `python`, `postgres`: processor time of a request in this process and in its connection's."""
+    """Milliseconds. `python`, `postgres`: processor time of a request in this process, in the median and at p95, and
+    in its connection's."""
 
     p50: float
     p95: float
     python: float
+    python95: float
     postgres: float
     sql: float
     statements: int
@@ -50,23 +52,31 @@ class _Clock:
 
 
 def cost(act: Callable[[], bytes], rounds: int) -> Cost:
-    answer, took = act(), []
+    answer = act()
+    took: list[float] = []
+    busy: list[float] = []
     clock, backend = _Clock(), _backend()
-    busy, served = time.process_time(), _processor(backend)
+    served = _processor(backend)
     with connection.execute_wrapper(clock):
         for _round in range(rounds):
-            began = time.perf_counter()
+            began, computed = time.perf_counter(), time.process_time()
             act()
+            busy.append((time.process_time() - computed) * 1000)
             took.append((time.perf_counter() - began) * 1000)
-    busy, served = time.process_time() - busy, _processor(backend) - served
-    took.sort()
+    served = _processor(backend) - served
     return Cost(
-        round(statistics.median(took), 1),
-        round(took[max(0, int(len(took) * 0.95 + 0.5) - 1)], 1),
-        *(round(each * 1000 / rounds, 1) for each in (busy, served, clock.seconds)),
+        *_usual_and_most(took),
+        *_usual_and_most(busy),
+        *(round(each * 1000 / rounds, 1) for each in (served, clock.seconds)),
         clock.count // rounds,
         round(len(answer) / 1000, 1),
     )
+
+
+def _usual_and_most(found: list[float]) -> tuple[float, float]:
+    """The median and p95."""
+    found.sort()
+    return round(statistics.median(found), 1), round(found[max(0, int(len(found) * 0.95 + 0.5) - 1)], 1)
 
 
 def yardstick() -> float:

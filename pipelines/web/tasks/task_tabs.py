@@ -1,0 +1,168 @@
+"""What the tabs of a task show: the log or the steps of a job, outputs, changes and events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.models import ENDED, Job, Purpose
+from pipelines.queries.actors import actor_of
+from pipelines.queries.task import EVENTS, TaskView
+from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.waits import blocker_words, question_of
+from pipelines.web.changes.task_changes import of_task
+from pipelines.web.shell.page import SignedIn
+from pipelines.web.tasks.steps import conversation, preset_at
+from pipelines.web.tasks.tables import number
+from pipelines.work import logs
+
+LOG_LINES = 400
+
+
+def tab_context(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
+    context: dict[str, Any] = {
+        "task": view.task,
+        "view": view,
+        "tab": tab,
+        "ended": view.task.status in ENDED,
+    }
+    if tab == "events":
+        found = view.events_newest(number(request.GET.get("before"), 0))
+        context |= {"events": found[:EVENTS], "events_before": found[EVENTS - 1].seq if found[EVENTS:] else 0}
+    if tab == "log":
+        context |= log_context(request, view)
+    elif tab == "steps":
+        context |= steps_context(request, view)
+    elif tab == "changes":
+        context["changes"] = of_task(view.task, request.user, request.GET)
+    elif tab == "outputs":
+        context["outputs"] = outputs(view)
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    job: Job
+    station: str
+    actor: str
+    text: str
+    outcome: dict[str, Any]
+    agent: bool
+
+    @property
+    def blockers(self) -> list[str]:
+        """Each with its title, where it has one, and what it says."""
+        return [blocker_words(each) for each in self.outcome.get("blockers") or ()]
+
+    @property
+    def lacks_environment(self) -> bool:
+        """What the environment of its repository might cure."""
+        return self.outcome.get("failure_type") in ("command_not_started", "no_fixer", "prepare_failed")
+
+    @property
+    def git_words(self) -> str:
+        """What the station changed in git, counted."""
+        git = self.outcome.get("git") or {}
+        files, commits = number_of(git, "file_count"), number_of(git, "commit_count")
+        return _("%(files)s and %(commits)s in git") % {
+            "files": ngettext("%d file", "%d files", files) % files,
+            "commits": ngettext("%d commit", "%d commits", commits) % commits,
+        }
+
+
+def number_of(git: Any, name: str) -> int:
+    """A report over the API may say anything here."""
+    found = git.get(name) if isinstance(git, dict) else None
+    return found if type(found) is int else 0
+
+
+def outputs(view: TaskView) -> list[Output]:
+    """Newest first, exactly as recorded."""
+    found = []
+    for job in reversed(view.jobs):
+        if job.outcome is None:
+            continue
+        kind, name = _actor(view, job)
+        output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
+        text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
+        found.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))
+    return found
+
+
+def _actor(view: TaskView, job: Job) -> tuple[str, str]:
+    """Kind (which icon) and name of who does it: of an evaluation not the station's."""
+    if job.purpose == Purpose.STATION:
+        return actor_of(view.line.stations_by_key.get(job.station))
+    return ("agent" if job.kind == "model" else "system"), job.kind
+
+
+def _title(view: TaskView, job: Job) -> str:
+    """The station, and what was asked about it."""
+    station = station_name(view.line, job.station)
+    question = question_of({"evaluation": job.question})
+    return f"{station} · {question}" if question else station
+
+
+def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
+    """The log of `?job=` and `?attempt=`, else of the job that matters now: its end, and where to go on from."""
+    jobs = [(job, _title(view, job)) for job in reversed(view.jobs)]
+    wanted = request.GET.get("job", "")
+    job = next((each for each, _ in jobs if str(each.pk) == wanted), main_job(view.jobs))
+    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
+    if job is None:
+        return context
+    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    piece = logs.tail(job, attempt, LOG_LINES)
+    kind, name = _actor(view, job)
+    return context | {
+        "attempt": attempt,
+        "attempts": range(1, job.attempt + 1),
+        "piece": piece,
+        "first": piece.lines[0].number if piece.lines else 1,
+        "station": station_name(view.line, job.station),
+        "actor": name,
+        "actor_kind": kind,
+        "shown": f"{job.pk}.{attempt}",
+    }
+
+
+def steps_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
+    """As `log_context`, of the jobs of agents, with their logs read as steps."""
+    jobs = [(job, _title(view, job)) for job in reversed(view.jobs) if preset_at(job)]
+    wanted = request.GET.get("job", "")
+    asked = next((each for each, _ in jobs if str(each.pk) == wanted), None)
+    job = asked or main_job([each for each, _ in jobs])
+    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
+    if job is None:
+        return context
+    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    before = number(request.GET.get("before"), 0)
+    kind, name = _actor(view, job)
+    return context | {
+        "attempt": attempt,
+        "attempts": range(1, job.attempt + 1),
+        "told": conversation(job, attempt, end=before or None),
+        "made": view.preparing.get(job.pk) if attempt == job.attempt else None,
+        "before": before,
+        "station": station_name(view.line, job.station),
+        "actor": name,
+        "actor_kind": kind,
+        "shown": f"{job.pk}.{attempt}",
+    }
+
+
+def main_job(jobs: Sequence[Job]) -> Job | None:
+    """Whose log is read first: the last that runs, else the last that ran. A person's work and a wait write no log,
+    and what has not started has none yet; they come last."""
+
+    def rank(job: Job) -> tuple[bool, bool, int]:
+        started = job.started_at is not None and job.kind not in UNLEASED
+        return started, started and job.state == Job.State.RUNNING, job.pk
+
+    return max(jobs, key=rank, default=None)
