@@ -11,5 +11,11 @@ it("breaks words where that makes them narrowest", () => {
   expect(broken("passed")).toEqual(["passed"]);
   expect(broken("all tests passed")).toEqual(["all tests", "passed"]);
   expect(broken("unbreakableword")).toEqual(["unbreakableword"]);
+  expect(broken("critical findings or more than 5 of high severity")).toEqual([
+    "critical findings",
+    "or more than 5",
+    "of high severity",
+  ]);
+  expect(broken("a sentence that goes on and on until nobody wants to read any more of it")).toHaveLength(3);
   expect(brokenWidth("all tests passed", 12)).toBe(widthOf("all tests", 12));
 });

@@ -3,24 +3,31 @@
 import { say } from "../shell/words";
 
 const MOST = 24;
-/** In two lines. */
-const MOST_BROKEN = 34;
+/** In up to two lines, and in three. */
+const MOST_TWO = 34;
+const MOST_THREE = 60;
 const SHORT = 10;
 
 export const cut = (text: string, most = MOST): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
 
-/** In two lines where that makes it narrower: the room between two stations is small. */
+/** In two lines where that makes it narrower, in three where it is long: the room between two stations is small. */
 export function broken(text: string): string[] {
-  const shown = cut(text, MOST_BROKEN);
-  if (shown.length <= SHORT) return [shown];
-  const spaces = [...shown.matchAll(/ /g)].map((each) => each.index);
-  const longest = (at: number): number => Math.max(at, shown.length - at - 1);
-  const best = spaces.reduce<number | undefined>(
-    (found, at) => (found === undefined || longest(at) < longest(found) ? at : found),
-    undefined,
-  );
-  return best === undefined ? [shown] : [shown.slice(0, best), shown.slice(best + 1)];
+  const shown = cut(text, MOST_THREE);
+  return inLines(shown, shown.length <= SHORT ? 1 : shown.length <= MOST_TWO ? 2 : 3);
+}
+
+const longest = (lines: readonly string[]): number => Math.max(...lines.map((each) => each.length));
+
+/** Of all ways to break it into so many lines the narrowest; into fewer where it has too few words. */
+function inLines(text: string, count: number): string[] {
+  let found = [text];
+  if (count === 1) return found;
+  for (const { index } of text.matchAll(/ /g)) {
+    const lines = [text.slice(0, index), ...inLines(text.slice(index + 1), count - 1)];
+    if (longest(lines) < longest(found)) found = lines;
+  }
+  return found;
 }
 
 /** As wide as its longer line. */
