@@ -1,4 +1,4 @@
-"""Each cell of tests/access/matrix.py, and that no route is missing there."""
+"""Each cell of tests/access/matrix.py and matrix_api.py, and that no route is missing there."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pipelines.api import api
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Role
 from pipelines.people import accounts
-from tests.access import matrix
+from tests.access import matrix, matrix_api
 from tests.access.place import ROUTES, Place
 from tests.factories import World
 from tests.live.conftest import session_of
 from tests.waiting import LONG
 
-PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API, matrix.SOCKETS))
+PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix_api.API, matrix.SOCKETS))
 # Well-formed, so that it is not the form that is refused; what is published and decided is not what is there.
 BODIES: dict[str, dict[str, Any]] = {
     "/tasks": {"title": "t"},
@@ -176,14 +176,14 @@ def test_no_operation_changes_anything_for_another_site(place: Place) -> None:
     assert {_ask_api(place, "admin", client, *row) for row in changing} == {"-"}
     client.get("/")
     own = {"X-CSRFToken": client.cookies["gateline_csrf"].value}
-    row = f"POST {matrix.DRAFTS}/{{line}}/comments".split()
+    row = f"POST {matrix_api.DRAFTS}/{{line}}/comments".split()
     assert _ask_api(place, "admin", client, *row, **own) == "y"
 
 
 @pytest.mark.django_db
 def test_a_token_that_is_none_is_not_saved_by_a_session(place: Place) -> None:
     client = _signed_in(place, "admin")
-    row = f"GET {matrix.DRAFTS}".split()
+    row = f"GET {matrix_api.DRAFTS}".split()
     assert _ask_api(place, "admin", client, *row) == "y"
     assert _ask_api(place, "admin", client, *row, Authorization="Bearer gl_nothing") == ">"
 

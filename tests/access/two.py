@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.access import matrix
+from tests.access import matrix_api
 from tests.access.tenants import (
     CANARY,
     Tenant,
@@ -115,4 +115,4 @@ class Named:
         self.invitation = tenant.place.invitation.pk if tenant else never["invitation"]
 
 
-DRAFTS, TASKS, PROJECT = matrix.DRAFTS, matrix.LINE, matrix.PROJECT
+DRAFTS, TASKS, PROJECT = matrix_api.DRAFTS, matrix_api.LINE, matrix_api.PROJECT
