@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from pipelines.models import Job, Task
-from tests.access.matrix import PROJECT
+from tests.access.matrix_api import PROJECT
 from tests.access.place import Place
 from tests.access.test_matrix import API, BODIES
 from tests.access.test_tenant_addresses import OF_RUNNERS
