@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.lines import mentions
 from pipelines.models import Comment, Line, User
 from pipelines.ports.observers import LineHint, publish_hints
 
@@ -103,6 +104,7 @@ def write(
             author=user,
             created_at=now,
         )
+        mentions.tell(line, row, user, now)
         _hint(line)
     return row
 
@@ -119,6 +121,7 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
         if row.text != said:
             row.text, row.edited_at = said, now
             _keep(row, "text", "edited_at")
+            mentions.tell(line, row, user, now)
     return row
 
 

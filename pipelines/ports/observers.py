@@ -146,6 +146,20 @@ class AgentHandedOver:
 
 
 @dataclass(frozen=True)
+class CommentMention:
+    """A comment on a line, by `name`, names this person. `part`: the key of the station that it is about, if any."""
+
+    comment_id: uuid.UUID
+    project_id: int
+    line: str
+    line_name: str
+    part: str
+    user_id: int
+    name: str
+    at: datetime
+
+
+@dataclass(frozen=True)
 class ReviewerAsked:
     """A reviewer asked the requester (`user_id`) of a task about what is under review. `name`: of whoever asks."""
 
@@ -211,6 +225,7 @@ Consequence = (
     | TaskWaits
     | TaskEnded
     | AgentHandedOver
+    | CommentMention
     | ReviewerAsked
     | ReviewerTold
     | InvitationAccepted

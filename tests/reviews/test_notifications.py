@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from pipelines import engine
+from pipelines.lines import comments
 from pipelines.models import Agent, Delivery, Due, Membership, Repository, Role, Task, User
 from pipelines.people import invitations, leaving, members
 from pipelines.work.scheduler import timers
@@ -114,6 +115,22 @@ def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
     engine.resolve(task.escalated.get().pk, user=world.admin, word="go_on", reason="Read it.")
     shown.row.refresh_from_db()
     assert shown.row.read_at, "resolved: it waits for nobody any more"
+
+
+def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World) -> None:
+    line = world.line(stations=["build"]).line
+    named = world.operator
+    text = f"@{named.username.upper()}: look, and @{world.stranger.username}, @nobody, {named.username}@example.com."
+    row = comments.write(line, world.designer, text, timezone.now(), kind="station", key="build")
+    assert told(named, "mention") == [f"{world.designer} mentioned you in a comment on the line {line.name}."]
+    (shown,) = [each for each in reading.shown(named, unread=True, most=9) if each.row.kind == "mention"]
+    assert shown.address.endswith("/draw/#station=build&tab=comments")
+    comments.edit(line, row.pk, world.designer, text + f" And @{world.viewer.username}.", 1, timezone.now())
+    assert len(told(named, "mention")) == 1
+    assert len(told(world.viewer, "mention")) == 1
+    assert told(world.stranger, "mention") == told(world.designer, "mention") == []
+    comments.write(line, named, f"Mail {world.viewer.username}@example.com", timezone.now(), kind="line")
+    assert len(told(world.viewer, "mention")) == 1
 
 
 def test_who_takes_an_agent_over_is_told(world: World) -> None:

@@ -1,0 +1,49 @@
+"""Who is named in a comment: `@` and the name that somebody signs in with, of a member who may see the line."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from django.db.models.functions import Lower
+
+from pipelines import access
+from pipelines.models import Comment, Line, Membership, Project, User
+from pipelines.ports import observers
+
+NAMED = re.compile(r"(?<![\w@.])@([\w.@+-]+)")
+MOST = 20
+"""People that one comment names; the others are words."""
+OFFERED = 200
+
+
+def members(project: Project) -> list[User]:
+    """Whom a comment of this project can name, by name."""
+    # Every role may see the lines of its project.
+    roles = Membership.objects.filter(project=project, user__is_active=True).exclude(roles=[])
+    return [each.user for each in roles.select_related("user").order_by("user__username")[:OFFERED]]
+
+
+def tell(line: Line, row: Comment, author: User, now: datetime) -> None:
+    """Inside the transaction that keeps the comment."""
+    names = [each.rstrip(".-").lower() for each in NAMED.findall(row.text)]
+    if not names:
+        return
+    wanted = list(dict.fromkeys(names))[:MOST]
+    found = User.objects.annotate(low=Lower("username")).filter(
+        low__in=wanted, is_active=True, memberships__project=line.project_id
+    )
+    for user in found.exclude(pk=author.pk).order_by("pk").distinct():
+        if access.can(user, "view", line.project):
+            observers.tell(
+                observers.CommentMention(
+                    row.pk,
+                    line.project_id,
+                    line.key,
+                    line.name,
+                    row.key if row.kind == Comment.Kind.STATION else "",
+                    user.pk,
+                    str(author),
+                    now,
+                )
+            )

@@ -1,0 +1,47 @@
+"""A comment on a line names this person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.ports.observers import CommentMention
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    """Once for each comment, however often it is edited."""
+    for each in heard.of(CommentMention):
+        yield NotificationEvent(
+            each.user_id,
+            f"mention:{each.comment_id}",
+            each.project_id,
+            each.at,
+            data={"line": each.line, "line_name": each.line_name, "part": each.part, "name": each.name},
+        )
+
+
+def says(row: Notification) -> Said:
+    names = {"name": row.data["name"], "line": row.data["line_name"]}
+    part = row.data["part"]
+    return Said(
+        _("%(name)s mentioned you in a comment on the line %(line)s.") % names,
+        ("line-draw", row.project.owner.key, row.project.key, row.data["line"]),
+        _("Open the comment"),
+        f"station={part}&tab=comments" if part else "tab=comments",
+    )
+
+
+KIND = NotificationKind(
+    "mention",
+    gettext_lazy("Mentions"),
+    gettext_lazy("A comment on a line names you."),
+    "edit",
+    MailChoice.DIGEST,
+    told,
+    says,
+)
