@@ -217,9 +217,9 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
 @router.post(RUNNER + "/tell", response={204: None, **REFUSALS}, url_name="runner-tell")
 def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> tuple[int, None]:
     """That it stops, that its disk is full, which agents it has."""
-    said = payload.model_dump(exclude_none=True)
+    found, said = _runner(request, runner), payload.model_dump(exclude_none=True)
     if said:
-        presence.tell(_runner(request, runner), said, request.auth)
+        presence.tell(found, said, request.auth)
     return 204, None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.models import Event
 from pipelines.queries import task as queries
-from pipelines.web.tasks import task as views
+from pipelines.web.tasks import task_tabs as views
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 

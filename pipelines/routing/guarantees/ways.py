@@ -182,6 +182,8 @@ class _Ways:
             yield WayOut(self.station.key, rule.exhausted_to, "exhausted", standing, rule, before, opened)
         for gate in map(self.line.gate, rule.gates):
             yield from self._said_at(gate, before, opened, rule)
+        if rule.gates:
+            yield self._left_there(before, standing, opened)
         if rule.compose or any(demands_rework(self.line.gate(key)) for key in rule.gates):
             yield from self._of_failure(words if rule.compose else before, opened)
             yield from self._of_failure(before, opened)
@@ -199,6 +201,8 @@ class _Ways:
         if self.gate is not None:
             for seen in (*RECORDED[:2], PROCEED):
                 yield from self._said_at(self.gate, {}, self._opened({}, seen, None), None)
+            for seen in RECORDED[:2]:
+                yield self._left_there({}, seen.standing, self._opened({}, seen, None))
 
     def _said_at(
         self,
@@ -223,6 +227,12 @@ class _Ways:
                 )
         if gate.checks is not None or gate.tool is not None:
             yield WayOut(self.station.key, "failed", "gate", FAILED, rule, before, opened, gate.key)
+
+    def _left_there(
+        self, before: Words, standing: str, opened: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    ) -> WayOut:
+        """A task that came to gates from which nothing leads on came to them all the same: it ends there when told."""
+        return WayOut(self.station.key, "failed", "signal", standing, None, before, opened)
 
     def _led_to(self, gate: Gate, word: str) -> tuple[str, ...]:
         if word == ABORT:
