@@ -1,10 +1,12 @@
-/** `#station=build&rule=late`: another page leads to a place on the canvas. What it names is chosen and brought into view;
- * what is not there is nothing. */
+/** `#station=build&rule=late`, `#tab=comments`: another page leads to a place on the canvas or to a tab beside it. What it names
+ * is chosen and brought into view; what is not there is nothing. */
 import { ruleOf, stationOf } from "../store/document";
 import type { Editor } from "../store/store";
 
 export function arrive(editor: Editor, show: (key: string) => void): void {
   const said = new URLSearchParams(window.location.hash.slice(1));
+  const tab = said.get("tab");
+  if (tab) editor.showTab(tab);
   const key = said.get("station") ?? "";
   if (!stationOf(editor.line, key)) return;
   const rule = said.get("rule") ?? "";
