@@ -135,7 +135,7 @@ const text =
   ([typed = ""]) =>
     write(typed);
 
-/** By the word of the field (`writes` in pipelines/web/editor/forms/fields.py). */
+/** By the word of the field (`writes` in pipelines/web/editor/forms/fields). */
 const WRITES: Record<string, Writes> = {
   text: text((typed) => typed.trim() || undefined),
   choice: text((typed) => (typed.trim() ? lined(typed) : undefined)),

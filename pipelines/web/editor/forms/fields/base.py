@@ -1,0 +1,77 @@
+"""What every field of a form does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.fields.json_text import as_json
+from pipelines.web.editor.forms.places import MISSING, Place
+
+Options = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormField:
+    """`at`: where it stands in the fragment. `covers`: further places whose problems are shown here. `whole`: what goes
+    where nothing is left in the field; `also`: what is written as well where something is."""
+
+    at: Place
+    label: str
+    help: str = ""
+    placeholder: str = ""
+    rows: int = 0
+    code: bool = False
+    longest: int = 0
+    covers: tuple[str, ...] = ()
+    needed: bool = False
+    whole: Place = ()
+    also: tuple[tuple[Place, Any], ...] = ()
+    widget: ClassVar[str] = "text"
+
+    @property
+    def writes(self) -> str:
+        """How the browser may expect what is typed to be written: a row of `WRITES` (formWrites.ts)."""
+        raise NotImplementedError
+
+    def given(self, fragment: Any) -> Any:
+        """What `writes` has to know besides, as JSON; None where that is nothing."""
+        return None
+
+    @property
+    def place(self) -> str:
+        return places.name(self.at)
+
+    @property
+    def name(self) -> str:
+        return self.place
+
+    def shown(self, fragment: Any) -> list[str]:
+        """What the control holds."""
+        value = places.get(fragment, self.at)
+        return [] if value is MISSING else [self.text(value)]
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        """The fragment with what was typed. Raises Refused."""
+        return self.put(fragment, self.value(typed[0] if typed else ""))
+
+    def put(self, fragment: Any, value: Any) -> Any:
+        if value is MISSING:
+            return places.put(fragment, self.whole or self.at, MISSING)
+        for place, other in self.also:
+            fragment = places.put(fragment, place, other)
+        return places.put(fragment, self.at, value)
+
+    def text(self, value: Any) -> str:
+        return value if type(value) is str else as_json(value)
+
+    def value(self, typed: str) -> Any:
+        """MISSING takes the key away. Raises Refused."""
+        typed = typed.replace("\r\n", "\n")
+        return typed if typed.strip() or self.needed else MISSING
+
+
+def join_name(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name

@@ -1,0 +1,51 @@
+"""JSON as the editor's forms show and read it, and how they refuse what was typed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+
+class FieldRefused(ValueError):
+    """What was typed cannot even be tried. `hint`: the remedy."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2 if type(value) is dict or _is_deep(value) else None)
+
+
+def parsed(typed: str) -> Any:
+    """Raises Refused with the place."""
+    try:
+        return json.loads(typed)
+    except json.JSONDecodeError as fault:
+        message = _("is no JSON in line %(line)d, column %(column)d") % {
+            "line": fault.lineno,
+            "column": fault.colno,
+        }
+        raise FieldRefused(message, _("texts stand in double quotes, no comma after the last")) from fault
+    except (RecursionError, ValueError) as fault:
+        raise FieldRefused(_("is nested too deeply, or contains a number that is too long")) from fault
+
+
+def is_json(typed: str) -> bool:
+    try:
+        parsed(typed)
+    except FieldRefused:
+        return False
+    return True
+
+
+def is_json_list(typed: str) -> bool:
+    return typed.lstrip().startswith("[") and is_json(typed)
+
+
+def _is_deep(value: Any) -> bool:
+    return type(value) is list and any(type(each) in (dict, list) for each in value)

@@ -1,0 +1,83 @@
+"""Fields of any JSON value, and of whatever no other field covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.fields.base import FormField, join_name
+from pipelines.web.editor.forms.fields.json_text import FieldRefused, as_json, is_json, parsed
+from pipelines.web.editor.forms.places import MISSING, Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnythingField(FormField):
+    """Any JSON value. `words`: what is no JSON is a text."""
+
+    code: bool = True
+    words: bool = False
+
+    @property
+    def writes(self) -> str:
+        return "json" if not self.words else "meant_lines" if self.rows else "meant"
+
+    def text(self, value: Any) -> str:
+        return value if self.words and type(value) is str and not is_json(value) else as_json(value)
+
+    def value(self, typed: str) -> Any:
+        if not typed.strip():
+            return MISSING
+        if self.words and not is_json(typed):
+            return typed if self.rows else typed.strip()
+        return parsed(typed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestField(FormField):
+    """What no other field covers, as one JSON object: nothing of the document is out of reach, or lost."""
+
+    code: bool = True
+    covered: tuple[Place, ...] = ()
+
+    @property
+    def writes(self) -> str:
+        return "rest"
+
+    def given(self, fragment: Any) -> Any:
+        left = self.left(fragment)
+        return None if left is MISSING else left
+
+    @property
+    def name(self) -> str:
+        return join_name(places.name(self.at), "*")
+
+    def shown(self, fragment: Any) -> list[str]:
+        left = self.left(fragment)
+        return [] if left is MISSING else [as_json(left)]
+
+    def left(self, fragment: Any) -> Any:
+        return places.without(places.get(fragment, self.at), self.covered)
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        said = parsed(typed[0]) if typed and typed[0].strip() else {}
+        if type(said) is not dict:
+            raise FieldRefused(_("has to be an object"), _("for example {}").format('{"extra": {}}'))
+        kept = _minus(places.get(fragment, self.at), self.left(fragment))
+        return places.put(fragment, self.at, places.overlaid(kept, said))
+
+
+def _minus(value: Any, left: Any) -> Any:
+    """`value` without what `left` holds of it."""
+    if type(value) is not dict or type(left) is not dict:
+        return {} if left is not MISSING else value
+    found = {}
+    for key, member in value.items():
+        if key not in left:
+            found[key] = member
+        elif type(member) is dict and type(left[key]) is dict and left[key] != member:
+            found[key] = _minus(member, left[key])
+    return found
