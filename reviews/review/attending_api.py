@@ -82,7 +82,8 @@ def answer(
     payload: QuestionIn,
 ) -> QuestionOut:
     """403: somebody else was asked · 409: answered before."""
-    user, found = _person(request), access.get_task(request.auth, owner, project, line, task)
+    found = access.get_task(request.auth, owner, project, line, task)
+    user = _person(request)
     access.require(request.auth, "decide", found.project)
     if not 0 < question < 2**63:
         raise NotFound(_("This question does not exist."))

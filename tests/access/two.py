@@ -41,7 +41,9 @@ class Two:
         self.me = make_tenant(B, "mine")
         self.faults: list[str] = []
 
-    def replay(self, what: str, ask: Callable[[dict[str, Any]], Any], foreign: set[str]) -> None:
+    def replay(
+        self, what: str, ask: Callable[[dict[str, Any]], Any], foreign: set[str], code: int = 404
+    ) -> None:
         """`ask` sends a request with the arguments it gets: those of the other have to be answered as a ghost's."""
         mine = arguments(self.me, what)
         theirs, never = arguments(self.other, what), arguments_of_ghost(what)
@@ -57,7 +59,7 @@ class Two:
             self.faults.append(f"{what} with the other's {sorted(foreign)}: says what is theirs")
         if shape != expected:
             self.faults.append(f"{what} with the other's {sorted(foreign)}: {difference(shape, expected)}")
-        if status != (401 if what.endswith(SIGNED) else 404) and not foreign <= FREE:
+        if status != (401 if what.endswith(SIGNED) else code) and not foreign <= FREE:
             self.faults.append(f"{what} with the other's {sorted(foreign)}: {status}")
 
 
