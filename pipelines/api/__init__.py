@@ -28,6 +28,7 @@ from pipelines.api import (
     lines,
     lint,
     logs,
+    matches,
     members,
     migrations,
     plan,
@@ -75,7 +76,7 @@ problems.install(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
-    difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, migrations, comments,
+    difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, migrations, comments,
     absences,
 )  # fmt: skip
 """In the order of the reference."""

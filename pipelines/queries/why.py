@@ -128,11 +128,16 @@ def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -
     row = RuleRow(number, rule.id, rule.label or rule.id, targets, NOT_TRIED)
     row.gates = [gate_name(line, key) for key in rule.gates]
     saw = list(entry.get("saw") or ()) if entry else []
-    row.tests = [_test(leaf, saw) for leaf in leaves(rule.when)]
+    row.tests = tests_of(rule, saw)
     if entry:
         row.result = {True: MATCHED, False: NO, "ask": ASK}.get(entry.get("result"), FAULT)
         row.why = str(entry.get("why") or "")
     return row
+
+
+def tests_of(rule: Rule, saw: list[Any]) -> list[Test]:
+    """What the condition of a rule asked, with what it saw of each. Empties `saw`."""
+    return [_test(leaf, saw) for leaf in leaves(rule.when)]
 
 
 def _test(leaf: Leaf, saw: list[Any]) -> Test:

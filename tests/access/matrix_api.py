@@ -101,6 +101,7 @@ POST {DRAFTS}/{{line}}/draft/scenarios  >         0         -       -         y 
 POST {DRAFTS}/{{line}}/draft/scenarios/run  >     0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/draft/scenarios/generate  >  0       -       -         y         -         y      -
 POST {DRAFTS}/{{line}}/walk            >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/draft/matches   >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         -         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y         y         y      y

@@ -69,6 +69,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "{project}/import": {"files": {"a.yaml": "gateline: 1\nkey: a\nstations: []"}},
     "/import": {"document": {}},
     "/walk": {"document": {}},
+    "/draft/matches": {"document": {}, "station": "build"},
     "/draft/scenarios": {"document": {}, "name": "t"},
     "/draft/scenarios/run": {"document": {}},
     "/draft/scenarios/generate": {"document": {}},

@@ -62,6 +62,17 @@ def _begin(case: Case) -> Decision | TakenRoute:
     return after_station_gate(case, TakenRoute(case.recorded))
 
 
+def first_read(case: Case) -> TakenRoute | None:
+    """The outcome as the rules of its station read it first; None where they are not asked, because a signal or the
+    policy decides before them."""
+    step = _begin(case)
+    return None if not isinstance(step, TakenRoute) or _without_rules(case, step) else step
+
+
+def _without_rules(case: Case, route: TakenRoute) -> bool:
+    return route.seen.standing == "failed" and not case.line.policy.failure_rules
+
+
 def _blocked(case: Case) -> str:
     """Why the outcome takes the fallback (step 4), or ""."""
     outcome = case.situation.outcome
@@ -77,7 +88,7 @@ def _blocked(case: Case) -> str:
 
 def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
-    if route.seen.standing == "failed" and not case.line.policy.failure_rules:
+    if _without_rules(case, route):
         case.note("rules", None, True, "failure_rules: no")
         return on_failure(case, feedback=route.reason)
     found = first_match(case, route)

@@ -97,6 +97,31 @@ export interface Form {
   saved: Saved | null;
 }
 
+/** The newest recorded outcome that a rule matches, or else the newest; with what was asked there, and what was seen. */
+interface MatchExample {
+  task: string;
+  title: string;
+  url: string;
+  matches: boolean;
+  values: [string, string][];
+}
+
+export interface RuleMatches {
+  matches: number;
+  unknown: number;
+  failed: number;
+  why: string;
+  example: MatchExample | null;
+}
+
+export interface StationMatches {
+  /** By id, those whose condition can be read. */
+  rules: Record<string, RuleMatches>;
+  outcomes: number;
+  /** Of how many more the rules are not asked. */
+  aside: number;
+}
+
 export interface Changes {
   affects: string;
   title: string;
@@ -175,6 +200,10 @@ export class LineApi {
 
   form(what: string, asked: object): Promise<Answer<Form>> {
     return ask("POST", `${this.base}/draft/forms/${what}`, asked, SHORT);
+  }
+
+  matches(document: LineDocument, station: string): Promise<Answer<StationMatches>> {
+    return ask("POST", `${this.base}/draft/matches`, { document, station });
   }
 
   starters(): Promise<Answer<Starter[]>> {

@@ -11,6 +11,8 @@ import { type LineDocument, type Rule, rulesOf, type Station, targetsOf } from "
 import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "../store/findings";
 import { gateName, targetName } from "../store/names";
 import type { Editor } from "../store/store";
+import { Matches, NothingCounted } from "./Matches";
+import { type Matching, useMatching } from "./matching";
 import { RuleForm } from "./RuleForm";
 import { useReordering } from "./reordering";
 
@@ -32,6 +34,7 @@ export function Rules({ editor, line, station, findings, chosen, mayEdit }: Show
   const rules = rulesOf(station);
   const list = useRef<HTMLOListElement>(null);
   const { dragged, drop, grip } = useReordering(list, (id, index) => editor.run(commands.moveRule(id, index)));
+  const matching = useMatching(editor, line, station);
   const otherwise = findings.otherwise[station.key];
   const add = (): void => {
     const command = addRule(editor.line, station.key);
@@ -48,12 +51,13 @@ export function Rules({ editor, line, station, findings, chosen, mayEdit }: Show
           </button>
         ) : null}
       </div>
+      {rules.length > 0 ? <NothingCounted matching={matching} /> : null}
       <Elsewhere editor={editor} station={station.key} />
       <ol className="ed-rule-list" ref={list} data-dragging={dragged ? "" : undefined}>
         {rules.map((rule, index) => (
           <RuleRow
             key={rule.id}
-            {...{ editor, line, station, rule, index, mayEdit, grip }}
+            {...{ editor, line, station, rule, index, matching, mayEdit, grip }}
             last={index === rules.length - 1}
             says={findings.rules[rule.id]}
             finding={findings.findings.find((each) => each.rule === rule.id && each.remedies.length > 0)}
@@ -91,6 +95,7 @@ interface Row {
   station: Station;
   rule: Rule;
   index: number;
+  matching: Matching;
   last: boolean;
   says: RuleSays | undefined;
   finding: Finding | undefined;
@@ -101,7 +106,8 @@ interface Row {
   grip: ReturnType<typeof useReordering>["grip"];
 }
 
-function RuleRow({ editor, line, station, rule, index, last, says, finding, open, lifted, drop, mayEdit, grip }: Row) {
+function RuleRow({ editor, line, station, rule, index, last, says, finding, open, mayEdit, ...rest }: Row) {
+  const { matching, lifted, drop, grip } = rest;
   const row = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (open) row.current?.scrollIntoView({ block: "nearest" });
@@ -149,11 +155,16 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
           aria-expanded={open}
           onClick={() => editor.select({ keys: [station.key], ...(open ? {} : { rule: rule.id }) })}
         >
-          <strong>{words}</strong>
+          <strong title={open ? undefined : words}>{words}</strong>
           <Icon name={open ? "chevron-up" : "chevron-down"} />
         </button>
-        {rule.label && says ? <p className="muted small">{says.words}</p> : null}
+        {rule.label && says ? (
+          <p className="ed-rule-words muted small" title={open ? undefined : says.words}>
+            {says.words}
+          </p>
+        ) : null}
         <Leads line={line} rule={rule} says={says} />
+        <Matches matching={matching} rule={rule.id} shadowed={isShadowed(says)} open={open} />
         {says?.why ? (
           <div className={says.status === "dead" ? "ed-dead" : "muted small"}>
             <p>{says.why}</p>
@@ -171,6 +182,9 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
     </li>
   );
 }
+
+const isShadowed = (says: RuleSays | undefined): boolean =>
+  says?.status === "dead" || says?.status === "partly shadowed";
 
 /** Where the rule leads, through which gates, and where it stands among the others. */
 function Leads({ line, rule, says }: { line: LineDocument; rule: Rule; says: RuleSays | undefined }) {

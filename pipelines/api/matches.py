@@ -1,0 +1,104 @@
+"""How many recorded outcomes of a station its rules match, over HTTP: for the editor, of what is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from pipelines.api.auth import Request
+from pipelines.api.drafts import DRAFT, ERRORS
+from pipelines.api.lookup import line_of
+from pipelines.api.schemas import Strict
+from pipelines.engine.core import payload as payloads
+from pipelines.errors import NotFound
+from pipelines.queries.matches import MatchExample, RuleMatches, StationMatches, station_matches
+from pipelines.routing.analysis.matching import ConditionAnswer
+from pipelines.routing.document.line import read_line
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["drafts"])
+
+
+class MatchesIn(Strict):
+    """`document`: what is drawn, stored or not."""
+
+    document: dict[str, Any]
+    station: str = Field(max_length=200)
+
+
+class MatchExampleOut(BaseModel):
+    """`values`: what the condition asked there, in words, and what it saw."""
+
+    task: str
+    title: str
+    url: str
+    matches: bool
+    values: list[tuple[str, str]]
+
+
+class RuleMatchesOut(BaseModel):
+    """`unknown` wait for an answer that nobody gave, `failed` cannot be evaluated. `why`: of the newest such."""
+
+    matches: int
+    unknown: int
+    failed: int
+    why: str
+    example: MatchExampleOut | None
+
+
+class StationMatchesOut(BaseModel):
+    """`rules`: by id, those whose condition can be read. `outcomes`: of how many; besides them `aside` are decided by a
+    signal or the policy before any rule, and `unread` do not fit the line."""
+
+    rules: dict[str, RuleMatchesOut]
+    outcomes: int
+    aside: int
+    unread: int
+
+
+@router.post(
+    DRAFT + "/matches",
+    response={200: StationMatchesOut, **ERRORS},
+    summary="How many recorded outcomes the rules of a station match",
+)
+def matches(request: Request, owner: str, project: str, line: str, payload: MatchesIn) -> StationMatchesOut:
+    """Each condition is asked by itself, whatever the rules before it say. Nothing is stored."""
+    found = line_of(request, owner, project, line)
+    with turn(request.auth):
+        payloads.accept(payload.document, "document")
+        drawn = read_line(payload.document, keep_faulty_rules=True)
+        if payload.station not in drawn.stations_by_key:
+            raise NotFound(_("This line has no such station."))
+        return _told(station_matches(found, drawn, payload.station))
+
+
+def _told(found: StationMatches) -> StationMatchesOut:
+    return StationMatchesOut(
+        rules={each.rule: _rule(each) for each in found.rules},
+        outcomes=found.outcomes,
+        aside=found.aside,
+        unread=found.unread,
+    )
+
+
+def _rule(told: RuleMatches) -> RuleMatchesOut:
+    return RuleMatchesOut(
+        matches=told.counts[ConditionAnswer.MATCHES],
+        unknown=told.counts[ConditionAnswer.UNKNOWN],
+        failed=told.counts[ConditionAnswer.FAILED],
+        why=told.why,
+        example=_example(told.example) if told.example else None,
+    )
+
+
+def _example(example: MatchExample) -> MatchExampleOut:
+    return MatchExampleOut(
+        task=example.task,
+        title=example.title,
+        url=example.url,
+        matches=example.matches,
+        values=example.values,
+    )

@@ -1,0 +1,125 @@
+"""On how many recorded outcomes of a station the condition of each of its rules is true, with an example."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import reverse
+
+from pipelines.models import Decision, Job, Purpose, Task
+from pipelines.models import Line as LineRow
+from pipelines.queries.why import tests_of
+from pipelines.routing.analysis.matching import AskedRule, ConditionAnswer, asked_rules, without_gate
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.line import Line, Rule
+
+OUTCOMES = 200
+TASKS = 1_000
+"""The latest tasks of the line that are looked at."""
+TESTS = 20_000
+"""Conditions that are asked at most: of a station with very many rules fewer outcomes are looked at."""
+CHUNK = 20
+VALUES = 4
+
+
+@dataclass(slots=True)
+class MatchExample:
+    """The newest outcome that it matches; where it matches none, the newest. `values`: what was seen there."""
+
+    task: str
+    title: str
+    url: str
+    matches: bool
+    values: list[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class RuleMatches:
+    """`failed` cannot be evaluated, `unknown` wait for an answer that nobody gave then; `why`: of the newest such."""
+
+    rule: str
+    counts: Counter[ConditionAnswer] = field(default_factory=Counter)
+    why: str = ""
+    example: MatchExample | None = None
+
+
+@dataclass(slots=True)
+class StationMatches:
+    """`outcomes`: of how many; `aside`: of how many more the rules were not asked, because a signal or the policy
+    decides; `unread`: how many do not fit the line any more."""
+
+    rules: list[RuleMatches]
+    outcomes: int = 0
+    aside: int = 0
+    unread: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOutcome:
+    number: int
+    title: str
+    situation: dict[str, Any]
+
+
+def station_matches(row: LineRow, line: Line, station: str) -> StationMatches:
+    """`line`: with the rules that are asked, stored or not; of its rules those that can be read. Two statements."""
+    rules = [rule for rule in line.station(station).rules if rule.fault is None]
+    found = StationMatches([RuleMatches(rule.id) for rule in rules])
+    open_line = without_gate(line, station)
+    for recorded in _recorded(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
+        try:
+            asked = asked_rules(open_line, recorded.situation, rules)
+        except Malformed:
+            found.unread += 1
+            continue
+        if asked is None:
+            found.aside += 1
+            continue
+        found.outcomes += 1
+        for told, each in zip(found.rules, asked, strict=True):
+            _count(row, told, each, recorded)
+    return found
+
+
+def _recorded(row: LineRow, station: str, most: int) -> Iterator[RecordedOutcome]:
+    """The newest first, each as it was decided last: with the answers that evaluations had got."""
+    tasks = Task.objects.filter(line=row).order_by("-id").values("id")[:TASKS]
+    jobs = dict(
+        Job.objects.filter(task_id__in=tasks, station=station, purpose=Purpose.STATION, state=Job.State.DONE)
+        .order_by("-id")
+        .values_list("id", "task_id")[:most]
+    )
+    if not jobs:
+        return
+    decided = (
+        Decision.objects.filter(task_id__in=set(jobs.values()), job_id__in=jobs)
+        .order_by("-job_id", "-at")
+        .distinct("job_id")
+        .values_list("task__number", "task__title", "situation")
+    )
+    for values in decided.iterator(chunk_size=CHUNK):
+        yield RecordedOutcome(*values)
+
+
+def _count(row: LineRow, told: RuleMatches, asked: AskedRule, recorded: RecordedOutcome) -> None:
+    told.counts[asked.answer] += 1
+    if asked.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
+        told.why = told.why or asked.why
+    matches = asked.answer == ConditionAnswer.MATCHES
+    if told.example is None or (matches and not told.example.matches):
+        told.example = _example(row, asked, recorded, matches)
+
+
+def _example(row: LineRow, asked: AskedRule, recorded: RecordedOutcome, matches: bool) -> MatchExample:
+    name = f"WI-{row.project.key}-{recorded.number}"
+    url = reverse("task", args=[row.project.owner.key, row.project.key, name])
+    return MatchExample(name, recorded.title, url, matches, _values(asked.rule, asked))
+
+
+def _values(rule: Rule, asked: AskedRule) -> list[tuple[str, str]]:
+    """What the condition asked, and what was there."""
+    tests = tests_of(rule, [seen.to_dict() for seen in asked.saw])
+    return [(each.words, each.value) for each in tests if each.value is not None][:VALUES]

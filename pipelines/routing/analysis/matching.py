@@ -1,0 +1,64 @@
+"""Conditions asked of a recorded outcome, each on its own: as the rules of the station would read it first, by the
+evaluator of `decide`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.decide.decide import first_read
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.decide.steps.context import Case, TakenRoute
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.rules import Rule
+
+
+class ConditionAnswer(StrEnum):
+    """`UNKNOWN`: it waits for an answer that nobody gave then; `FAILED`: it cannot be evaluated on this outcome."""
+
+    MATCHES = "matches"
+    NO = "no"
+    UNKNOWN = "unknown"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRule:
+    """`why`: of one that failed or is not known."""
+
+    rule: Rule
+    answer: ConditionAnswer
+    saw: tuple[Seen, ...] = ()
+    why: str = ""
+
+
+def without_gate(line: Line, station: str) -> Line:
+    """The line in which every outcome of this station comes to its rules: no people and no checks stand before them."""
+    stations = tuple(replace(each, gate=None) if each.key == station else each for each in line.stations)
+    return replace(line, stations=stations)
+
+
+def asked_rules(line: Line, recorded: Mapping[str, Any], rules: Sequence[Rule]) -> list[AskedRule] | None:
+    """Of `line` as `without_gate` makes it; None where no rule is asked, because a signal or the policy decides.
+    Raises Malformed where what is recorded does not fit it."""
+    case = Case(line, read_situation(recorded))
+    route = first_read(case)
+    return None if route is None else [_asked(case, route, rule) for rule in rules]
+
+
+def _asked(case: Case, route: TakenRoute, rule: Rule) -> AskedRule:
+    case.steps = Steps()
+    view = case.view(route)
+    try:
+        held = rule.when.test(view)
+    except EvaluationFailed as fault:
+        return AskedRule(rule, ConditionAnswer.FAILED, tuple(view.saw), fault.message)
+    except NotAnswered as open_question:
+        return AskedRule(rule, ConditionAnswer.UNKNOWN, tuple(view.saw), str(open_question))
+    answer = ConditionAnswer.MATCHES if held else ConditionAnswer.NO
+    return AskedRule(rule, answer, tuple(view.saw))
