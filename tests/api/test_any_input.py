@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import schemathesis
 from django.test import Client
+from django.urls import get_resolver
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.core import NotSet
@@ -55,6 +56,7 @@ DOCUMENTS = st.dictionaries(
 
 def operations() -> list[tuple[str, str]]:
     """Method and path of each. Not from the description: making it takes seconds, in every process of a run."""
+    _all_routers_are_there()
     found = []
     for prefix, router in described._routers:
         for path, view in router.path_operations.items():
@@ -64,7 +66,14 @@ def operations() -> list[tuple[str, str]]:
 
 
 @cache
+def _all_routers_are_there() -> None:
+    """Those of reviews are hung up by the addresses."""
+    assert get_resolver().url_patterns
+
+
+@cache
 def schema() -> Any:
+    _all_routers_are_there()
     return schemathesis.openapi.from_dict(described.get_openapi_schema())
 
 
