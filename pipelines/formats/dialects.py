@@ -20,7 +20,7 @@ VIBE_FACTORY, ALP, CONTENOX, FLUX, FLUX_RECORD, AEEF = (
 IMPORTED: Final = _(
     "Gateline's own format begins with “gateline: 1”. Import this one at Lines › New line › From a file."
 )
-UNREAD: Final = _("Gateline's own format begins with “gateline: 1”. Draw this one on the canvas.")
+UNREAD: Final = _("This tells of work that was done, and is no line. Import the playbook that it belongs to.")
 READ: Final = (VIBE_FACTORY, ALP, CONTENOX, FLUX, AEEF)
 
 
@@ -150,7 +150,11 @@ KNOWN: Final[tuple[tuple[str, str, tuple[Sign, ...]], ...]] = (
             _among("rules", "severity", "onFail"),
         ),
     ),
-    (FLUX_RECORD, "a record of Flux", (_has("flux:signal"), _has("verdict", "run", "issue"))),
+    (
+        FLUX_RECORD,
+        "a record of Flux",
+        (_has("flux:signal"), _among("", "flux:signal"), _has("verdict", "run", "issue")),
+    ),
     (
         AEEF,
         _("a document of AEEF"),

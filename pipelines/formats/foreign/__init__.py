@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pipelines.formats import native
 from pipelines.formats.dialects import AEEF, ALP, CONTENOX, FLUX, VIBE_FACTORY, recognised
+from pipelines.formats.dialects import foreign as seen
 from pipelines.formats.foreign import aeef, alp, contenox, flux, vibe_factory
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.formats.foreign.comments import without_comments
@@ -91,6 +92,9 @@ def opened(text: str | bytes, dialect: str | None = None) -> Opened:
             source = without_comments(source)
             given = native.value_of(source)
     dialect = dialect or recognised(given)
+    if isinstance(given, list) and dialect not in READERS and (problem := seen(given)):
+        # One object a line is no YAML, which has nothing to say of it.
+        raise DocumentError([replace(problem, path="", line=1, column=1)])
     if dialect is None or dialect not in READERS:
         return Opened(native.loads(source), source)
     return _converted(given, dialect, lambda problems: native.locate(source, problems))

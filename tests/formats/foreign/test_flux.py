@@ -156,3 +156,19 @@ def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], sai
     with pytest.raises(DocumentError) as error:
         foreign.opened(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
     assert said in str(error.value.problems[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"flux:signal": {"verdict": "proceed"}}',
+        '{"flux:signal": {"verdict": "hold"}}\n{"flux:signal": {"verdict": "proceed"}}\n',
+        '{"verdict": "pass", "run": {"stage": "a"}, "issue": {"id": 1}}',
+    ],
+)
+def test_a_record_of_work_is_refused_by_name(text: str) -> None:
+    with pytest.raises(DocumentError) as refused:
+        foreign.opened(text)
+    [problem] = refused.value.problems
+    assert (str(problem.message), problem.line) == ("this seems to be a record of Flux", 1)
+    assert "playbook" in str(problem.hint)
