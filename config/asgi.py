@@ -9,9 +9,9 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("GATELINE_ROLE", "web")
 
+import django
 from channels.routing import ProtocolTypeRouter
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 
 from config.embedded import layout
 from config.embedded.hold import hold
@@ -23,9 +23,10 @@ if not os.environ.get("DATABASE_URL"):
     # Another ASGI server than `manage.py web` has no share in the embedded server yet.
     hold(layout.home())
 
-pages = get_asgi_application()
+django.setup(set_prefix=False)
 
-# The socket routes import models: they come after Django is set up.
+# These import models: they come after Django is set up.
+from config.handler import OneThread
 from pipelines.live.routing import sockets
 
 
@@ -45,5 +46,5 @@ class Prefixed:
 
 
 application = Prefixed(
-    ProtocolTypeRouter({"http": pages, "websocket": sockets}), settings.FORCE_SCRIPT_NAME or ""
+    ProtocolTypeRouter({"http": OneThread(), "websocket": sockets}), settings.FORCE_SCRIPT_NAME or ""
 )
