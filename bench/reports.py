@@ -1,7 +1,9 @@
 """Moves per second where every station is a report over HTTP: programs hold a connection each to one web process, claim
 the first job of a task as a runner, report it, and go straight on with the next that the answer brings.
 
-    python -m bench.reports [--tasks 50] [--clients 8]
+    python -m bench.reports [--tasks 50] [--clients 8] [--together 1]
+
+With --together each has so many tasks in hand, as a runner with that many places, and reports what is done in one call.
 
 Beside it: milliseconds of the processor a move that the web process took, and all processes of PostgreSQL. What the
 programs take is theirs, but they run on the same machine. The server is one of its own, writing to disk, in a temporary
@@ -15,7 +17,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
@@ -23,10 +25,11 @@ from typing import Any
 
 from bench.moves import STATIONS, cpu_of
 from bench.rig import Json, database, keep
+from pipelines.work.transport.http.wire import PROTOCOL
 from tests.soak.fleet import Fleet
 from tests.soak.kills import free_port
 
-FACTS: Json = {"protocol": 2, "name": "bench", "host": "bench", "pid": 1, "isolation": "none"}
+FACTS: Json = {"protocol": PROTOCOL, "name": "bench", "host": "bench", "pid": 1, "isolation": "none"}
 
 
 class Program:
@@ -44,20 +47,33 @@ class Program:
         assert answer.status == 200, f"{path}: {answer.status} {text[:300]!r}"
         return json.loads(text)
 
-    def drive(self, jobs: Iterable[int]) -> int:
+    def drive(self, jobs: Sequence[int], together: int) -> int:
+        """The stations of so many tasks at a time; where it is one, each report is a call of its own."""
         moves = 0
-        for job in jobs:
-            started = self.post(f"/jobs/{job}/claim", {})["started"]
-            while started is not None:
-                orders, lease = started["orders"], started["lease"]
-                said = {"attempt": orders["attempt"], "outcome": {"result": "success"}, "go_on": True}
-                answer = self.post(f"/jobs/{orders['job_id']}/report", said, **{"Gateline-Lease": lease})
-                assert answer["status"] == "accepted", answer
-                started, moves = answer["following"], moves + 1
+        for at in range(0, len(jobs), together):
+            held = [self.post(f"/jobs/{job}/claim", {})["started"] for job in jobs[at : at + together]]
+            while held := [each for each in held if each is not None]:
+                answers = self._reported(held) if together > 1 else [self._alone(held[0])]
+                assert all(each["status"] == "accepted" for each in answers), answers
+                held, moves = [each["following"] for each in answers], moves + len(answers)
         return moves
 
+    def _reported(self, held: Sequence[Json]) -> list[Json]:
+        said = [{"job": each["orders"]["job_id"], "lease": each["lease"], **_said(each)} for each in held]
+        answers: list[Json] = self.post("/reports", {"reports": said})["answers"]
+        return answers
 
-def reports(home: Path, tasks: int, clients: int) -> Json:
+    def _alone(self, held: Json) -> Json:
+        lease = {"Gateline-Lease": held["lease"]}
+        answer: Json = self.post(f"/jobs/{held['orders']['job_id']}/report", _said(held), **lease)
+        return answer
+
+
+def _said(held: Json) -> Json:
+    return {"attempt": held["orders"]["attempt"], "outcome": {"result": "success"}, "go_on": True}
+
+
+def reports(home: Path, tasks: int, clients: int, together: int) -> Json:
     from pipelines.models import Job  # noqa: PLC0415  # after `database`
     from pipelines.work.config import WorkerConfig  # noqa: PLC0415  # after `database`
     from pipelines.work.processes.isolation import Isolation  # noqa: PLC0415  # after `database`
@@ -78,19 +94,20 @@ def reports(home: Path, tasks: int, clients: int) -> Json:
         _answering(port)
         offers = sorted(WorkerConfig(home, Isolation("none")).offers)
         programs[0].post("", {**FACTS, "offers": offers})
-        warm = programs[0].drive(jobs[:1])  # the process has read the version
+        warm = programs[0].drive(jobs[:1], 1)  # the process has read the version
         assert warm == STATIONS, f"{warm} moves"
         shares = [jobs[1 + at :: clients] for at in range(clients)]
         before, servers = cpu_of(web.process.pid), of_server(home)
         began = time.perf_counter()
         with ThreadPoolExecutor(clients) as pool:
-            count = sum(pool.map(Program.drive, programs, shares))
+            count = sum(pool.map(Program.drive, programs, shares, [together] * clients))
         seconds = time.perf_counter() - began
         taken, there = cpu_of(web.process.pid) - before, of_server(home) - servers
     finally:
         fleet.stop()
     return {
         "clients": clients,
+        "reports in a call": together,
         "moves": count,
         "per second": round(count / seconds, 1),
         "ms of its processor a move": round(1000 * taken / count, 2),
@@ -142,9 +159,10 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tasks", type=int, default=50)
     parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--together", type=int, default=1)
     given, _ = parser.parse_known_args()
     with database() as home:
-        told = reports(home, given.tasks, given.clients)
+        told = reports(home, given.tasks, given.clients, given.together)
     keep("reports", {"load": os.getloadavg()[0], "stations": STATIONS, **told})
     return 0
 

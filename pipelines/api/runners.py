@@ -5,8 +5,6 @@ nothing was changed. 422: what was stored is refused."""
 
 from __future__ import annotations
 
-import json
-import re
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,26 +17,25 @@ from ninja import Header, Router
 from ninja.errors import HttpError
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
+from pipelines.api import runner_bodies as bodies
 from pipelines.api.auth import RunnerBearer
 from pipelines.api.problems import ProblemOut
+from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
-from pipelines.work.measuring import PIECE
 from pipelines.work.runners import claiming, files, logs, presence, reports, storing
 from pipelines.work.runners.presence import claim_of
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.local import handover
-from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportFailed
+from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ReportFailed
 
 router = Router(tags=["runners"], auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
 JOB = RUNNER + "/jobs/{job}"
 REFUSALS = dict.fromkeys((400, 401, 404, 409, 422, 503), ProblemOut)
 LEASE = Header(..., alias=wire.LEASE)
-MOST_JOB = 2**63
-HALVES = re.compile(r"\\u[dD][89a-fA-F]")
-"""What may be half a sign, which no text of ours can hold."""
+NOT_ITS = ReportAnswer("not_found")
 F = TypeVar("F", bound=Callable[..., Any])
 Word = Annotated[str, Field(max_length=200)]
 Words = Annotated[list[Word], Field(max_length=500)]
@@ -110,7 +107,9 @@ class StartedOut(BaseModel):
 
 
 class LeasesIn(BaseModel):
-    abandoned: Annotated[list[Annotated[StrictInt, Field(gt=0, lt=MOST_JOB)]], Field(max_length=10_000)] = []
+    abandoned: Annotated[
+        list[Annotated[StrictInt, Field(gt=0, lt=bodies.MOST_JOB)]], Field(max_length=10_000)
+    ] = []
 
 
 class LeasesOut(BaseModel):
@@ -164,37 +163,7 @@ def _runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
 
 
 def _held(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
-    return claiming.held(_runner(request, runner), _in_range(job), lease)
-
-
-def _in_range(job: int) -> int:
-    if not 0 < job < MOST_JOB:
-        raise Invalid.at("job", _("not the number of a job"))
-    return job
-
-
-def document(request: HttpRequest) -> dict[str, Any]:
-    """A JSON object that may be larger than the body of a form."""
-    room, pieces = wire.MOST_DOCUMENT, []
-    while piece := request.read(PIECE):
-        room -= len(piece)
-        if room < 0:
-            raise Invalid.at("", _("is larger than %d MB") % (wire.MOST_DOCUMENT // 1024**2))
-        pieces.append(piece)
-    try:
-        text = b"".join(pieces).decode()
-        found = json.loads(text, parse_constant=_no_number)
-        if HALVES.search(text):
-            json.dumps(found, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise Invalid.at("", _("is not JSON")) from error
-    if not isinstance(found, dict):
-        raise Invalid.at("", _("is no object"))
-    return found
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(word)
+    return claiming.held(_runner(request, runner), bodies.job_id(job), lease)
 
 
 # The runner itself
@@ -252,7 +221,7 @@ def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> Wa
 @router.post(JOB + "/claim", response={200: StartedOut, **REFUSALS}, url_name="runner-claim")
 def claim(request: RunnerRequest, runner: uuid.UUID, job: int) -> StartedOut:
     found = _runner(request, runner)
-    started = None if found.stopping else claiming.start(_in_range(job), claim_of(found))
+    started = None if found.stopping else claiming.start(bodies.job_id(job), claim_of(found))
     return StartedOut(started=wire.started_json(started) if started else None)
 
 
@@ -302,7 +271,7 @@ def fetch(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
 def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> WantedOut:
     """`{"files": {digest: size}}`: which of these it has to send."""
     found = _held(request, runner, job, lease)
-    sizes = document(request).get("files")
+    sizes = bodies.document(request).get("files")
     if not isinstance(sizes, dict) or not all(type(each) is int and each >= 0 for each in sizes.values()):
         raise Invalid.at("files", _("is no object of digests and sizes"))
     return WantedOut(wanted=files.wanted(found, lease, sizes))
@@ -325,7 +294,7 @@ def join(
 ) -> tuple[int, None]:
     """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
     found = _held(request, runner, job, lease)
-    parts = document(request).get("parts")
+    parts = bodies.document(request).get("parts")
     if not isinstance(parts, list) or not all(isinstance(each, str) and len(each) == 64 for each in parts):
         raise Invalid.at("parts", _("is no list of digests"))
     files.join(found, lease, digest, parts)
@@ -337,7 +306,7 @@ def join(
 def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> tuple[int, None]:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
     found = _held(request, runner, job, lease)
-    storing.store(found, lease, document(request))
+    storing.store(found, lease, bodies.document(request))
     return 204, None
 
 
@@ -359,13 +328,27 @@ def report(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
     task may come along. A late one moves nothing and is kept as evidence (law §5 step 1)."""
     found = _runner(request, runner)
-    its = claiming.reported_by(found, _in_range(job))
-    said = document(request)
-    attempt, outcome = said.get("attempt"), said.get("outcome")
-    if type(attempt) is not int or not 0 < attempt < 2**31:
-        raise Invalid.at("attempt", _("not the number of an attempt"))
-    if not isinstance(outcome, dict):
-        raise Invalid.at("outcome", _("is no object"))
-    more = said.get("go_on") is True and not found.stopping
-    answer = reports.report(found, its, attempt, lease, outcome, claim_of(found) if more else None)
-    return wire.answer_json(answer)
+    its = claiming.reported_by(found, bodies.job_id(job))
+    return wire.answer_json(reports.report(found, bodies.told(found, its, lease, bodies.document(request))))
+
+
+@router.post(RUNNER + "/reports", response={200: dict[str, Any], **REFUSALS}, url_name="runner-reports")
+@answered
+def report_together(request: RunnerRequest, runner: uuid.UUID) -> dict[str, Any]:
+    """`{"reports": [{job, lease, attempt, outcome, go_on}]}`, up to 50: each as by itself, in one transaction.
+    `{"answers": […]}` in their order. `not_found`: no job of this runner's. `error`: nothing of it moved, and it may
+    come again."""
+    found = _runner(request, runner)
+    said = bodies.document(request).get("reports")
+    if not isinstance(said, list) or len(said) > LARGEST_BATCH:
+        raise Invalid.at("reports", _("is no list of up to %d reports") % LARGEST_BATCH)
+    fences = [bodies.fence(f"reports[{at}]", each) for at, each in enumerate(said)]
+    known = claiming.all_reported_by(found, {job for job, _lease in fences})
+    told = [
+        bodies.told(found, known[job], lease, each, f"reports[{at}].")
+        for at, ((job, lease), each) in enumerate(zip(fences, said, strict=True))
+        if job in known
+    ]
+    answers = iter(reports.report_together(found, told))
+    each_its = (next(answers) if job in known else NOT_ITS for job, _lease in fences)
+    return {"answers": [wire.answer_json(each) for each in each_its]}

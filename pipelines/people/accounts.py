@@ -111,8 +111,9 @@ def bearer(secret: str, now: datetime) -> ApiToken | None:
     token = tokens.select_related("user", "project__owner").first()
     if token is None or (token.user is not None and not token.user.is_active):
         return None
-    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
-    ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+    if token.last_used_at is None or token.last_used_at < now - USE_NOTED:
+        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
+        ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
     return token
 
 

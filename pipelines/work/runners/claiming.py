@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.db import connection
 
@@ -67,13 +67,17 @@ def held(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
 
 def reported_by(runner: Worker, job_id: int) -> Job:
     """A job that it has, or had: whether its word still counts the fence says. :raises NotFound"""
-    job = Job.objects.select_related("task__project__owner").filter(
-        pk=job_id, task__project=runner.project_id
-    )
-    found = job.first()
-    if found is None or (found.worker_id != runner.pk and not _had(runner, found)):
+    found = all_reported_by(runner, [job_id]).get(job_id)
+    if found is None:
         raise NotFound
     return found
+
+
+def all_reported_by(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
+    """{id: job} of those that it has, or had, with task, project and owner loaded."""
+    known = Job.objects.select_related("task__project__owner").filter(task__project=runner.project_id)
+    found = known.filter(pk__in=[*job_ids])
+    return {job.pk: job for job in found if job.worker_id == runner.pk or _had(runner, job)}
 
 
 def _had(runner: Worker, job: Job) -> bool:

@@ -184,7 +184,7 @@ def deliver(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswe
 
     :raises ReportFailed: nothing moved"""
     said = dict(outcome)
-    if shown := [each.to_dict() for each in artifacts_of(job)]:
+    if shown := [each.to_dict() for each in artifacts_of([job.pk]).get(job.pk, ())]:
         said["artifacts"] = shown
     its = job.worker_id == runner.pk and job.lease_key is not None
     lease = job.lease_key if its else uuid.uuid5(NAMES, f"{runner.pk} {job.pk}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipelines.engine import Report
@@ -13,14 +13,14 @@ from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.readers.table import READERS, together
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload, Worker
 from pipelines.ports.leases import Claim
+from pipelines.queries import versions
 from pipelines.routing.basics.facts import SOURCE, witnessed
+from pipelines.routing.document.line import Station
 from pipelines.work import storage
-from pipelines.work.orders.order import StationOrder
 from pipelines.work.results.text import escaped, masked
 from pipelines.work.runners import credentials
 from pipelines.work.transport.local import handover, reports
-from pipelines.work.transport.local.orders import orders_of
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.station_values import maskers_of
 from pipelines.work.transport.protocol import HandedOver, ReportAnswer, ReportFailed
 from pipelines.work.worker.handover import AGENT, NOTHING_THERE, with_claims
 from pipelines.work.workspaces import Picture
@@ -32,65 +32,111 @@ SERVER: Final = "server"
 MOST_ERRORS: Final = 200
 
 
-def report(
-    runner: Worker, job: Job, attempt: int, lease: uuid.UUID, outcome: dict[str, Any], claim: Claim | None
-) -> ReportAnswer:
+@dataclass(frozen=True)
+class Told:
+    """What a runner says of one attempt. `claim`: it would take the next job of the same task."""
+
+    job: Job
+    attempt: int
+    lease: uuid.UUID
+    outcome: dict[str, Any]
+    claim: Claim | None
+
+
+def report(runner: Worker, told: Told) -> ReportAnswer:
     """:raises ReportFailed: nothing moved"""
-    found = witnessed_here(runner, job, lease, outcome)
-    by = f"worker:{runner.pk}"
-    (answer,) = reports.deliver(
-        [Report(job.pk, attempt, lease, found, by=by, claim_next=claim, observed_by=SERVER)]
-    )
+    (answer,) = report_together(runner, [told])
     if answer.status == "error":
         raise ReportFailed(answer.detail)
-    if answer.status == "accepted":
-        RunnerUpload.objects.filter(job=job).delete()
-    following = answer.following
-    return replace(answer, following=credentials.narrowed(following) if following else None)
+    return answer
 
 
-def witnessed_here(runner: Worker, job: Job, lease: uuid.UUID, outcome: dict[str, Any]) -> dict[str, Any]:
-    """The outcome with facts, artifacts and claims as found here, and without secrets. The same again for a repeat."""
-    said = outcome.get("facts")
-    by = {SOURCE: {"observed_by": f"worker:{runner.pk}"}}
+def report_together(runner: Worker, told: Sequence[Told]) -> list[ReportAnswer]:
+    """One answer each, in their order. Nothing moved of one that answers `error`."""
+    by = f"worker:{runner.pk}"
+    answers = reports.deliver(
+        [
+            Report(
+                each.job.pk, each.attempt, each.lease, said, by=by, claim_next=each.claim, observed_by=SERVER
+            )
+            for each, said in zip(told, _witnessed_here(by, told), strict=True)
+        ]
+    )
+    done = [each.job.pk for each, answer in zip(told, answers, strict=True) if answer.status == "accepted"]
+    RunnerUpload.objects.filter(job__in=done).delete()
+    return [
+        replace(answer, following=credentials.narrowed(answer.following)) if answer.following else answer
+        for answer in answers
+    ]
+
+
+def _witnessed_here(by: str, told: Sequence[Told]) -> list[dict[str, Any]]:
+    """Each outcome with facts, artifacts and claims as found here, and without secrets. The same again for a
+    repeat."""
+    jobs = [each.job.pk for each in told]
+    artifacts = artifacts_of(jobs)
+    stored = {(each.job_id, each.lease): each for each in RunnerResult.objects.filter(job__in=jobs)}
+    maskers = maskers_of(each.job.task for each in told)
+    return [
+        masked(
+            _witnessed(by, each, artifacts.get(each.job.pk, []), stored.get((each.job.pk, each.lease))),
+            maskers[each.job.task_id],
+        )
+        for each in told
+    ]
+
+
+def _witnessed(
+    by: str, told: Told, artifacts: Iterable[HandedOver], stored: RunnerResult | None
+) -> dict[str, Any]:
+    said = told.outcome.get("facts")
     facts = {
-        group: {**members, **by}
+        group: {**members, SOURCE: {"observed_by": by}}
         for group, members in (said.items() if isinstance(said, dict) else ())
         if group in REPORTED and isinstance(members, dict)
     }
-    kept = {key: value for key, value in outcome.items() if key not in ("facts", "artifacts")}
-    if job.purpose == Purpose.STATION:
-        kept = _of_station(job, lease, kept, outcome.get("artifacts"), facts)
-    elif facts:
+    kept = {key: value for key, value in told.outcome.items() if key not in ("facts", "artifacts")}
+    if told.job.purpose == Purpose.STATION:
+        return _of_station(told, kept, facts, {each.name: each for each in artifacts}, stored)
+    if facts:
         kept["facts"] = facts
-    return masked(kept, masker_of(job.task))
+    return kept
 
 
 def _of_station(
-    job: Job, lease: uuid.UUID, kept: dict[str, Any], told: Any, facts: dict[str, Any]
+    told: Told,
+    kept: dict[str, Any],
+    facts: dict[str, Any],
+    artifacts: dict[str, HandedOver],
+    stored: RunnerResult | None,
 ) -> dict[str, Any]:
-    orders = orders_of(job)
-    artifacts = {each.name: each for each in artifacts_of(job)}
-    counts = _counted(orders.station, artifacts)
-    shown = [*(each.to_dict() for each in artifacts.values()), *_errors(told, artifacts)]
+    station = versions.by_id(told.job.pinned_id).station(told.job.station)
+    counts = {} if station.kind == AGENT else _counted(station, artifacts)
+    shown = [
+        *(each.to_dict() for each in artifacts.values()),
+        *_errors(told.outcome.get("artifacts"), artifacts),
+    ]
     if shown:
         kept["artifacts"] = shown
     facts |= counts
-    stored = RunnerResult.objects.filter(job=job, lease=lease).first()
     if stored is not None:
         facts |= stored.facts
     if facts:
         kept["facts"] = facts
-    if orders.station.kind == AGENT:
-        kept = with_claims(kept, *_pictures(job))
+    if station.kind == AGENT:
+        kept = with_claims(kept, *_pictures(told.job))
     if "facts" in kept:
-        kept["facts"] = witnessed(kept["facts"], _seen(job, stored))
+        kept["facts"] = witnessed(kept["facts"], _seen(told.job, stored))
     return kept
 
 
-def artifacts_of(job: Job) -> Iterable[HandedOver]:
-    rows = Artifact.objects.filter(job=job).select_related("blob").order_by("pk")
-    return [HandedOver(each.name, each.media_type, each.blob_id, each.blob.size) for each in rows]
+def artifacts_of(jobs: Collection[int]) -> dict[int, list[HandedOver]]:
+    """What each of them handed over, in the order in which it came."""
+    found: dict[int, list[HandedOver]] = {}
+    for each in Artifact.objects.filter(job__in=jobs).select_related("blob").order_by("pk"):
+        handed = HandedOver(each.name, each.media_type, each.blob_id, each.blob.size)
+        found.setdefault(each.job_id, []).append(handed)
+    return found
 
 
 def _errors(told: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, Any]]:
@@ -107,13 +153,13 @@ def _errors(told: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, Any]]
     ]
 
 
-def _counted(station: StationOrder, artifacts: dict[str, HandedOver]) -> dict[str, dict[str, float]]:
-    """The counts of the declared reports, as stored. One that cannot be read was not handed over. What an agent's
-    station leaves counts nothing."""
+def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, dict[str, float]]:
+    """The counts of the declared reports, as stored. One that cannot be read was not handed over. Not asked of an
+    agent's station: what it leaves counts nothing."""
     found = []
-    for each in station.artifacts if station.kind != AGENT else ():
-        path, reader = str(each["path"]), READERS.get(str(each.get("kind") or ""))
-        name = path if path in artifacts else path.rpartition("/")[2]
+    for each in station.artifacts:
+        reader = READERS.get(each.kind or "")
+        name = each.path if each.path in artifacts else each.path.rpartition("/")[2]
         if reader is None or name not in artifacts:
             continue
         place = storage.names([artifacts[name].digest])[artifacts[name].digest]
@@ -121,7 +167,7 @@ def _counted(station: StationOrder, artifacts: dict[str, HandedOver]) -> dict[st
             try:
                 found.append(reader(file.read(MOST_REPORT + 1)))
             except UnreadableReport as error:
-                why = f"Not readable as {each['kind']}: {escaped(str(error))}"
+                why = f"Not readable as {each.kind}: {escaped(str(error))}"
                 artifacts[name] = HandedOver(name, error=why)
     return together(found)
 

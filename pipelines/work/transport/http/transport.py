@@ -14,6 +14,7 @@ from pipelines.work.results.files import opened
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
+from pipelines.work.transport.http.reports import Reports
 from pipelines.work.transport.protocol import (
     Before,
     LeaseLost,
@@ -30,6 +31,7 @@ class HttpTransport:
 
     def __init__(self, calls: ServerCalls, machine: Mapping[str, str]) -> None:
         self._calls, self._machine = calls, dict(machine)
+        self._reports = Reports(calls)
 
     # The runner itself
 
@@ -176,8 +178,7 @@ class HttpTransport:
     # Report
 
     async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
-        said = {"attempt": started.orders.attempt, "outcome": outcome, "go_on": go_on}
-        return wire.answer_of(await self._about(started, "report", said))
+        return await self._reports.send(started, outcome, go_on)
 
     async def report_together(
         self, done: Sequence[tuple[Started, dict[str, Any], bool]]

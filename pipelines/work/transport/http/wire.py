@@ -22,7 +22,7 @@ from pipelines.work.transport.protocol import (
     StationValues,
 )
 
-PROTOCOL: Final = 2
+PROTOCOL: Final = 3
 """Of what passes. A server refuses a runner that speaks another one, and says which of the two is older."""
 LEASE: Final = "Gateline-Lease"
 """The header of a call about one job: the key of its lease."""

@@ -1,5 +1,5 @@
 """Reports of one worker on their way to the engine: those that arrive together are sent in one transaction (house
-§2). A report that arrives alone is sent at once; while some are being sent, the next ones collect."""
+§2)."""
 
 from __future__ import annotations
 
@@ -16,35 +16,26 @@ from pipelines.routing.document.kinds import instant
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
+from pipelines.work.transport.together import Together
 
-# Transactions at once: the second one is for what gathers while the first one waits for a lock.
-AT_ONCE = 2
 # So long a transaction waits for reports that are about to come.
 GATHER_SECONDS = 0.002
 
 
-class Reports:
+class Reports(Together[Report, ReportAnswer]):
     def __init__(self, database: Database, by: str) -> None:
+        super().__init__(LARGEST_BATCH)
         self._database, self._by = database, by
-        self._waiting: list[tuple[Report, asyncio.Future[ReportAnswer]]] = []
-        self._flying: set[asyncio.Task[None]] = set()
         # Jobs that were handed out just now and take no time.
         self._coming: set[int] = set()
         self._all_here = asyncio.Event()
 
     async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> ReportAnswer:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
-        orders = started.orders
-        future: asyncio.Future[ReportAnswer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((self._report(started, outcome, claim), future))
-        self._coming.discard(orders.job_id)
-        if not self._coming or len(self._waiting) >= LARGEST_BATCH:
+        self._coming.discard(started.orders.job_id)
+        if not self._coming or len(self._waiting) + 1 >= LARGEST_BATCH:
             self._all_here.set()
-        if len(self._flying) < AT_ONCE:
-            task = asyncio.create_task(self._fly())
-            self._flying.add(task)
-            task.add_done_callback(self._flying.discard)
-        return await future
+        return await self._answer(self._report(started, outcome, claim))
 
     async def send_together(
         self, done: Sequence[tuple[Started, dict[str, Any], bool]], claim: Claim
@@ -57,26 +48,12 @@ class Reports:
         fence = (started.orders.job_id, started.orders.attempt, started.lease)
         return Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
 
-    async def _fly(self) -> None:
-        while self._waiting:
-            await self._gather()
-            batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
-            try:
-                answers = await self._database.insist(deliver, [report for report, _ in batch])
-            except Exception as error:  # noqa: BLE001  # each of those who wait learns of it
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():
-                    continue  # cancelled meanwhile
-                if answer.status == "error":
-                    future.set_exception(ReportFailed(answer.detail))
-                else:
-                    future.set_result(answer)
-                    if (following := answer.following) and instant(following.orders.kind):
-                        self._coming.add(following.orders.job_id)
+    async def _sent(self, said: Sequence[Report]) -> list[ReportAnswer | Exception]:
+        answers = await self._database.insist(deliver, list(said))
+        for each in answers:
+            if (following := each.following) and instant(following.orders.kind):
+                self._coming.add(following.orders.job_id)
+        return [ReportFailed(each.detail) if each.status == "error" else each for each in answers]
 
     async def _gather(self) -> None:
         """Those that come within a moment go along; nobody waits for work that takes time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from django.utils import timezone
@@ -71,8 +72,20 @@ def _asked_for(version: int) -> tuple[str, ...]:
 def masker_of(task: Task) -> Masker:
     """For what stations of the task left and a page shows: hides each secret that one of them could get, by the
     versions of the line that it has run."""
-    pinned = {task.pinned_id, *Job.objects.filter(task=task).values_list("pinned_id", flat=True)}
-    lines = [versions.by_id(each) for each in pinned]
+    return maskers_of([task])[task.pk]
+
+
+def maskers_of(tasks: Iterable[Task]) -> dict[int, Masker]:
+    """The same of several tasks, by their ids."""
+    known = {task.pk: task for task in tasks}
+    ran = {pk: {task.pinned_id} for pk, task in known.items()}
+    for pk, pinned in Job.objects.filter(task__in=known).values_list("task_id", "pinned_id").distinct():
+        ran[pk].add(pinned)
+    return {pk: _masker(known[pk], pinned) for pk, pinned in ran.items()}
+
+
+def _masker(task: Task, pinned: Iterable[int]) -> Masker:
+    lines = [versions.by_id(each) for each in pinned if not _names_nothing(each)]
     names = {name for line in lines for name in finding.secrets_of(line.stations, task.inputs)}
     names |= {name for line in lines for name in _credentials(task, line) if name}
     return Masker(finding.decrypted(finding.Reach.of(task).nearest(SECRET, names)).values())
