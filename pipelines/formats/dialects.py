@@ -72,6 +72,16 @@ def _all_of(*keys: str) -> Sign:
     return sign
 
 
+def _listed(*signs: Sign) -> Sign:
+    """A list with an object that has any of these signs."""
+
+    def sign(given: Any) -> str | None:
+        found = ((index, each(member)) for index, member in _members(given, "") for each in signs)
+        return next((f"[{index}].{path}" for index, path in found if path is not None), None)
+
+    return sign
+
+
 def _members(given: Any, part: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     held = given.get(part) if part and isinstance(given, Mapping) else None if part else given
     if isinstance(held, list):
@@ -171,6 +181,11 @@ KNOWN: Final[tuple[tuple[str, str, tuple[Sign, ...]], ...]] = (
             _among("", "agent_id", "stage_history", "work_item_id"),
             _among("events", "work_item_id"),
             _among("work_items", "stage_history"),
+            _listed(
+                _among("agents", "agent_id"),
+                _among("events", "work_item_id"),
+                _among("work_items", "stage_history"),
+            ),
             _schema("https://aeef.ai/"),
         ),
     ),

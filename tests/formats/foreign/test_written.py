@@ -121,6 +121,11 @@ def test_a_document_with_several_of_them_keeps_its_own_keys() -> None:
     assert (made["work_items"], made["agents"], made["owner"]) == ([test_aeef.ITEM], [CONTRACT], "me")
 
 
+def test_a_registry_with_a_head_comes_back_beside_its_machine() -> None:
+    back_and_forth(foreign.opened(json.dumps({"id": "s1", "contract_version": "1", "agents": [CONTRACT]})))
+    back_and_forth(foreign.opened(json.dumps({"id": "s1", "agent_id": "s1", "work_items": [test_aeef.ITEM]})))
+
+
 def test_unknown_keys_are_written_back() -> None:
     line = foreign.opened(json.dumps(ASKS)).document
     made = json.loads(written(line, "alp").text)
