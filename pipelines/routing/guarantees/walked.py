@@ -74,4 +74,5 @@ def _said(line: Line, step: ScenarioStep) -> Iterator[object]:
     elif step.outcome.get("verdict") == "fail":
         yield RESULTS["failure"]
     for key, word in step.gates.items():
-        yield _(WORDS[word["decision"]], gate=gate_by_name(line, key))
+        said = WORDS[word["decision"]]
+        yield _(said, gate=gate_by_name(line, key))
