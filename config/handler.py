@@ -24,30 +24,30 @@ class OneThread(ASGIHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._idle: list[Seat] = []
+        self._idle: list[RequestThread] = []
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        seat = self._idle.pop() if self._idle else Seat()
+        thread = self._idle.pop() if self._idle else RequestThread()
         try:
-            async with ThreadSensitiveContext(executor=seat):
+            async with ThreadSensitiveContext(executor=thread):
                 await self.handle(scope, receive, send)
         finally:
-            self._leave(seat)
+            self._leave(thread)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         return await sync_to_async(self.get_response)(request)
 
-    def _leave(self, seat: Seat) -> None:
-        if seat.is_idle and len(self._idle) < MOST_IDLE:
-            self._idle.append(seat)
+    def _leave(self, thread: RequestThread) -> None:
+        if thread.is_idle and len(self._idle) < MOST_IDLE:
+            self._idle.append(thread)
         else:
-            seat.shutdown(wait=False)
+            thread.shutdown(wait=False)
 
 
-class Seat(ThreadPoolExecutor):
+class RequestThread(ThreadPoolExecutor):
     """A thread that serves one request after the other."""
 
     _last: Future[Any] | None = None

@@ -25,7 +25,7 @@ class Done:
     """{attempt, outcome, go_on}"""
 
 
-class Reports(Together[Done, ReportAnswer]):
+class SentReports(Together[Done, ReportAnswer]):
     def __init__(self, calls: ServerCalls) -> None:
         super().__init__(MOST_TOGETHER)
         self._calls = calls

@@ -14,7 +14,7 @@ from pipelines.work.results.files import opened
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
-from pipelines.work.transport.http.reports import Reports
+from pipelines.work.transport.http.reports import SentReports
 from pipelines.work.transport.protocol import (
     Before,
     LeaseLost,
@@ -31,7 +31,7 @@ class HttpTransport:
 
     def __init__(self, calls: ServerCalls, machine: Mapping[str, str]) -> None:
         self._calls, self._machine = calls, dict(machine)
-        self._reports = Reports(calls)
+        self._reports = SentReports(calls)
 
     # The runner itself
 
