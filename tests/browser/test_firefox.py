@@ -80,7 +80,9 @@ def write(page: Page, field: str, text: str) -> None:
 
 
 def drag(page: Page, start: Locator, end: Locator) -> None:
-    start.hover()  # Once it rests: what was added is still being laid out.
+    # What was added is still being laid out, away from where it was.
+    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
+    start.hover()
     page.mouse.down()
     page.mouse.move(*middle(end), steps=8)
     page.mouse.up()
@@ -135,8 +137,15 @@ def _grows_by_mouse(page: Page, line: Line) -> None:
     expect(stations).to_have_count(count + 1)
     node(page, "manual").click()
     saved(page)
-    drag(page, node(page, "manual").locator('[data-port="@new"]'), node(page, "checkout"))
-    expect(page.locator(".ed-inspector .ed-rule[data-rule]")).to_have_count(1)
+    rules = page.locator(".ed-inspector .ed-rule[data-rule]")
+
+    def connected() -> bool:
+        """Again where the port moved between the look at it and the press: then the canvas was moved instead."""
+        if rules.count() == 0:
+            drag(page, node(page, "manual").locator('[data-port="@new"]'), node(page, "checkout"))
+        return rules.count() == 1
+
+    until(connected, "the rule that was drawn", page)
     saved(page)
     [made] = [each for each in draft(line)["stations"] if each["key"] == "manual"]
     assert [rule["to"] for rule in made["rules"]] == ["checkout"]
