@@ -3,7 +3,8 @@ the first job of a task as a runner, report it, and go straight on with the next
 
     python -m bench.reports [--tasks 50] [--clients 8] [--together 1]
 
-With --together each has so many tasks in hand, as a runner with that many places, and reports what is done in one call.
+With --together each has so many tasks in hand, as a runner with that many places, and claims and reports in one call
+what comes together.
 
 Beside it: milliseconds of the processor a move that the web process took, and all processes of PostgreSQL. What the
 programs take is theirs, but they run on the same machine. The server is one of its own, writing to disk, in a temporary
@@ -51,7 +52,7 @@ class Program:
         """The stations of so many tasks at a time; where it is one, each report is a call of its own."""
         moves = 0
         for at in range(0, len(jobs), together):
-            held = [self.post(f"/jobs/{job}/claim", {})["started"] for job in jobs[at : at + together]]
+            held = self.post("/claims", {"jobs": jobs[at : at + together]})["started"]
             while held := [each for each in held if each is not None]:
                 answers = self._reported(held) if together > 1 else [self._alone(held[0])]
                 assert all(each["status"] == "accepted" for each in answers), answers

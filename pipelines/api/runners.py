@@ -38,6 +38,7 @@ LEASE = Header(..., alias=wire.LEASE)
 NOT_ITS = ReportAnswer("not_found")
 F = TypeVar("F", bound=Callable[..., Any])
 Word = Annotated[str, Field(max_length=200)]
+JobId = Annotated[StrictInt, Field(gt=0, lt=bodies.MOST_JOB)]
 Words = Annotated[list[Word], Field(max_length=500)]
 
 
@@ -106,10 +107,18 @@ class StartedOut(BaseModel):
     started: dict[str, Any] | None
 
 
+class ClaimsIn(BaseModel):
+    jobs: Annotated[list[JobId], Field(max_length=LARGEST_BATCH)]
+
+
+class AllStartedOut(BaseModel):
+    """Of each job in its place, as one claim answers it."""
+
+    started: list[dict[str, Any] | None]
+
+
 class LeasesIn(BaseModel):
-    abandoned: Annotated[
-        list[Annotated[StrictInt, Field(gt=0, lt=bodies.MOST_JOB)]], Field(max_length=10_000)
-    ] = []
+    abandoned: Annotated[list[JobId], Field(max_length=10_000)] = []
 
 
 class LeasesOut(BaseModel):
@@ -220,9 +229,19 @@ def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> Wa
 
 @router.post(JOB + "/claim", response={200: StartedOut, **REFUSALS}, url_name="runner-claim")
 def claim(request: RunnerRequest, runner: uuid.UUID, job: int) -> StartedOut:
-    found = _runner(request, runner)
-    started = None if found.stopping else claiming.start(bodies.job_id(job), claim_of(found))
-    return StartedOut(started=wire.started_json(started) if started else None)
+    (started,) = _started(_runner(request, runner), [bodies.job_id(job)])
+    return StartedOut(started=started)
+
+
+@router.post(RUNNER + "/claims", response={200: AllStartedOut, **REFUSALS}, url_name="runner-claims")
+def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn) -> AllStartedOut:
+    """Several, in one transaction."""
+    return AllStartedOut(started=_started(_runner(request, runner), payload.jobs))
+
+
+def _started(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
+    found = {} if runner.stopping else claiming.start(dict.fromkeys(jobs), claim_of(runner))
+    return [wire.started_json(found[job]) if job in found else None for job in jobs]
 
 
 @router.post(JOB + "/give-back", response={204: None, **REFUSALS}, url_name="runner-give-back")

@@ -158,5 +158,6 @@ POST {RUNNER}/jobs/{{job}}/files/{{digest}}/parts  >  >     >       >         > 
 POST {RUNNER}/jobs/{{job}}/store       >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/log         >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/report      >          >         >       >         >         >         >      >
+POST {RUNNER}/claims                   >          >         >       >         >         >         >      >
 POST {RUNNER}/reports                  >          >         >       >         >         >         >      >
 """

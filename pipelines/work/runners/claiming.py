@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from django.db import connection
 
@@ -43,13 +43,12 @@ def waiting(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:
     return found
 
 
-def start(job_id: int, claim: Claim) -> Started | None:
-    """None: somebody else was first, or it is none of this runner's. Files of an attempt before are forgotten."""
-    started = jobs.start_job(job_id, claim)
-    if started is None:
-        return None
-    RunnerUpload.objects.filter(job=job_id).delete()
-    return credentials.narrowed(started)
+def start(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
+    """{job: what it starts with} of those that nobody else was first to take and that this runner may have, in one
+    transaction. Files of an attempt before are forgotten."""
+    begun = jobs.start_jobs(job_ids, claim)
+    RunnerUpload.objects.filter(job__in=[each.orders.job_id for each in begun]).delete()
+    return {each.orders.job_id: credentials.narrowed(each) for each in begun}
 
 
 def held(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:

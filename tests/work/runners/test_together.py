@@ -1,4 +1,4 @@
-"""Reports of one runner in one call: each as by itself (docs/runners.md)."""
+"""Claims and reports of one runner in one call: each as by itself (docs/runners.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def begun(world: World, far: FarAway, count: int) -> list[dict[str, Any]]:
     """What a runner would say of the first stations of so many tasks that it took."""
     line = world.line(stations=["build", "test"])
     jobs = [world.start(line).jobs.get().pk for _ in range(count)]
-    taken = [far.call(f"/jobs/{job}/claim", {}).json()["started"] for job in jobs]
+    taken = far.call("/claims", {"jobs": jobs}).json()["started"]
     return [_said(each) for each in taken]
 
 
@@ -50,6 +50,19 @@ def told(far: FarAway, said: list[Any]) -> list[dict[str, Any]]:
     assert answer.status_code == 200, answer.text
     answers: list[dict[str, Any]] = answer.json()["answers"]
     return answers
+
+
+def test_what_it_may_not_have_is_no_claim_and_hinders_none(world: World, far: FarAway) -> None:
+    line = world.line(stations=["build"])
+    mine, taken = (world.start(line).jobs.get().pk for _ in range(2))
+    assert far.call(f"/jobs/{taken}/claim", {}).json()["started"]
+    others = World(make_project("foreign"), world.worker)
+    foreign = others.start(others.line(stations=["build"])).jobs.get().pk
+    found = far.call("/claims", {"jobs": [foreign, taken, mine, 2**40]}).json()["started"]
+    assert [each and each["orders"]["job_id"] for each in found] == [None, None, mine, None]
+    assert Job.objects.get(pk=foreign).state == Job.State.QUEUED
+    for wrong in ([0], ["1"], [1] * 51, 5):
+        assert far.call("/claims", {"jobs": wrong}).status_code == 400, wrong
 
 
 def test_each_moves_its_task_and_brings_the_next_job(world: World, far: FarAway) -> None:
@@ -141,7 +154,8 @@ def test_a_runner_sends_what_is_done_at_the_same_time_in_one_call(world: World, 
 
     async def work() -> None:
         transport = HttpTransport(far.calls(), {})
-        held = [await transport.claim_job(job) for job in jobs]
+        held = await asyncio.gather(*map(transport.claim_job, jobs))
+        assert calls == [("/claims", 0)]
         calls.clear()
         answers = await asyncio.gather(
             *(transport.report(each, {"result": "success"}, True) for each in held if each)
@@ -154,3 +168,29 @@ def test_a_runner_sends_what_is_done_at_the_same_time_in_one_call(world: World, 
         await asyncio.to_thread(transport.close)
 
     asyncio.run(work())
+
+
+def test_what_fails_together_comes_by_itself(world: World, far: FarAway) -> None:
+    """One outcome that the server cannot take in one call with others hinders none of them."""
+    line = world.line(stations=["build"])
+    jobs = [world.start(line).jobs.get().pk for _ in range(3)]
+    calls: list[str] = []
+
+    def spoiled(path: str, document: Any) -> Any:
+        calls.append(path)
+        return {"reports": 5} if path == "/reports" else {"jobs": 5} if path == "/claims" else document
+
+    far.lie = spoiled
+
+    async def work() -> list[str]:
+        transport = HttpTransport(far.calls(), {})
+        held = await asyncio.gather(*map(transport.claim_job, jobs))
+        said = (transport.report(each, {"result": "success"}, False) for each in held if each)
+        answers = await asyncio.gather(*said)
+        await asyncio.to_thread(transport.close)
+        return [each.decision for each in answers]
+
+    assert asyncio.run(work()) == ["finish"] * 3
+    assert sorted(calls) == sorted(
+        ["/claims", "/reports", *(f"/jobs/{job}/{what}" for job in jobs for what in ("claim", "report"))]
+    )

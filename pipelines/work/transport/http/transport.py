@@ -14,7 +14,7 @@ from pipelines.work.results.files import opened
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
-from pipelines.work.transport.http.reports import SentReports
+from pipelines.work.transport.http.together import SentClaims, SentReports
 from pipelines.work.transport.protocol import (
     Before,
     LeaseLost,
@@ -31,7 +31,7 @@ class HttpTransport:
 
     def __init__(self, calls: ServerCalls, machine: Mapping[str, str]) -> None:
         self._calls, self._machine = calls, dict(machine)
-        self._reports = SentReports(calls)
+        self._claims, self._reports = SentClaims(calls), SentReports(calls)
 
     # The runner itself
 
@@ -65,8 +65,7 @@ class HttpTransport:
         raise NotImplementedError("tickets stay with the server")
 
     async def claim_job(self, job_id: int) -> Started | None:
-        found = (await self._calls.insist("POST", f"/jobs/{job_id}/claim"))["started"]
-        return wire.started_of(found) if found else None
+        return await self._claims.take(job_id)
 
     async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
         """`waiting` tells of all."""

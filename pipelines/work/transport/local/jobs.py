@@ -4,7 +4,7 @@ statements."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from django.db import connection, transaction
@@ -19,7 +19,7 @@ from pipelines.ports.leases import Claim
 from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS
 from pipelines.work import logs
-from pipelines.work.transport.local.orders import orders_of, orders_with, received
+from pipelines.work.transport.local.orders import orders_with, received
 from pipelines.work.transport.local.station_values import values_of
 from pipelines.work.transport.protocol import Started
 
@@ -73,12 +73,7 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
         return []
     waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
     begun = engine.start_all([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
-    handoffs = received(begun)
-    found = [
-        Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))
-        for job in begun
-        if job.lease_key is not None
-    ]
+    found = _with_orders(begun)
     went = {job.token_id for job in begun}
     alone = [start_token(each, claim) for each in tokens if each not in went]
     return found + [each for each in alone if each is not None]
@@ -100,13 +95,23 @@ def later(seconds: float) -> datetime:
     return found
 
 
+def start_jobs(job_ids: Collection[int], claim: Claim) -> list[Started]:
+    """In one transaction; those that cannot start are left out."""
+    return _with_orders(engine.start_all(job_ids, claim))
+
+
 def start_job(job_id: int, claim: Claim) -> Started | None:
     job = engine.start(job_id, claim)
-    return started(job, job.lease_key) if job is not None and job.lease_key else None
+    return next(iter(_with_orders([job] if job else [])), None)
 
 
-def started(job: Job, lease: uuid.UUID) -> Started:
-    return Started(orders_of(job), lease, values_of(job))
+def _with_orders(jobs: Collection[Job]) -> list[Started]:
+    handoffs = received(jobs)
+    return [
+        Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))
+        for job in jobs
+        if job.lease_key is not None
+    ]
 
 
 def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
@@ -118,12 +123,8 @@ def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
         found += Job.objects.select_related("task__project__owner").filter(
             pk__in=again, state=Job.State.RUNNING
         )
-    handoffs = received(found)
-    return {
-        job.pk: Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))
-        for job in found
-        if job.lease_key is not None and job.lease_key == wanted[job.pk].next_lease
-    }
+    its = [job for job in found if job.lease_key == wanted[job.pk].next_lease]
+    return {each.orders.job_id: each for each in _with_orders(its)}
 
 
 def give_back(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:
