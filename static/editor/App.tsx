@@ -3,6 +3,7 @@ import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState }
 import { Arrange, Fold, History, Views, Zoom } from "./canvas/Bar";
 import { Canvas, viewOf } from "./canvas/Canvas";
 import { Connect } from "./canvas/Connect";
+import type { DropPoint } from "./canvas/connecting";
 import type { AnyNode, RuleEdge } from "./canvas/flow";
 import { Marks } from "./canvas/Marks";
 import { CodeView, TextTrouble } from "./code/CodeView";
@@ -41,9 +42,10 @@ export interface Page {
 
 export function App({ editor, mayEdit }: Page) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
-  const { history, selection } = useEditor(editor);
+  const { history, selection, asked } = useEditor(editor);
   const { open: testing } = useTest(editor);
   const [panel, setPanel] = useState("");
+  const [dropped, setDropped] = useState<DropPoint>();
   const [menu, setMenu] = useState<MenuAt>();
   const [form, setForm] = useState(false);
   const sides = useSides();
@@ -85,8 +87,9 @@ export function App({ editor, mayEdit }: Page) {
     return made;
   }, [editor, flow, mayEdit, fit, fold, view, setView]);
   const openTargets = useCallback(
-    (station: string) => {
+    (station: string, at?: DropPoint) => {
       editor.select({ keys: [station] });
+      setDropped(at);
       setPanel("connect");
     },
     [editor],
@@ -99,6 +102,10 @@ export function App({ editor, mayEdit }: Page) {
     const later = window.setTimeout(fit, 100);
     return () => window.clearTimeout(later);
   }, [view, fit]);
+  const closeConnect = useCallback(() => {
+    setPanel("");
+    setDropped(undefined);
+  }, []);
   const closeMenu = useCallback(() => setMenu(undefined), []);
 
   useEffect(() => {
@@ -136,6 +143,11 @@ export function App({ editor, mayEdit }: Page) {
   }, [history.line, selection.keys, editor, flow]);
 
   useEffect(() => startKeeping(editor), [editor]);
+
+  const naming = asked?.naming;
+  useEffect(() => {
+    if (naming && !narrow) foldSide("inspector", true);
+  }, [naming, narrow, foldSide]);
 
   // A test without anything chosen leaves its room to the canvas.
   const nothing = selection.keys.length === 0 && !selection.gate && !selection.part;
@@ -247,7 +259,7 @@ export function App({ editor, mayEdit }: Page) {
           )}
         </>
       )}
-      {panel === "connect" ? <Connect editor={editor} close={() => setPanel("")} /> : null}
+      {panel === "connect" ? <Connect editor={editor} close={closeConnect} dropped={dropped} /> : null}
       {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
       <Import desk={desk} />
       <TestLayer editor={editor} />

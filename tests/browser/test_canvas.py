@@ -46,6 +46,7 @@ def test_a_station_is_added_and_connected_by_keyboard_alone_and_saves_itself(
     canvas.locator("#ed-search").fill("manual")
     canvas.keyboard.press("Enter")
     expect(canvas.locator(".ed-station")).to_have_count(2)
+    expect(canvas.locator("#ed-name")).to_be_focused()
     canvas.locator('.react-flow__node[data-id="manual"]').focus()
     canvas.keyboard.press("l")
     dialog = canvas.get_by_role("dialog", name="Connect Manual to")

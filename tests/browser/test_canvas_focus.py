@@ -71,6 +71,33 @@ def test_a_fix_leaves_the_focus_in_the_list_of_problems(page_: Page) -> None:
 
 
 @pytest.mark.wide
+def test_all_problems_are_fixed_as_one_change_and_undone_as_one(world: World, enter_canvas: Enter) -> None:
+    stations: list[Any] = [
+        station("build", ALL, LATE),
+        station(
+            "ship", {"id": "on", "to": "sent"}, {"id": "never", "when": {"result": "failure"}, "to": "failed"}
+        ),
+        station("sent", kind="manual"),
+    ]
+    line = create_line(world.project, "drawn", "Drawn", document(stations, key="drawn"), world.admin)
+    page = enter_canvas(line)
+    count = page.locator(".ed-problems-head .count")
+    fix = page.get_by_role("button", name="Fix all 2", exact=True)
+    fix.focus()
+    page.keyboard.press("Enter")
+    expect(count).to_have_text("0")
+    saved(page)
+    line.refresh_from_db()
+    assert line.draft["stations"] != stations
+    expect(page.locator(".ed-problems :focus, .ed-canvas :focus")).to_have_count(1)
+    page.keyboard.press("Control+z")
+    expect(count).to_have_text("2")
+    saved(page)
+    line.refresh_from_db()
+    assert line.draft["stations"] == stations
+
+
+@pytest.mark.wide
 def test_a_fix_in_the_rules_leaves_the_focus_beside_its_rule(page_: Page) -> None:
     node(page_, "build").click()
     page_.get_by_role("tab", name="Rules").click()
@@ -87,6 +114,8 @@ def test_undoing_to_an_empty_line_leads_to_what_begins_it(world: World, enter_ca
     page = enter_canvas(line)
     begin = page.get_by_role("button", name="Add a first station")
     begin.press("Enter")
+    expect(page.locator("#ed-name")).to_be_focused()
+    page.keyboard.press("Escape")
     expect(page.locator(".react-flow__node-station")).to_be_focused()
     page.keyboard.press("Control+z")
     expect(begin).to_be_focused()

@@ -105,6 +105,7 @@ def test_an_empty_line_becomes_six_stations_by_keys_alone(enter: Enter, line: Li
         page.locator("#ed-search").fill("no-op")
         press(page, "Enter")
         expect(page.locator(".ed-station")).to_have_count(number)
+        expect(page.locator("#ed-name")).to_be_focused()
     press(page, "Escape", "Home", "l")
     dialog = page.get_by_role("dialog", name="Connect First station to")
     page.keyboard.type("Hand over")
@@ -112,7 +113,8 @@ def test_an_empty_line_becomes_six_stations_by_keys_alone(enter: Enter, line: Li
     dialog.get_by_label("Kind").select_option("manual")
     dialog.get_by_label("Name").press("Enter")
     expect(page.locator(".ed-station")).to_have_count(6)
-    press(page, "Home", "l")
+    expect(page.locator("#ed-name")).to_be_focused()
+    press(page, "Escape", "Home", "l")
     for name in ("No-op", "Hand over"):
         page.get_by_role("combobox", name="Search").fill(name)
         press(page, "Shift+Enter")
@@ -125,7 +127,7 @@ def test_an_empty_line_becomes_six_stations_by_keys_alone(enter: Enter, line: Li
     saved(page)
     first, *others = draft(line)["stations"]
     assert [each["key"] for each in others] == ["no-op", "no-op-2", "no-op-3", "no-op-4", "hand-over"]
-    assert [rule["to"] for rule in first["rules"]] == ["no-op", "hand-over", ["no-op", "hand-over"]]
+    assert [rule["to"] for rule in first["rules"]] == ["no-op", "hand-over", ["no-op-2", "hand-over"]]
 
 
 @pytest.mark.wide

@@ -137,6 +137,7 @@ def _grows_by_mouse(page: Page, line: Line) -> None:
     expect(stations).to_have_count(count + 1)
     node(page, "manual").click()
     saved(page)
+    page.get_by_role("tab", name="Rules").click()
     rules = page.locator(".ed-inspector .ed-rule[data-rule]")
 
     def connected() -> bool:

@@ -16,7 +16,7 @@ from tests.factories import World
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.pages.conftest import at
 
-BUILD, TEST, REVIEW, PACKAGE, DELIVER = "no-op", "no-op-2", "no-op-3", "no-op-4", "no-op-5"
+BUILD, TEST, REVIEW, PACKAGE, DELIVER = "build", "test", "review", "package", "deliver"
 STATIONS = ("Intake", "Build", "Test", "Review", "Package", "Deliver")
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from pipelines import access
-from pipelines.lines import drafts
+from pipelines.lines import drafts, mentions
 from pipelines.models import Line, Project
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.findings import findings_of
@@ -68,6 +68,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
         "differs": lines.draft_differs(line),
         "kinds": kinds(),
+        "people": [{"handle": each.username, "name": str(each)} for each in mentions.members(project)],
         "mayEdit": access.can(request.user, "design", project),
         "icons": asset("static/icons.json"),
     }

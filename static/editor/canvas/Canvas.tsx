@@ -32,6 +32,7 @@ import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "..
 import type { Findings } from "../store/findings";
 import { noteKey, notesOf } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
+import type { DropPoint } from "./connecting";
 import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
@@ -53,7 +54,7 @@ interface Given {
   editor: Editor;
   mayEdit: boolean;
   /** The list of targets for a station, where an edge was let go over nothing. */
-  openTargets(station: string): void;
+  openTargets(station: string, at?: DropPoint): void;
 }
 
 export function Canvas(given: Given) {

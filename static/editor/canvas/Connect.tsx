@@ -1,38 +1,27 @@
-import { useEffect, useId, useRef, useState } from "react";
+import { useId, useLayoutEffect, useRef, useState } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import { connectTo, connectToNew, leadTo } from "../store/commands-connect";
-import {
-  ALWAYS_ENDS,
-  BLOCKED,
-  endOf,
-  endsOf,
-  kindOf,
-  type LineDocument,
-  nameOf,
-  ORIGIN,
-  ruleOf,
-  stationOf,
-  targetsOf,
-} from "../store/document";
-import { allKinds, kindIcon, kindName } from "../store/kinds";
-import { targetName } from "../store/names";
+import { connectTo, connectToNew, type Fresh, leadTo } from "../store/commands-connect";
+import { nameOf, ruleOf, stationOf, targetsOf } from "../store/document";
+import { kindName } from "../store/kinds";
+import { partName, ruleName } from "../store/names";
 import type { Editor } from "../store/store";
-
-interface Option {
-  /** Key of a target, or "+station", "+end". */
-  key: string;
-  name: string;
-  note: string;
-  icon: string;
-  /** Only stations can be several: a fork leads to stations. */
-  station: boolean;
-}
+import { type DropPoint, freshKind, likelyKinds, type Option, optionsFor, placeBeside } from "./connecting";
+import { STATION } from "./layout";
 
 const ENDS = ["completed", "failed", "cancelled"] as const;
 
 /** Where a station, or the chosen rule, is to lead: a list to search, so that connecting needs no mouse (`L`). */
-export function Connect({ editor, close }: { editor: Editor; close(): void }) {
+export function Connect({
+  editor,
+  close,
+  dropped,
+}: {
+  editor: Editor;
+  close(): void;
+  /** Where an edge was let go: what is made stands there. */
+  dropped: DropPoint | undefined;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [search, setSearch] = useState("");
@@ -46,24 +35,40 @@ export function Connect({ editor, close }: { editor: Editor; close(): void }) {
   });
   const [active, setActive] = useState(0);
   const [making, setMaking] = useState<"station" | "end">();
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     // The browser takes the close button; who connects wants to search.
     dialog.current?.querySelector("input")?.focus();
   }, []);
+  const [place, setPlace] = useState<{ left: number; top: number }>();
+  // After it is shown: before that it has no size.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it stays where it opened.
+  useLayoutEffect(() => {
+    const size = dialog.current?.getBoundingClientRect();
+    if (size && keys[0] !== undefined) setPlace(placeBeside(keys[0], rule, dropped, size));
+  }, []);
   if (!from) return null;
 
-  const options = found(line, search);
+  const options = optionsFor(line, from, search);
   const at = Math.min(active, options.length - 1);
-  const title = ruled ? say("leadRule", ruled.label || ruled.id) : say("connectFrom", nameOf(from));
+  const title = ruled ? say("leadRule", ruleName(line, ruled.id)) : say("connectFrom", nameOf(from));
   const done = (): void => dialog.current?.close();
-  const names = (targets: readonly string[]): string => targets.map((key) => nameOfTarget(line, key)).join(", ");
+  const names = (targets: readonly string[]): string => targets.map((key) => partName(line, key)).join(", ");
   const told = (to: string): string =>
-    ruled ? say("retargeted", ruled.label || ruled.id, to) : say("connected", nameOf(from), to);
+    ruled ? say("retargeted", ruleName(line, ruled.id), to) : say("connected", nameOf(from), to);
   const lead = (targets: readonly string[]): void => {
     const label = told(names(targets));
     editor.run(ruled ? leadTo(label, ruled.id, targets) : connectTo(label, from.key, targets));
     done();
+  };
+  /** What is made is chosen; a station has its name ready to be typed. */
+  const makeNew = (made: Fresh): void => {
+    const before = new Set(editor.line.stations.map((each) => each.key));
+    const at = dropped && !ruled ? onGrid(dropped) : undefined;
+    editor.run(connectToNew(told(made.name), from.key, at ? { ...made, at } : made, ruled?.id));
+    const fresh = editor.line.stations.find((each) => !before.has(each.key));
+    done();
+    if (fresh) editor.begin(fresh.key);
   };
   const take = (option: Option | undefined): void => {
     if (marked.length > 0 && !option?.key.startsWith("+")) {
@@ -71,12 +76,20 @@ export function Connect({ editor, close }: { editor: Editor; close(): void }) {
       return;
     }
     if (!option) return;
-    if (option.key.startsWith("+")) setMaking(option.key === "+end" ? "end" : "station");
+    const kind = freshKind(option.key);
+    if (kind !== undefined) makeNew({ what: "station", kind, name: option.name });
+    else if (option.key.startsWith("+")) setMaking(option.key === "+end" ? "end" : "station");
     else lead([option.key]);
   };
   const mark = (option: Option | undefined): void => {
     if (!option?.station) return;
-    setMarked((now) => (now.includes(option.key) ? now.filter((each) => each !== option.key) : [...now, option.key]));
+    // One more place than where the rule leads: it forks.
+    const led = ruled ? targetsOf(ruled).filter((key) => key !== option.key && stationOf(line, key)) : [];
+    setMarked((now) =>
+      now.includes(option.key)
+        ? now.filter((each) => each !== option.key)
+        : [...(now.length === 0 ? led : now), option.key],
+    );
   };
   const typed = (event: React.KeyboardEvent): void => {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
@@ -92,7 +105,14 @@ export function Connect({ editor, close }: { editor: Editor; close(): void }) {
     }
   };
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby={`${id}-title`} onClose={close}>
+    <dialog
+      ref={dialog}
+      className={`dialog ed-connect${place ? " ed-connect-beside" : ""}`}
+      style={place}
+      {...{ closedby: "any" }}
+      aria-labelledby={`${id}-title`}
+      onClose={close}
+    >
       <div className="dialog-head">
         <h2 id={`${id}-title`}>{title}</h2>
         <button
@@ -108,13 +128,10 @@ export function Connect({ editor, close }: { editor: Editor; close(): void }) {
       {making ? (
         <Make
           what={making}
-          kinds={making === "station" ? allKinds().map((kind) => kind.key) : ENDS}
+          kinds={making === "station" ? likelyKinds(line, from) : ENDS}
           name={search.trim()}
           back={() => setMaking(undefined)}
-          make={(kind, name) => {
-            editor.run(connectToNew(told(name), from.key, { what: making, kind, name }, ruled?.id));
-            done();
-          }}
+          make={(kind, name) => makeNew({ what: making, kind, name })}
         />
       ) : (
         <>
@@ -200,38 +217,8 @@ export function Connect({ editor, close }: { editor: Editor; close(): void }) {
   );
 }
 
-function nameOfTarget(line: LineDocument, key: string): string {
-  return targetName(line, key, { origin: say("origin"), blocked: say("blocked") });
-}
-
-function found(line: LineDocument, search: string): Option[] {
-  const wanted = search.trim().toLowerCase();
-  const option = (key: string, note: string, icon: string, station = false): Option => ({
-    key,
-    name: nameOfTarget(line, key),
-    note,
-    icon,
-    station,
-  });
-  const ends = [...new Set([...endsOf(line), ...ALWAYS_ENDS.map((end) => end.key)])];
-  const all = [
-    ...line.stations.map((each) => option(each.key, kindName(kindOf(each)), kindIcon(kindOf(each)), true)),
-    ...ends.map((key) => option(key, say("anEnd"), `end-${endOf(line, key)?.kind ?? "completed"}`)),
-    option(ORIGIN, ORIGIN, "send-back"),
-    option(BLOCKED, BLOCKED, "status-blocked"),
-  ];
-  const fits = all.filter((each) => `${each.name} ${each.key}`.toLowerCase().includes(wanted));
-  const fresh = (what: "station" | "end"): Option => ({
-    key: `+${what}`,
-    name: wanted
-      ? say(what === "station" ? "newStationNamed" : "newEndNamed", search.trim())
-      : say(what === "station" ? "newStation" : "newEnd"),
-    note: "",
-    icon: "plus",
-    station: false,
-  });
-  return [...fits, fresh("station"), fresh("end")];
-}
+const snap = (value: number): number => Math.round(value / 8) * 8;
+const onGrid = ({ canvas: [x, y] }: DropPoint): [number, number] => [snap(x), snap(y - STATION.height / 2)];
 
 interface Making {
   what: "station" | "end";

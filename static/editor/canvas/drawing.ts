@@ -18,7 +18,7 @@ import {
   stationOf,
 } from "../store/document";
 import type { Findings } from "../store/findings";
-import { endName } from "../store/names";
+import { endName, partName } from "../store/names";
 import { type Box, type Laid, START_ID } from "./layout";
 
 export { onwardId };
@@ -76,6 +76,8 @@ export interface Drawn {
   limit: { most: number; words: string } | undefined;
   limitAt: Point | undefined;
   title: string;
+  /** Of each target: where the edge comes from and leads to, in names. */
+  between: Readonly<Record<string, string>>;
   bounds: Rect;
 }
 
@@ -177,6 +179,12 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
     limit,
     limitAt: limit ? pillAt : undefined,
     title: titleOf(kind, index + 1, limits?.words ?? [], asks ? `${words} · ${say("asks")}` : words, gates),
+    between: Object.fromEntries(
+      ways.map(({ target }) => [
+        target,
+        say("fromTo", kind === "start" ? say("start") : partName(line, box.key), partName(line, target)),
+      ]),
+    ),
   } as const;
   return { ...drawn, bounds: boundsOf(drawn) };
 }
@@ -189,9 +197,20 @@ function isSame(was: Drawn, now: Drawn): boolean {
     was.state === now.state &&
     was.label === now.label &&
     was.main === now.main &&
-    JSON.stringify([was.from, was.stubs, was.labelAt, was.gates, was.gateAt, was.endlessAt, was.limit, was.limitAt]) ===
+    JSON.stringify([
+      was.from,
+      was.between,
+      was.stubs,
+      was.labelAt,
+      was.gates,
+      was.gateAt,
+      was.endlessAt,
+      was.limit,
+      was.limitAt,
+    ]) ===
       JSON.stringify([
         now.from,
+        now.between,
         now.stubs,
         now.labelAt,
         now.gates,

@@ -6,6 +6,7 @@ import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
 import { edgeId } from "./flow";
+import { STATION } from "./layout";
 import { type Level, useView } from "./level";
 import { edgeMark } from "./marks";
 import { GatePath, Over } from "./path";
@@ -19,7 +20,7 @@ interface Shown {
   chosenGate: string | undefined;
   marks: Readonly<Record<string, string>>;
   /** What somebody is drawing with the mouse. */
-  drawing: { from: Point; to: Point } | undefined;
+  drawing: { from: Point; to: Point; fresh: boolean } | undefined;
 }
 
 /** All edges in one picture under the stations, and their words, gates and stubs. Clicks are heard by the canvas,
@@ -45,6 +46,16 @@ export const EdgeLayer = memo(function EdgeLayer({
           : seen.map((each) => (
               <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} />
             ))}
+        {drawing?.fresh ? (
+          <rect
+            className="ed-ghost"
+            x={drawing.to[0]}
+            y={drawing.to[1] - STATION.height / 2}
+            width={STATION.width}
+            height={STATION.height}
+            rx={8}
+          />
+        ) : null}
         {drawing ? <path className="ed-drawing" d={`M${drawing.from.join(" ")}L${drawing.to.join(" ")}`} /> : null}
       </svg>
       {level === "far" ? null : (
@@ -155,7 +166,7 @@ function Reached({ drawn }: { drawn: Drawn }) {
       data-id={edgeId(drawn.id, target)}
       role="img"
       tabIndex={-1}
-      aria-label={drawn.title || say("start")}
+      aria-label={[drawn.between[target], drawn.title].filter(Boolean).join(" · ") || say("start")}
     >
       <path className="ed-hit" d={path}>
         {drawn.title ? <title>{drawn.title}</title> : null}

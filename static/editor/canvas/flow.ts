@@ -193,7 +193,7 @@ function stationData(
   findings: Findings,
   own: readonly Finding[],
 ): Omit<StationData, "mark" | "ports" | "nextPort"> {
-  const rules = rulesOf(station).map((rule) => {
+  const rules = rulesOf(station).map((rule, index) => {
     const says = findings.rules[rule.id];
     const mark =
       says?.status === "dead"
@@ -201,7 +201,9 @@ function stationData(
         : says?.status === "partly shadowed"
           ? ("shadowed" as const)
           : undefined;
-    const title = [rule.label || says?.words || rule.id, says?.why].filter(Boolean).join(". ");
+    const title = [rule.label || says?.words || say("ruleNumber", String(index + 1)), says?.why]
+      .filter(Boolean)
+      .join(". ");
     return { id: rule.id, title, mark, retry: isBadge(station, rule) ? retryOf(station, rule, findings) : undefined };
   });
   const waits = (station.join?.wait_for ?? []).map((key) => targetName(line, key, { origin: key, blocked: key }));

@@ -10,6 +10,7 @@ import * as commands from "../store/commands";
 import { addTarget, removeTarget } from "../store/commands-canvas";
 import { endOf, ruleOf, stationOf, targetsOf } from "../store/document";
 import type { Editor } from "../store/store";
+import type { DropPoint } from "./connecting";
 import type { AnyNode, RuleEdge } from "./flow";
 
 interface Held {
@@ -29,10 +30,10 @@ export function useDrawing(
   editor: Editor,
   flow: ReactFlowInstance<AnyNode, RuleEdge>,
   mayEdit: boolean,
-  openTargets: (station: string) => void,
+  openTargets: (station: string, at?: DropPoint) => void,
 ) {
   const held = useRef<Held | undefined>(undefined);
-  const [drawing, setDrawing] = useState<{ from: Point; to: Point }>();
+  const [drawing, setDrawing] = useState<{ from: Point; to: Point; fresh: boolean }>();
 
   const down = (event: PointerEvent<HTMLElement>): void => {
     const found = event.button === 0 && mayEdit ? heldAt(event.target as Element, editor) : undefined;
@@ -49,8 +50,9 @@ export function useDrawing(
     now.moved ||= Math.hypot(event.clientX - now.begin[0], event.clientY - now.begin[1]) > STILL;
     if (!now.moved) return;
     const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-    setDrawing({ from: now.from, to: [x, y] });
-    mark(partAt(event.clientX, event.clientY));
+    const onto = partAt(event.clientX, event.clientY);
+    setDrawing({ from: now.from, to: [x, y], fresh: !onto && now.rule === undefined });
+    mark(onto);
   };
 
   const up = (event: PointerEvent<HTMLElement>): void => {
@@ -59,7 +61,10 @@ export function useDrawing(
     held.current = undefined;
     setDrawing(undefined);
     mark(undefined);
-    if (now.moved) letGo(editor, now, partAt(event.clientX, event.clientY)?.dataset.id, openTargets);
+    const place = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    const at: DropPoint = { screen: [event.clientX, event.clientY], canvas: [place.x, place.y] };
+    if (now.moved)
+      letGo(editor, now, partAt(event.clientX, event.clientY)?.dataset.id, (station) => openTargets(station, at));
     else if (now.rule) editor.select({ keys: [now.station], rule: now.rule });
     else openTargets(now.station);
   };

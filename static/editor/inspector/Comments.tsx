@@ -140,11 +140,7 @@ function One({ editor, thread, gone }: { editor: Editor; thread: Thread; gone?: 
     );
   return (
     <article className="ed-thread" data-resolved={thread.resolved ? "" : undefined}>
-      {gone ? (
-        <p className="small muted">
-          <code>{thread.key}</code>
-        </p>
-      ) : null}
+      {gone ? <p className="small muted">{say(`gone_${thread.kind}` as "gone_station")}</p> : null}
       <Said editor={editor} comment={thread} />
       {thread.replies.map((reply) => (
         <div key={reply.id} className="ed-reply">
@@ -334,6 +330,14 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
         onKeyDown={pressed}
         aria-describedby={`${id}-keys`}
       />
+      <Named
+        editor={editor}
+        text={text}
+        take={(whole) => {
+          setText(whole);
+          document.getElementById(id)?.focus();
+        }}
+      />
       <Trouble words={trouble} />
       <p className="ed-thread-ways">
         <button type="submit" className="button button-small" disabled={!text.trim() || busy}>
@@ -349,6 +353,34 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
         </span>
       </p>
     </form>
+  );
+}
+
+const NAMING = /(^|[^\w@.])@([\w.@+-]*)$/;
+const OFFERED = 5;
+
+/** While somebody types `@…`: who can be named, so that they are told. */
+function Named({ editor, text, take }: { editor: Editor; text: string; take(whole: string): void }) {
+  const begun = NAMING.exec(text)?.[2]?.toLowerCase();
+  if (begun === undefined) return null;
+  const found = editor.given.people.filter(
+    ({ handle, name }) => handle.toLowerCase() !== begun && `${handle} ${name}`.toLowerCase().includes(begun),
+  );
+  if (found.length === 0) return null;
+  return (
+    <p className="ed-thread-ways" role="group" aria-label={say("mention")}>
+      {found.slice(0, OFFERED).map(({ handle, name }) => (
+        <button
+          key={handle}
+          type="button"
+          className="button button-quiet button-small"
+          onClick={() => take(`${text.slice(0, text.length - begun.length)}${handle} `)}
+        >
+          @{handle}
+          {name === handle ? null : <span className="muted">{name}</span>}
+        </button>
+      ))}
+    </p>
   );
 }
 

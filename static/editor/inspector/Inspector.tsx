@@ -1,10 +1,10 @@
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import * as commands from "../store/commands";
 import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
+import { rename } from "../store/following";
 import { kindIcon, kindName } from "../store/kinds";
 import { endName } from "../store/names";
 import { type Editor, useEditor } from "../store/store";
@@ -23,11 +23,19 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
   useEffect(() => {
     if (selection.part) setWanted(selection.part);
   }, [selection]);
+  // What was just made opens on its form; the others stay on the tab that somebody chose.
+  const [fresh, setFresh] = useState<string>();
   useEffect(() => {
-    if (asked) setWanted(asked.tab);
+    setFresh(asked?.opened);
+    if (asked && asked.opened === undefined) setWanted(asked.tab);
   }, [asked]);
+  const choose = (id: string): void => {
+    setFresh(undefined);
+    setWanted(id);
+  };
   const shown = TABS.filter((tab) => tab.shows(chosen));
-  const tab = shown.find((each) => each.id === wanted) ?? shown[0];
+  const isFresh = chosen.what === "station" && chosen.rule === undefined && chosen.station.key === fresh;
+  const tab = shown.find((each) => each.id === (isFresh ? "configure" : wanted)) ?? shown[0];
   return (
     <aside className="ed-inspector" aria-label={say("inspector", titleOf(chosen, line))}>
       <header className="ed-inspector-head">
@@ -46,7 +54,7 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
       </header>
       {tab ? (
         <>
-          <TabList {...{ editor, shown, chosen, line }} current={tab} onChoose={setWanted} />
+          <TabList {...{ editor, shown, chosen, line }} current={tab} onChoose={choose} />
           <div className="ed-tab-panel" role="tabpanel" id="ed-tab-panel" aria-labelledby={`ed-tab-${tab.id}`}>
             <tab.component {...{ editor, line, findings, chosen, mayEdit }} />
           </div>
@@ -128,7 +136,7 @@ function Head({
   chosen: Chosen;
   mayEdit: boolean;
 }) {
-  const { icon, kind } = wordsOf(chosen, line);
+  const { icon, kind } = wordsOf(chosen);
   const station = chosen.what === "station" ? chosen.station : undefined;
   return (
     <>
@@ -141,37 +149,29 @@ function Head({
         ) : (
           <h2 className="ed-inspector-title">{titleOf(chosen, line)}</h2>
         )}
-        <p className="muted small">
-          {kind.words}
-          {kind.key ? (
-            <>
-              {" "}
-              · <code>{kind.key}</code>
-            </>
-          ) : null}
-        </p>
+        <p className="muted small">{kind}</p>
       </div>
     </>
   );
 }
 
-function wordsOf(chosen: Chosen, line: LineDocument): { icon: string; kind: { words: string; key?: string } } {
+function wordsOf(chosen: Chosen): { icon: string; kind: string } {
   switch (chosen.what) {
     case "station": {
       const kind = kindOf(chosen.station);
-      return { icon: kindIcon(kind), kind: { words: kindName(kind), key: chosen.station.key } };
+      return { icon: kindIcon(kind), kind: kindName(kind) };
     }
     case "gate":
-      return { icon: "gate", kind: { words: say("gate"), key: chosen.gate.key } };
+      return { icon: "gate", kind: say("gate") };
     case "end":
       return {
         icon: `end-${chosen.end.kind ?? "completed"}`,
-        kind: { words: say(`end_${chosen.end.kind ?? "completed"}` as "end_completed"), key: chosen.end.key },
+        kind: say(`end_${chosen.end.kind ?? "completed"}` as "end_completed"),
       };
     case "several":
-      return { icon: "tasks", kind: { words: say("severalChosen") } };
+      return { icon: "tasks", kind: say("severalChosen") };
     default:
-      return { icon: "lines", kind: { words: say("line"), ...(line.key ? { key: String(line.key) } : {}) } };
+      return { icon: "lines", kind: say("line") };
   }
 }
 
@@ -179,14 +179,31 @@ function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; 
   const name = nameOf(station);
   // Only what is half typed is held here: it stays while somebody else renames the station; all else is the line's.
   const [typed, setTyped] = useState<string>();
+  const field = useRef<HTMLInputElement>(null);
+  const naming = useEditor(editor, ({ asked }) => (asked?.naming === station.key ? asked : undefined));
+  useEffect(() => {
+    if (!naming) return undefined;
+    // After a dialog has given the focus back to where it came from.
+    const later = requestAnimationFrame(() => {
+      field.current?.focus();
+      field.current?.select();
+    });
+    return () => cancelAnimationFrame(later);
+  }, [naming]);
   const keep = (): void => {
     const wanted = typed?.trim();
     const before = editor.line;
-    if (wanted && wanted !== name) editor.run(commands.renameStation(station.key, wanted));
+    if (wanted && wanted !== name) {
+      const command = rename(before, editor.given.document, station.key, wanted);
+      const { selection } = editor.state;
+      const keys = selection.keys.map((key) => (key === station.key ? command.key : key));
+      editor.run(command, { ...selection, keys });
+    }
     if (!wanted || wanted === name || editor.line !== before) setTyped(undefined);
   };
   return (
     <input
+      ref={field}
       id="ed-name"
       className="input ed-name-input"
       aria-label={say("name")}

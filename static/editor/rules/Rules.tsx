@@ -7,7 +7,7 @@ import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { addRule } from "../store/commands-rules";
-import { type LineDocument, type Rule, rulesOf, type Station, targetsOf } from "../store/document";
+import { type LineDocument, nameOf, type Rule, rulesOf, type Station, targetsOf } from "../store/document";
 import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "../store/findings";
 import { gateName, targetName } from "../store/names";
 import type { Editor } from "../store/store";
@@ -112,7 +112,7 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
   useEffect(() => {
     if (open) row.current?.scrollIntoView({ block: "nearest" });
   }, [open]);
-  const words = rule.label || says?.words || rule.id;
+  const words = rule.label || says?.words || say("ruleAt", String(index + 1), nameOf(station));
   const move = (event: React.KeyboardEvent): void => {
     if (!mayEdit || !event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
     event.preventDefault();

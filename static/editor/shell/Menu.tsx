@@ -1,7 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { START_ID } from "../canvas/layout";
 import type { Spot } from "../canvas/walking";
-import { nameOf, ruleOf, stationOf } from "../store/document";
+import { ruleOf, stationOf } from "../store/document";
+import { partName, ruleName } from "../store/names";
 import { ACTIONS, possible } from "./actions";
 import type { Action, Desk, Place } from "./desk";
 import { backToCanvas, choose, elementOf, spotNow } from "./focus";
@@ -106,10 +107,8 @@ function Item({ each, line, run }: { each: Action; line: boolean; run(): void })
 function named({ editor }: Desk, place: Place): string {
   const { keys, rule } = editor.state.selection;
   if (place === "canvas") return say("canvas");
-  const found = rule ? ruleOf(editor.line, rule)?.rule : undefined;
-  if (found) return found.label || found.id;
-  const station = stationOf(editor.line, keys[0] ?? "");
-  return station ? nameOf(station) : (keys[0] ?? "");
+  if (rule && ruleOf(editor.line, rule)) return ruleName(editor.line, rule);
+  return partName(editor.line, keys[0] ?? "");
 }
 
 /** Chooses what the menu was asked for, and says where it opens. Undefined: not on the canvas. */

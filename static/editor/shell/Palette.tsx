@@ -2,11 +2,13 @@ import { useReactFlow } from "@xyflow/react";
 import { useMemo, useState } from "react";
 
 import { announce } from "../../ts/dom";
+import { edgeId } from "../canvas/flow";
 import { END, STATION } from "../canvas/layout";
 import { mark } from "../canvas/pointer";
 import * as commands from "../store/commands";
 import { type Onto, putGate } from "../store/commands-canvas";
-import { ruleOf, stationOf } from "../store/document";
+import { insertOn } from "../store/commands-connect";
+import { ruleOf, stationOf, targetsOf } from "../store/document";
 import { allKinds } from "../store/kinds";
 import { addNote, freshNoteKey, NOTE, noteId } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
@@ -23,6 +25,7 @@ interface Made {
 const TYPE = "application/x-gateline";
 /** While something is dragged only the types of what it is can be read. */
 const GATE_TYPE = "application/x-gateline-gate";
+const STATION_TYPE = "application/x-gateline-station";
 const ENDS = ["completed", "failed", "cancelled"] as const;
 const GATES = ["auto", "manual", "checks_then_manual"] as const;
 
@@ -30,17 +33,26 @@ const GATES = ["auto", "manual", "checks_then_manual"] as const;
 export function useDrops(editor: Editor): {
   onDrop(event: React.DragEvent): void;
   onDragOver(event: React.DragEvent): void;
+  onDragLeave(event: React.DragEvent): void;
 } {
   const flow = useReactFlow();
   return {
     onDrop: (event) => {
       mark(undefined);
+      showGhost(undefined, 1);
       const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
       if (dropOn(editor, event, [x, y])) event.preventDefault();
     },
     onDragOver: (event) => {
       event.preventDefault();
-      mark(overWhat(event));
+      const over = overWhat(event);
+      mark(over);
+      const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+      const lands = event.dataTransfer.types.includes(STATION_TYPE) && !over;
+      showGhost(lands ? flow.flowToScreenPosition(cornerOf(STATION, at.x, at.y)) : undefined, flow.getZoom());
+    },
+    onDragLeave: (event) => {
+      if (!event.currentTarget.contains(event.relatedTarget as Node | null)) showGhost(undefined, 1);
     },
   };
 }
@@ -51,16 +63,22 @@ function dropOn(editor: Editor, event: React.DragEvent, [x, y]: [number, number]
   if (!text) return false;
   const made = JSON.parse(text) as Made;
   const size = { station: STATION, end: END, note: NOTE, gate: END }[made.what];
-  const at: [number, number] = [snap(x - size.width / 2), snap(y - size.height / 2)];
-  if (made.what === "station") chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, at)));
+  const corner = cornerOf(size, x, y);
+  const at: [number, number] = [corner.x, corner.y];
+  const branch = made.what === "station" ? branchAt(editor, event.target as Element) : undefined;
+  if (branch) chooseFresh(editor, () => editor.run(insertOn(branch.rule, branch.target, made.kind, made.name)));
+  else if (made.what === "station")
+    chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, at)));
   else if (made.what === "end") editor.run(commands.addEnd(made.kind, made.name, at));
   else if (made.what === "note") addNoteAt(editor, at);
   else putOn(editor, made, ontoOf(event));
   return true;
 }
 
-/** What a gate would be put on, if it were let go here. */
+/** What a gate would be put on, or the edge that a station would go between, if it were let go here. */
 function overWhat(event: React.DragEvent): Element | undefined {
+  if (event.dataTransfer.types.includes(STATION_TYPE))
+    return (event.target as Element).closest("[data-rule]") ?? undefined;
   if (!event.dataTransfer.types.includes(GATE_TYPE)) return undefined;
   return (event.target as Element).closest("[data-rule], .react-flow__node-station") ?? undefined;
 }
@@ -71,6 +89,26 @@ function ontoOf(event: React.DragEvent): Onto | undefined {
   if (rule !== undefined) return { rule };
   const station = target.closest<HTMLElement>(".react-flow__node-station")?.dataset.id;
   return station === undefined ? undefined : { station };
+}
+
+const cornerOf = (size: { width: number; height: number }, x: number, y: number) => ({
+  x: snap(x - size.width / 2),
+  y: snap(y - size.height / 2),
+});
+
+/** Where a station will stand when it is let go; it says nothing to who does not see it, and takes no pointer. */
+function showGhost(at: { x: number; y: number } | undefined, zoom: number): void {
+  const canvas = document.querySelector<HTMLElement>(".ed-canvas");
+  const known = canvas?.querySelector<HTMLElement>(".ed-landing");
+  if (!canvas || !at) {
+    known?.remove();
+    return;
+  }
+  const ghost = known ?? canvas.appendChild(Object.assign(document.createElement("div"), { className: "ed-landing" }));
+  const box = canvas.getBoundingClientRect();
+  ghost.style.width = `${STATION.width * zoom}px`;
+  ghost.style.height = `${STATION.height * zoom}px`;
+  ghost.style.transform = `translate(${at.x - box.x}px, ${at.y - box.y}px)`;
 }
 
 const snap = (value: number): number => Math.round(value / 8) * 8;
@@ -94,7 +132,18 @@ function chooseFresh(editor: Editor, add: () => void): void {
   const before = new Set(editor.line.stations.map((each) => each.key));
   add();
   const fresh = editor.line.stations.find((each) => !before.has(each.key));
-  if (fresh) editor.select({ keys: [fresh.key] });
+  if (fresh) editor.begin(fresh.key);
+}
+
+/** The branch of a rule, where it is one: what is put there goes between. */
+function branchAt(editor: Editor, target: Element): { rule: string; target: string } | undefined {
+  const part = target.closest<HTMLElement | SVGElement>("[data-rule]");
+  const found = ruleOf(editor.line, part?.dataset.rule ?? "");
+  if (!part || !found) return undefined;
+  const edge = part.dataset.edge ?? target.closest("[data-id]")?.getAttribute("data-id") ?? "";
+  const targets = targetsOf(found.rule);
+  const hit = targets.find((each) => edge === edgeId(found.rule.id, each)) ?? targets[0];
+  return hit === undefined ? undefined : { rule: found.rule.id, target: hit };
 }
 
 export function addNoteAt(editor: Editor, at: [number, number]): void {
@@ -138,6 +187,12 @@ export function Palette({ editor }: { editor: Editor }) {
       else addNoteAt(editor, [snap(x), snap(y)]);
       return;
     }
+    const led = ruleOf(editor.line, editor.state.selection.rule ?? "")?.rule;
+    const [target, ...more] = led ? targetsOf(led) : [];
+    if (led && target !== undefined && more.length === 0 && editor.state.selection.gate === undefined) {
+      chooseFresh(editor, () => editor.run(insertOn(led.id, target, made.kind, made.name)));
+      return;
+    }
     const after = editor.state.selection.keys.find((key) => editor.line.stations.some((each) => each.key === key));
     chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, undefined, after)));
   }
@@ -159,6 +214,7 @@ export function Palette({ editor }: { editor: Editor }) {
             onDragStart={(event) => {
               event.dataTransfer.setData(TYPE, JSON.stringify(each));
               if (what === "gate") event.dataTransfer.setData(GATE_TYPE, "");
+              if (what === "station") event.dataTransfer.setData(STATION_TYPE, "");
             }}
             onClick={() => add(each)}
           >

@@ -8,7 +8,7 @@ import * as commands from "../store/commands";
 import { startOf } from "../store/document";
 import { action } from "./actions";
 import type { Desk } from "./desk";
-import { goTo } from "./focus";
+import { bringIntoView, goTo } from "./focus";
 import { Icon } from "./Icon";
 import { say } from "./words";
 
@@ -18,7 +18,9 @@ export function Empty({ desk }: { desk: Desk }) {
   const begin = (): void => {
     editor.run(commands.addStation("manual", say("firstStation")));
     const first = editor.line.stations[0];
-    if (first) goTo(editor, flow, { kind: "node", id: first.key });
+    if (!first) return;
+    bringIntoView(editor, flow, { kind: "node", id: first.key });
+    editor.begin(first.key);
   };
   const importing = action("import");
   return (

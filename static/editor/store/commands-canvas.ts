@@ -3,6 +3,7 @@
 import { say } from "../shell/words";
 import { type Command, place } from "./commands";
 import { type LineDocument, type Positions, type Rule, ruleOf, rulesOf, targetsOf } from "./document";
+import { gateName, partName, ruleName } from "./names";
 import { changeNote, noteKey } from "./notes";
 
 function withRule(line: LineDocument, id: string, change: (rule: Rule) => Rule): LineDocument {
@@ -18,7 +19,7 @@ const leading = (targets: readonly string[]): string | string[] =>
 /** One more place that a rule leads to: it forks. */
 export function addTarget(id: string, target: string): Command {
   return {
-    label: say("addedTarget", id, target),
+    label: (before) => say("addedTarget", ruleName(before, id), partName(before, target)),
     apply: (line) => {
       const before = ruleOf(line, id)?.rule;
       if (!before || targetsOf(before).includes(target)) return line;
@@ -30,7 +31,7 @@ export function addTarget(id: string, target: string): Command {
 /** One place less; the last one stays, for a rule that leads nowhere is none. */
 export function removeTarget(id: string, target: string): Command {
   return {
-    label: say("removedTarget", id, target),
+    label: (before) => say("removedTarget", ruleName(before, id), partName(before, target)),
     apply: (line) => {
       const left = targetsOf(ruleOf(line, id)?.rule ?? { id }).filter((each) => each !== target);
       return left.length > 0 ? withRule(line, id, (rule) => ({ ...rule, to: leading(left) })) : line;
@@ -42,9 +43,13 @@ export type Onto = { rule: string } | { station: string };
 
 /** A gate that the line has already, or a fresh one of this mode, on a rule's edge or after a station's work. */
 export function putGate(onto: Onto, gate: { key: string } | { mode: string; name: string }): Command {
-  const name = "key" in gate ? gate.key : gate.name;
   return {
-    label: say("putGate", name, "rule" in onto ? onto.rule : onto.station),
+    label: (before) =>
+      say(
+        "putGate",
+        "key" in gate ? gateName(before, gate.key) : gate.name,
+        "rule" in onto ? ruleName(before, onto.rule) : partName(before, onto.station),
+      ),
     apply: (before) => {
       const [line, key] = "key" in gate ? [before, gate.key] : withFresh(before, gate.mode, gate.name);
       if ("station" in onto) {

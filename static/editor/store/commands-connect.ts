@@ -2,7 +2,8 @@
 
 import { say } from "../shell/words";
 import { addEnd, addStation, type Command, connect } from "./commands";
-import { endsOf, freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf } from "./document";
+import { endsOf, freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf, targetsOf } from "./document";
+import { gateName } from "./names";
 
 const toOf = (targets: readonly string[]): string | string[] =>
   targets.length === 1 ? (targets[0] ?? "") : [...targets];
@@ -33,10 +34,32 @@ export function leadTo(label: string, id: string, targets: readonly string[]): C
   };
 }
 
-interface Fresh {
+export interface Fresh {
   what: "station" | "end";
   kind: string;
   name: string;
+  /** Where it stands; else the layout gives it its place. */
+  at?: [number, number];
+}
+
+/** A new station on this branch of a rule: the rule leads to it, and it on to where the rule led. */
+export function insertOn(id: string, target: string, kind: string, name: string): Command {
+  return {
+    label: say("inserted", name),
+    apply: (line) => {
+      const found = ruleOf(line, id);
+      if (!found || !targetsOf(found.rule).includes(target)) return line;
+      const before = new Set(placesOf(line));
+      const next = addStation(kind, name, undefined, undefined).apply(line);
+      const fresh = next.stations.find((each) => !before.has(each.key));
+      if (!fresh) return line;
+      const others = next.stations.filter((each) => each !== fresh);
+      const at = others.findIndex((each) => each.key === found.station.key) + 1;
+      const placed = { ...next, stations: [...others.slice(0, at), fresh, ...others.slice(at)] };
+      const led = targetsOf(found.rule).map((each) => (each === target ? fresh.key : each));
+      return connect(fresh.key, target).apply(leadTo("", id, led).apply(placed));
+    },
+  };
 }
 
 /** Makes a station or an end, and leads there: one change. `rule`: this rule leads there, instead of a new one. */
@@ -45,7 +68,8 @@ export function connectToNew(label: string, from: string, made: Fresh, rule?: st
     label,
     apply: (line) => {
       const before = new Set(placesOf(line));
-      const add = made.what === "station" ? addStation(made.kind, made.name) : addEnd(made.kind, made.name);
+      const add =
+        made.what === "station" ? addStation(made.kind, made.name, made.at) : addEnd(made.kind, made.name, made.at);
       const next = add.apply(line);
       const key = placesOf(next).find((each) => !before.has(each));
       if (!key) return line;
@@ -57,7 +81,7 @@ export function connectToNew(label: string, from: string, made: Fresh, rule?: st
 /** Takes a gate off a rule; the gate itself stays in the line. */
 export function takeGateOff(id: string, gate: string): Command {
   return {
-    label: say("gateOff", gate),
+    label: (before) => say("gateOff", gateName(before, gate)),
     apply: (line) => {
       const found = ruleOf(line, id);
       if (!found?.rule.gates?.includes(gate)) return line;
@@ -78,7 +102,7 @@ export function takeGateOff(id: string, gate: string): Command {
 
 export function takeStationGateOff(key: string, gate: string): Command {
   return {
-    label: say("gateOff", gate),
+    label: (before) => say("gateOff", gateName(before, gate)),
     apply: (line) => {
       const station = stationOf(line, key);
       if (station?.gate !== gate) return line;

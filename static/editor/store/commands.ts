@@ -18,10 +18,11 @@ import {
   targetsOf,
 } from "./document";
 import { kindNamed } from "./kinds";
+import { partName, ruleName } from "./names";
 
 export interface Command {
-  /** What it does, in the words that undo and the announcer use. */
-  label: string;
+  /** What it does, in the words that undo and the announcer use: by the names that things have before it. */
+  label: string | ((before: LineDocument) => string);
   apply(line: LineDocument): LineDocument;
   /** Parts that have another key from then on: what was said about them goes with them. */
   renames?: readonly Rename[];
@@ -45,7 +46,7 @@ export function renamesLeft(all: readonly Rename[], sent: readonly Rename[]): re
 
 type Place = [number, number];
 
-const command = (label: string, apply: (line: LineDocument) => LineDocument): Command => ({ label, apply });
+const command = (label: Command["label"], apply: (line: LineDocument) => LineDocument): Command => ({ label, apply });
 
 function withStation(line: LineDocument, key: string, change: (station: Station) => Station): LineDocument {
   return { ...line, stations: line.stations.map((each) => (each.key === key ? change(each) : each)) };
@@ -95,19 +96,24 @@ export function addEnd(kind: string, name: string, at?: Place): Command {
 
 /** A rule from a station to what stands behind `to`: the last of the station's rules, for always. */
 export function connect(from: string, to: string): Command {
-  return command(say("connected", from, to), (line) => {
-    const rule: Rule = { id: freeRuleId(line, `${from}-to-${to.replace("@", "")}`), to };
-    return withRules(line, from, (rules) => [...rules, rule]);
-  });
+  return command(
+    (line) => say("connected", partName(line, from), partName(line, to)),
+    (line) => {
+      const rule: Rule = { id: freeRuleId(line, `${from}-to-${to.replace("@", "")}`), to };
+      return withRules(line, from, (rules) => [...rules, rule]);
+    },
+  );
 }
 
 export function retarget(id: string, before: string, to: string): Command {
-  return command(say("retargeted", id, to), (line) =>
-    changedRule(line, id, (rule) => {
-      const kept = targetsOf(rule).map((each) => (each === before ? to : each));
-      const all = [...new Set(kept)];
-      return { ...rule, to: all.length === 1 ? all[0] : all };
-    }),
+  return command(
+    (line) => say("retargeted", ruleName(line, id), partName(line, to)),
+    (line) =>
+      changedRule(line, id, (rule) => {
+        const kept = targetsOf(rule).map((each) => (each === before ? to : each));
+        const all = [...new Set(kept)];
+        return { ...rule, to: all.length === 1 ? all[0] : all };
+      }),
   );
 }
 
@@ -123,37 +129,46 @@ function changedRule(line: LineDocument, id: string, change: (rule: Rule) => Rul
 
 /** To another place among the rules of its station; the other rules keep their order. `index` counts from 0. */
 export function moveRule(id: string, index: number): Command {
-  return command(say("movedRule", id, String(index + 1)), (line) => {
-    const found = ruleOf(line, id);
-    if (!found) return line;
-    return withRules(line, found.station.key, (rules) => {
-      const others = rules.filter((rule) => rule.id !== id);
-      return [...others.slice(0, index), found.rule, ...others.slice(index)];
-    });
-  });
+  return command(
+    (before) => say("movedRule", ruleName(before, id), String(index + 1)),
+    (line) => {
+      const found = ruleOf(line, id);
+      if (!found) return line;
+      return withRules(line, found.station.key, (rules) => {
+        const others = rules.filter((rule) => rule.id !== id);
+        return [...others.slice(0, index), found.rule, ...others.slice(index)];
+      });
+    },
+  );
 }
 
 export function removeRule(id: string): Command {
-  return command(say("removed", id), (line) => {
-    const found = ruleOf(line, id);
-    return found ? withRules(line, found.station.key, (rules) => rules.filter((rule) => rule.id !== id)) : line;
-  });
+  return command(
+    (before) => say("removed", ruleName(before, id)),
+    (line) => {
+      const found = ruleOf(line, id);
+      return found ? withRules(line, found.station.key, (rules) => rules.filter((rule) => rule.id !== id)) : line;
+    },
+  );
 }
 
 /** Stations and ends, with the rules that lead nowhere else; a fork only loses that branch. */
 export function remove(keys: readonly string[]): Command {
   const gone = new Set(keys);
-  return command(say("removed", keys.join(", ")), (line) => {
-    const stations = line.stations
-      .filter((station) => !gone.has(station.key))
-      .map((station) => ({ ...station, ...(station.rules ? { rules: station.rules.flatMap(without) } : {}) }));
-    const start = line.start && gone.has(line.start) ? stations[0]?.key : line.start;
-    const next: LineDocument = { ...line, stations };
-    if (line.ends) next.ends = line.ends.filter((end) => !gone.has(end.key));
-    if (start === undefined) delete next.start;
-    else next.start = start;
-    return withoutPositions(next, gone);
-  });
+  return command(
+    (before) => say("removed", keys.map((key) => partName(before, key)).join(", ")),
+    (line) => {
+      const stations = line.stations
+        .filter((station) => !gone.has(station.key))
+        .map((station) => ({ ...station, ...(station.rules ? { rules: station.rules.flatMap(without) } : {}) }));
+      const start = line.start && gone.has(line.start) ? stations[0]?.key : line.start;
+      const next: LineDocument = { ...line, stations };
+      if (line.ends) next.ends = line.ends.filter((end) => !gone.has(end.key));
+      if (start === undefined) delete next.start;
+      else next.start = start;
+      return withoutPositions(next, gone);
+    },
+  );
 
   function without(rule: Rule): Rule[] {
     const targets = targetsOf(rule);
@@ -176,7 +191,10 @@ export function tidy(): Command {
 }
 
 export function startAt(key: string): Command {
-  return command(say("startsAt", key), (line) => (startOf(line) === key ? line : { ...line, start: key }));
+  return command(
+    (before) => say("startsAt", partName(before, key)),
+    (line) => (startOf(line) === key ? line : { ...line, start: key }),
+  );
 }
 
 export interface Clip {

@@ -106,7 +106,7 @@ function free(wanted: string, taken: Set<string>): string {
   return `${wanted}-${number}`;
 }
 
-function slug(text: string): string {
+export function slug(text: string): string {
   const found = text
     .normalize("NFKD")
     .toLowerCase()

@@ -21,13 +21,18 @@ const MOST = 500;
 
 export const begin = (line: LineDocument): History => ({ line, done: [], undone: [] });
 
+export const labelOf = ({ label }: Command, before: LineDocument): string =>
+  typeof label === "string" ? label : label(before);
+
 export function run(history: History, command: Command): History {
   const before = history.line;
   const after = command.apply(before);
   if (after === before) return history;
   return {
     line: after,
-    done: [...history.done, { label: command.label, before, after, renames: command.renames ?? [] }].slice(-MOST),
+    done: [...history.done, { label: labelOf(command, before), before, after, renames: command.renames ?? [] }].slice(
+      -MOST,
+    ),
     undone: [],
   };
 }

@@ -1,6 +1,6 @@
 /** What the parts of a line are called where a person reads it. */
 import { say } from "../shell/words";
-import { BLOCKED, endOf, type LineDocument, nameOf, ORIGIN, stationOf } from "./document";
+import { BLOCKED, endOf, type LineDocument, nameOf, ORIGIN, ruleOf, stationOf } from "./document";
 
 const BUILT_IN: Record<string, string> = {
   completed: say("end_completed"),
@@ -24,4 +24,13 @@ export function targetName(line: LineDocument, key: string, words: { origin: str
   const station = stationOf(line, key);
   if (station) return nameOf(station);
   return endName(endOf(line, key)?.label ?? key);
+}
+
+export const partName = (line: LineDocument, key: string): string =>
+  targetName(line, key, { origin: say("origin"), blocked: say("blocked") });
+
+/** A rule by what somebody called it, else by its place: its id is shown in Code only. */
+export function ruleName(line: LineDocument, id: string): string {
+  const found = ruleOf(line, id);
+  return found ? found.rule.label || say("ruleAt", String(found.index + 1), nameOf(found.station)) : say("aRuleGone");
 }

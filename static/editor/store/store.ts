@@ -12,7 +12,7 @@ import { changedParts } from "./changed";
 import type { Command, Rename } from "./commands";
 import type { Json, LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "./findings";
-import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
+import { amend, begin, type History, labelOf, redo, run, taken, touched, undo } from "./history";
 import type { Side } from "./merge";
 import type { Selection } from "./selection";
 
@@ -40,7 +40,7 @@ export interface State {
   kept: boolean;
   notice?: Notice | undefined;
   /** A tab of the inspector that was asked for; each time another value. */
-  asked?: { tab: string };
+  asked?: { tab: string; naming?: string; opened?: string };
 }
 
 /** What a request takes along: of `of` it makes `line`. */
@@ -64,6 +64,8 @@ export interface Given {
   findings: Findings;
   differs: boolean;
   me: number;
+  /** Whom a comment can name. */
+  people: readonly { handle: string; name: string }[];
   myName: string;
   live: { project: string; line: string };
 }
@@ -132,7 +134,7 @@ export class Editor {
   run(command: Command, selection?: Selection): void {
     const before = this.state.history;
     const history = this.#isBehind() ? before : run(before, command);
-    if (history !== before) this.#became(history, command.label, command.renames, selection);
+    if (history !== before) this.#became(history, labelOf(command, before.line), command.renames, selection);
     else if (selection) this.select(selection);
   }
 
@@ -183,6 +185,11 @@ export class Editor {
 
   showTab(tab: string): void {
     this.#set({ asked: { tab } });
+  }
+
+  /** What was just made is chosen, with its name ready to be typed and its form below. */
+  begin(station: string): void {
+    this.#set({ selection: { keys: [station] }, asked: { tab: "configure", naming: station, opened: station } });
   }
 
   /** A form begins (1) or ends (-1) to wait for its answer. */
@@ -241,7 +248,10 @@ export class Editor {
   #became(history: History, label: string, renames?: readonly Rename[], selection = this.state.selection): void {
     this.#typing = false;
     this.#forget(history.line);
-    this.#set({ history, selection });
+    this.#set({ history, selection: renamedIn(selection, renames ?? [], history.line) });
+    const { asked } = this.state;
+    const opened = renames?.find(({ kind, from }) => kind === "station" && from === asked?.opened)?.to;
+    if (asked && opened !== undefined) this.#set({ asked: { tab: asked.tab, opened } });
     announce(label);
     this.#saver.save(history.line, renames);
     this.text.lineChanged(this.textIsShown);
@@ -289,6 +299,17 @@ export class Editor {
   #set(changed: Partial<State>): void {
     this.store.setState(changed);
   }
+}
+
+/** What is chosen stays chosen under the key that it has from then on. */
+function renamedIn(selection: Selection, renames: readonly Rename[], line: LineDocument): Selection {
+  if (renames.length === 0) return selection;
+  const now = (kind: Rename["kind"], key: string): string =>
+    renames.find((each) => each.kind === kind && each.from === key)?.to ?? key;
+  const keys = selection.keys.map((key) =>
+    line.stations.some((each) => each.key === key) ? key : now("station", key),
+  );
+  return { ...selection, keys, ...(selection.rule === undefined ? {} : { rule: now("rule", selection.rule) }) };
 }
 
 const grave = ({ findings }: Findings): number => findings.filter((each) => each.severity !== "info").length;
