@@ -56,7 +56,7 @@ def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[P
         person = user or world.admin
         sign_in(page, person)
         page.goto(at(world, "line-draw", "drawn"))
-        expect(page.locator(".ed-canvas .react-flow")).to_be_visible()
+        expect(page.get_by_role("application", name="Canvas of the line")).to_be_visible()
         return page
 
     return opened
