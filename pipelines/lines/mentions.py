@@ -8,12 +8,20 @@ from datetime import datetime
 from django.db.models.functions import Lower
 
 from pipelines import access
-from pipelines.models import Comment, Line, User
+from pipelines.models import Comment, Line, Membership, Project, User
 from pipelines.ports import observers
 
 NAMED = re.compile(r"(?<![\w@.])@([\w.@+-]+)")
 MOST = 20
 """People that one comment names; the others are words."""
+OFFERED = 200
+
+
+def members(project: Project) -> list[User]:
+    """Whom a comment of this project can name, by name."""
+    # Every role may see the lines of its project.
+    roles = Membership.objects.filter(project=project, user__is_active=True).exclude(roles=[])
+    return [each.user for each in roles.select_related("user").order_by("user__username")[:OFFERED]]
 
 
 def tell(line: Line, row: Comment, author: User, now: datetime) -> None:

@@ -82,7 +82,7 @@ def test_all_problems_are_fixed_as_one_change_and_undone_as_one(world: World, en
     line = create_line(world.project, "drawn", "Drawn", document(stations, key="drawn"), world.admin)
     page = enter_canvas(line)
     count = page.locator(".ed-problems-head .count")
-    fix = page.get_by_role("button", name="Fix all 2", exact=True)
+    fix = page.get_by_role("button", name="Fix all 4", exact=True)
     fix.focus()
     page.keyboard.press("Enter")
     expect(count).to_have_text("0")
@@ -91,7 +91,7 @@ def test_all_problems_are_fixed_as_one_change_and_undone_as_one(world: World, en
     assert line.draft["stations"] != stations
     expect(page.locator(".ed-problems :focus, .ed-canvas :focus")).to_have_count(1)
     page.keyboard.press("Control+z")
-    expect(count).to_have_text("2")
+    expect(count).to_have_text("4")
     saved(page)
     line.refresh_from_db()
     assert line.draft["stations"] == stations

@@ -134,6 +134,8 @@ def goto(hands: Hands, name: str) -> None:
     hands.write(f"Go to {name}")
     expect(hands.page.get_by_role("option", name=f"Go to {name}").first).to_be_visible()
     hands.press("Enter")
+    expect(hands.page.get_by_role("dialog")).to_have_count(0)
+    expect(hands.page.locator(".react-flow__node:focus")).to_contain_text(name)
 
 
 def by_keyboard(hands: Hands) -> None:
@@ -160,8 +162,10 @@ def by_keyboard(hands: Hands) -> None:
     goto(hands, "Review")
     onward(hands, "Ship")
     goes_to(hands, "Completed")
-    hands.reach(page.get_by_role("button", name="Wait for both").first)
-    hands.press("Enter", "Escape")
+    # From the canvas Tab leads to the palette; F6 goes on to the settings, and to the problems.
+    hands.press("F6", "F6")
+    hands.enter(page.locator(".ed-problems").get_by_role("button", name="Wait for both").first)
+    hands.press("Escape")
     goto(hands, "Review")
     goes_to(hands, "Build")
     hands.press("Enter")

@@ -1,4 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { connectTo, connectToNew, type Fresh, leadTo } from "../store/commands-connect";
@@ -65,7 +66,8 @@ export function Connect({
   const makeNew = (made: Fresh): void => {
     const before = new Set(editor.line.stations.map((each) => each.key));
     const at = dropped && !ruled ? onGrid(dropped) : undefined;
-    editor.run(connectToNew(told(made.name), from.key, at ? { ...made, at } : made, ruled?.id));
+    // Drawn before the dialog hands the focus back: React would keep that where it is, and the editor choose what has it.
+    flushSync(() => editor.run(connectToNew(told(made.name), from.key, at ? { ...made, at } : made, ruled?.id)));
     const fresh = editor.line.stations.find((each) => !before.has(each.key));
     done();
     if (fresh) editor.begin(fresh.key);
@@ -109,7 +111,10 @@ export function Connect({
       ref={dialog}
       className={`dialog ed-connect${place ? " ed-connect-beside" : ""}`}
       style={place}
-      {...{ closedby: "any" }}
+      onPointerDown={(event) => {
+        // No `closedby`: the pointer that goes up on the port would close what it has just opened.
+        if (event.target === event.currentTarget && isBeside(event)) done();
+      }}
       aria-labelledby={`${id}-title`}
       onClose={close}
     >
@@ -215,6 +220,11 @@ export function Connect({
       )}
     </dialog>
   );
+}
+
+function isBeside({ currentTarget, clientX, clientY }: React.PointerEvent): boolean {
+  const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
 
 const snap = (value: number): number => Math.round(value / 8) * 8;

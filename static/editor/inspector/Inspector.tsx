@@ -213,7 +213,11 @@ function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; 
       onChange={(event) => setTyped(event.target.value === name ? undefined : event.target.value)}
       onBlur={keep}
       onKeyDown={(event) => {
-        if (event.key === "Enter") backToCanvas(editor);
+        if (event.key === "Enter") {
+          // Kept first: the station may have another key then, and is drawn anew.
+          flushSync(keep);
+          backToCanvas(editor);
+        }
         // At once: the focus goes back to the canvas next, and leaving the field keeps what is in it.
         if (event.key === "Escape") flushSync(() => setTyped(undefined));
       }}

@@ -98,12 +98,25 @@ function whenDrawn(spot: Spot, then: (element: HTMLElement | SVGElement) => void
   else if (tries > 0) requestAnimationFrame(() => whenDrawn(spot, then, tries - 1));
 }
 
+/** Unless the focus has gone elsewhere meanwhile. */
+function whenFocusable(spot: Spot, held: Element | null, tries = 600): void {
+  requestAnimationFrame(() => {
+    const now = document.activeElement;
+    if (now !== held && now !== document.body && now !== canvas()) return;
+    const element = elementOf(spot);
+    element?.focus({ preventScroll: true });
+    if (tries > 0 && (!element || document.activeElement !== element)) whenFocusable(spot, held, tries - 1);
+  });
+}
+
 /** Back from a panel to what is chosen on the canvas, or to the canvas itself; of an empty line to what begins it. */
 export function backToCanvas(editor: Editor): void {
   const spot = spotOfChoice(editor);
   const element = spot && elementOf(spot);
   const first = document.querySelector<HTMLElement>(".ed-canvas .ed-empty button");
   (element ?? first ?? canvas())?.focus({ preventScroll: true });
+  // What was just made is drawn when its layout is there, and hidden until it was measured.
+  if (spot?.kind === "node" && document.activeElement !== element) whenFocusable(spot, document.activeElement);
 }
 
 /** Into the inspector: to the open rule, else to its tabs, else to its first control. */

@@ -7,7 +7,7 @@ import type { Spot } from "../canvas/walking";
 import { endsOf, rulesOf, stationOf, targetsOf } from "../store/document";
 import { noteId, notesOf } from "../store/notes";
 import type { Editor } from "../store/store";
-import { backToCanvas, elementOf, firstOf, isShown } from "./focus";
+import { backToCanvas, elementOf, firstOf, isShown, spotOfChoice } from "./focus";
 
 interface Held {
   element: Element;
@@ -78,7 +78,9 @@ function holding(element: Element): Held {
 function regain(editor: Editor, { element, spot, around }: Held): void {
   // What is in the line and not drawn yet is looked for again in the next frame.
   if (spot) {
-    if (isInLine(editor, spot)) elementOf(spot)?.focus({ preventScroll: true });
+    // What has another key now is what is chosen.
+    const here = isInLine(editor, spot) ? spot : spotOfChoice(editor);
+    if (here && isInLine(editor, here)) elementOf(here)?.focus({ preventScroll: true });
     else backToCanvas(editor);
     return;
   }
