@@ -187,9 +187,10 @@ function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; 
     const later = requestAnimationFrame(() => {
       field.current?.focus();
       field.current?.select();
+      editor.named();
     });
     return () => cancelAnimationFrame(later);
-  }, [naming]);
+  }, [naming, editor]);
   const keep = (): void => {
     const wanted = typed?.trim();
     const before = editor.line;

@@ -192,6 +192,12 @@ export class Editor {
     this.#set({ selection: { keys: [station] }, asked: { tab: "configure", naming: station, opened: station } });
   }
 
+  /** The name has the focus: it is not given it again when its station is drawn anew. */
+  named(): void {
+    const { asked } = this.state;
+    if (asked?.opened !== undefined) this.#set({ asked: { tab: asked.tab, opened: asked.opened } });
+  }
+
   /** A form begins (1) or ends (-1) to wait for its answer. */
   asks(by: 1 | -1): void {
     this.#set({ asking: this.state.asking + by });
