@@ -18,6 +18,11 @@ from tests.waiting import until
 WAY = """element => element === document.activeElement ? '' :
   document.activeElement.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_PRECEDING ? 'Shift+Tab' : 'Tab'"""
 
+HALFWAY = """path => {
+  const { x, y } = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+  return [x, y];
+}"""
+
 
 class Hands:
     """What one person does: a press of a key, a word typed, a click or a drag is one action each."""
@@ -236,8 +241,10 @@ def by_mouse(hands: Hands) -> None:
     failing(hands, lambda found: None, hands.click, hands.click)
     ship = keys_of(page)[-1]
     person = middle(page.locator(".ed-palette").get_by_role("button", name="Person", exact=True))
-    (left, y), (right, _) = middle(node(page, review)), middle(node(page, ship))
-    hands.drag(person, ((left + right) / 2 + 3, y))
+    fitted(hands)
+    edge = page.locator(f'.react-flow__edge[data-id^="{review}-to-{ship}"] path').first
+    x, y = edge.evaluate(HALFWAY)
+    hands.drag(person, (x, y))
     expect(page.locator(".ed-inspector")).to_contain_text("Who decides")
 
 

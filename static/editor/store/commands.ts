@@ -5,6 +5,7 @@ import { say } from "../shell/words";
 import {
   type End,
   freeKey,
+  freeName,
   freeRuleId,
   type LineDocument,
   type Positions,
@@ -71,8 +72,9 @@ function withoutPositions(line: LineDocument, gone: ReadonlySet<string>): LineDo
 
 export function addStation(kind: string, name: string, at?: Place, after?: string): Command {
   return command(say("added", name), (line) => {
-    const key = freeKey(line, name);
-    const station: Station = { key, name, work: freshWork(kind) };
+    const called = freeName(line, name);
+    const key = freeKey(line, called);
+    const station: Station = { key, name: called, work: freshWork(kind) };
     const found = after ? line.stations.findIndex((each) => each.key === after) : -1;
     const index = found < 0 ? line.stations.length : found + 1;
     const stations = [...line.stations.slice(0, index), station, ...line.stations.slice(index)];

@@ -95,6 +95,18 @@ export function freeKey(line: LineDocument, wanted: string): string {
   return free(slug(wanted), taken);
 }
 
+/** What a station is called that nobody has named yet: two of a kind are told apart. */
+export function freeName(line: LineDocument, wanted: string): string {
+  const taken = new Set(line.stations.map(nameOf));
+  let number = 1;
+  let name = wanted;
+  while (taken.has(name)) {
+    number += 1;
+    name = `${wanted} ${number}`;
+  }
+  return name;
+}
+
 export function freeRuleId(line: LineDocument, wanted: string): string {
   return free(slug(wanted), new Set(line.stations.flatMap((station) => rulesOf(station).map((rule) => rule.id))));
 }
