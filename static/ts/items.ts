@@ -25,9 +25,8 @@ export function startItems(): void {
     const items = [...document.querySelectorAll<HTMLElement>("[data-item]")];
     if (items.length === 0) return;
     const here = items.findIndex((item) => item.contains(target) || item.getAttribute("aria-current") === "true");
-    // At the end of the list: the one that is open takes the focus, where nothing of the list has it.
-    const next = items[here === -1 ? (step === 1 ? 0 : items.length - 1) : here + step] ?? items[here];
-    if (!next || next.contains(target)) return;
+    const next = items[here === -1 ? (step === 1 ? 0 : items.length - 1) : here + step];
+    if (!next) return;
     event.preventDefault();
     next.focus();
     next.scrollIntoView({ block: "nearest" });

@@ -98,6 +98,21 @@ def test_all_problems_are_fixed_as_one_change_and_undone_as_one(world: World, en
 
 
 @pytest.mark.wide
+def test_a_new_command_lacks_its_program_until_it_is_typed(page_: Page, drawn: Line) -> None:
+    add_station(page_, "command")
+    problem = page_.get_by_role("button", name="Command · Program and arguments is missing.")
+    problem.click()
+    program = page_.locator(".ed-inspector").get_by_label("Program and arguments", exact=True)
+    expect(program).to_be_focused()
+    page_.keyboard.type("ruff check")
+    page_.keyboard.press("Control+Enter")
+    expect(problem).to_have_count(0)
+    saved(page_)
+    drawn.refresh_from_db()
+    assert drawn.draft["stations"][-1]["work"] == {"kind": "command", "argv": ["ruff", "check"]}
+
+
+@pytest.mark.wide
 def test_a_fix_in_the_rules_leaves_the_focus_beside_its_rule(page_: Page) -> None:
     node(page_, "build").click()
     page_.get_by_role("tab", name="Rules").click()
@@ -142,10 +157,11 @@ def test_a_tool_that_can_do_no_more_hands_the_focus_on(page_: Page) -> None:
 def test_enter_opens_the_item_that_J_selected(
     page: Page, world: World, sign_in: Callable[[Page, User], None]
 ) -> None:
-    question(world)
+    task = question(world)
     sign_in(page, world.admin)
     page.goto(reverse("needs-me"))
     page.keyboard.press("j")
-    expect(page.locator("[data-item]").first).to_be_focused()
+    # Its only row is open: what is open is next.
+    expect(page.locator(".need[data-item]")).to_be_focused()
     page.keyboard.press("Enter")
-    page.wait_for_url("**/needs-me/question/**")
+    page.wait_for_url(f"**/tasks/{task.name}/")
