@@ -137,6 +137,18 @@ function someValue(next: (below: number) => number, depth: number): Json {
   return Object.fromEntries(members);
 }
 
+it("writes keys in the order of the documentation", () => {
+  const text = "stations:\n  - key: build\n    work:\n      kind: command\n      argv: [make]\n    rules: []\n";
+  const wanted = said(text);
+  const [station] = wanted.stations as [Obj];
+  station.join = { wait_for: ["one"] };
+  station.labels = ["python"];
+  station.name = "Build";
+  Object.assign(station.work as Obj, { cwd: "sub", env: { A: "b" }, prompt: "x" });
+  const keys = [...rewrite(text, wanted).matchAll(/^ *(?:- )?(\w+):/gm)].map((found) => found[1]);
+  expect(keys).toEqual("stations key name work kind argv prompt env cwd labels join rules".split(" "));
+});
+
 it("says what is wanted, whatever it said before", () => {
   const next = numbers(7);
   let text = TEXT;

@@ -26,8 +26,9 @@ export function idOf(value: Json | undefined): string | undefined {
 
 /** In which order keys are written where a text does not say. */
 export const RANK: readonly string[] = (
-  "gateline key id name label description preset policy flags start type help required choices default inputs kind " +
-  "stations work mode argv prompt instructions form when to requires_approval output_keys result_document limits labels " +
-  "gate join max_retries max_visits allow_revisit on_exhausted feedback compose rules gates checks approval offers " +
-  "trigger role sla on_breach on_reject due notify at_once ends forbidden_parallel budgets escalations extra"
+  "gateline key id name description preset policy flags start type kind label help required choices default inputs " +
+  "stations work mode argv prompt env cwd instructions form when to requires_approval checks approval output_keys " +
+  "result_document limits idle_timeout max_timeout expected labels gate join wait_for aggregation rules gates " +
+  "max_retries max_visits allow_revisit on_exhausted feedback compose role sla on_breach offers on_reject due notify " +
+  "at_once trigger ends forbidden_parallel budgets escalations extra"
 ).split(" ");
