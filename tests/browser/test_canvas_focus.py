@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
-from tests.browser.canvas import node, saved
+from tests.browser.canvas import add_station, node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
 from tests.reviews.test_needs import question

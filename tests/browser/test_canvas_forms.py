@@ -74,7 +74,7 @@ def test_a_new_key_is_followed_by_everything_that_names_the_station(canvas: Page
     expect(form).to_contain_text("The station “check” appears twice")
     form.get_by_label("Key", exact=True).fill("compile")
     canvas.keyboard.press("Tab")
-    expect(canvas.locator(".ed-inspector-head code")).to_have_text("compile")
+    expect(form.get_by_label("Key", exact=True)).to_have_value("compile")
     expect(form.get_by_label("Kind of work", exact=True)).to_be_focused()
     saved(canvas)
     renamed = draft(line)

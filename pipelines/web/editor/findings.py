@@ -138,7 +138,7 @@ def _rule(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness
     return {
         "id": rule.id,
         "status": standing.status,
-        "words": str(rule.fault) if rule.fault else describe(rule.when),
+        "words": as_sentence(rule.fault.message) if rule.fault else describe(rule.when),
         "faulty": rule.fault is not None,
         "why": _why(study, numbers, standing),
         "example": _example(standing.witness or standing.instead),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,6 +14,7 @@ from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.basics.wording import as_sentence, words
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 from pipelines.web.lines.document_places import parts_of
@@ -54,7 +56,15 @@ def place_words(document: object, path: str) -> str:
     names = (found.member.get("name"), found.member.get("key"))
     name = next((each for each in names if isinstance(each, str) and each), "")
     number = _("rule %(number)s") % {"number": found.number} if found.number else ""
-    return " · ".join(filter(None, (name, number, found.rest)))
+    return " · ".join(filter(None, (name, number, _field(found.member, found.rest))))
+
+
+def _field(member: Mapping[str, Any], rest: str) -> str:
+    """A field of the work as its form calls it; anything else by its place."""
+    work, key = (*rest.split(".", 1), "")[:2]
+    kind = member["work"].get("kind") if work == "work" and isinstance(member.get("work"), Mapping) else None
+    field = KINDS[kind].keys.get(key) if isinstance(kind, str) and kind in KINDS else None
+    return _(field.label) if field and field.label else rest
 
 
 def _shown(finding: Finding, document: object, line: Line | None) -> FindingView:

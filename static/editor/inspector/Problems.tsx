@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
+import { intoField } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Cause, causesOf, isGrave } from "../store/causes";
@@ -12,6 +13,8 @@ const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */
 const MOST = 100;
 const NONE: Finding[] = [];
+/** A field of the work of a station. */
+const WORK = /^stations\[\d+\]\.(work\.\w+)/;
 const BROKEN = "broken-guarantee";
 
 const keyOf = ({ check, path, message }: Finding): string => `${check} ${path} ${message}`;
@@ -151,6 +154,10 @@ function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Find
     }
     editor.select({ keys: [station], ...(rule ? { rule } : {}) });
     show(station);
+    const field = WORK.exec(finding.path)?.[1];
+    if (field === undefined) return;
+    editor.showTab("configure");
+    intoField(field);
   };
   return (
     <li className={`ed-problem ed-problem-${finding.severity}`} data-check={finding.check}>

@@ -124,6 +124,18 @@ export function intoInspector(): void {
   requestAnimationFrame(() => firstOf(document.querySelector(".ed-inspector"))?.focus());
 }
 
+/** Into this field of a form, once the server has drawn it; unless the focus has gone elsewhere meanwhile. */
+export function intoField(name: string, held = document.activeElement, tries = 600): void {
+  requestAnimationFrame(() => {
+    const now = document.activeElement;
+    if (now !== held && now !== document.body) return;
+    const block = document.querySelector(`.ed-inspector [data-name="${CSS.escape(name)}"]`);
+    const control = block?.querySelector<HTMLElement>("textarea, select, input:not([type=hidden])");
+    if (control) control.focus();
+    else if (tries > 0) intoField(name, held, tries - 1);
+  });
+}
+
 /** Where the keyboard begins in a part of the page. */
 export function firstOf(part: Element | null | undefined): HTMLElement | undefined {
   const inspector = part?.matches(".ed-inspector") ? part : undefined;

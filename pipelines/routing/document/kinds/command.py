@@ -32,7 +32,6 @@ KIND = Kind(
         "cwd": FOLDER,
     },
     fields=("argv", "prompt", "env", "cwd"),
-    fresh={"argv": ["true"]},
     executes=True,
     result_document=True,
     actor="command",
