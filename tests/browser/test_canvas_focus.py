@@ -98,7 +98,7 @@ def test_all_problems_are_fixed_as_one_change_and_undone_as_one(world: World, en
 
 
 @pytest.mark.wide
-def test_a_new_command_lacks_its_program_until_it_is_typed(page_: Page, drawn: Line) -> None:
+def test_a_new_command_lacks_its_program_until_it_is_typed(page_: Page, line: Line) -> None:
     add_station(page_, "command")
     problem = page_.get_by_role("button", name="Command · Program and arguments is missing.")
     problem.click()
@@ -108,8 +108,8 @@ def test_a_new_command_lacks_its_program_until_it_is_typed(page_: Page, drawn: L
     page_.keyboard.press("Control+Enter")
     expect(problem).to_have_count(0)
     saved(page_)
-    drawn.refresh_from_db()
-    assert drawn.draft["stations"][-1]["work"] == {"kind": "command", "argv": ["ruff", "check"]}
+    line.refresh_from_db()
+    assert line.draft["stations"][-1]["work"] == {"kind": "command", "argv": ["ruff", "check"]}
 
 
 @pytest.mark.wide
