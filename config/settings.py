@@ -289,7 +289,11 @@ HINT_SINK = "pipelines.live.hints.push"
 PROCRASTINATE_IMPORT_PATHS = ["pipelines.work.telling.tasks"]
 OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.telling.observer.HostObserver"]
 # What is kept for a time only: each deletes some of it, and is called every hour until nothing is left.
-EXPIRES = ["pipelines.work.expiry.expire_some", "reviews.notifications.retention.expire_some"]
+EXPIRES = [
+    "pipelines.work.expiry.expire_some",
+    "pipelines.lines.trials.expire_some",
+    "reviews.notifications.retention.expire_some",
+]
 NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
 
 # Mail

@@ -13,6 +13,7 @@ from pipelines.models import (
     Migration,
     MigrationEntry,
     Scenario,
+    StationTrial,
     VersionGate,
     VersionRule,
     VersionStation,
@@ -73,6 +74,14 @@ class ScenarioAdmin(ReadOnly):
     list_filter = ("source",)
     list_select_related = ("line", "made_by")
     search_fields = ("key", "name", "line__key")
+
+
+@admin.register(StationTrial)
+class StationTrialAdmin(ReadOnly):
+    list_display = ("line", "station", "by", "state", "why", "created_at")
+    list_filter = ("state",)
+    list_select_related = ("line", "by")
+    exclude = ("log", "outcome", "inputs", "context", "document")
 
 
 @admin.register(Migration)

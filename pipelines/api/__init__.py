@@ -42,6 +42,7 @@ from pipelines.api import (
     start_form,
     stored_values,
     tasks,
+    trials,
     visits,
     walks,
     work_items,
@@ -76,8 +77,8 @@ problems.install(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
-    difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, migrations, comments,
-    absences,
+    difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials, migrations,
+    comments, absences,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

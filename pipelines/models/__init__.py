@@ -50,6 +50,7 @@ from pipelines.models.tasks import (
     displayed,
 )
 from pipelines.models.timers import Due
+from pipelines.models.trials import StationTrial
 from pipelines.models.work import (
     Artifact,
     Blob,
@@ -118,6 +119,7 @@ __all__ = [
     "SeenTree",
     "SignInLink",
     "Snapshot",
+    "StationTrial",
     "Status",
     "StoredValue",
     "Task",

@@ -54,6 +54,7 @@ KINDS: dict[str, str | Promise] = {
     "line.archived": _("Archived the line"),
     "line.restored": _("Restored the line"),
     "line.duplicated": _("Duplicated the line"),
+    "station.tried": _("Ran one station by itself"),
     "repository.connected": _("Connected the repository"),
     "repository.changed": _("Changed the repository"),
     "repository.prepare": _("Changed how the repository is prepared"),

@@ -9,3 +9,5 @@ ALIVE_SECONDS = LEASE_SECONDS
 DRIVE, QUICK, EVALUATE = "drive", "quick", "evaluate"
 """The queues of what works: stations, those whose work takes no time, and questions about an outcome. None waits for
 another."""
+TRIALS, TRY_STATION = "trials", "pipelines.try_station"
+"""The queue of stations that are run by themselves, and its only task."""

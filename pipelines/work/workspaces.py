@@ -247,6 +247,10 @@ class Folders:
             if index >= MOST_HOMES or each.lstat().st_mtime < oldest:
                 remove(each)
 
+    def forget_homes(self, task: int) -> None:
+        for each in (self.base / HOMES).glob(f"{task}.*"):
+            remove(each)
+
     def _home(self, task: int, agent: str) -> Path:
         name = hashlib.sha256(agent.encode(errors="replace")).hexdigest()[:16]
         return self.base / HOMES / f"{task}.{name}"

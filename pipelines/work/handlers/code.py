@@ -10,14 +10,19 @@ from pipelines.routing.document.line import Line, Station
 from pipelines.routing.document.work.network import OPEN
 
 
+def runs_code(station: Station) -> bool:
+    """Whether its own work is code on a worker or what an agent elsewhere is told, sends a secret somewhere or has the
+    network."""
+    runs = executes(station.kind) or elsewhere(station.kind)
+    return runs or bool(secrets(station.work)) or station.work.get("network") == OPEN
+
+
 def code_of(line: Line, station: Station) -> list[Any]:
     """Its own work, if that is code on a worker or what an agent elsewhere is told, sends a secret of the worker
     somewhere or has the network; the hooks that its rules ask, and the tools of its gates."""
     asked = [each for rule in station.rules for each in evaluations(rule.when)]
     hooks = [each.payload for each in asked if each.kind == "hook"]
-    runs = executes(station.kind) or elsewhere(station.kind)
-    runs = runs or bool(secrets(station.work)) or station.work.get("network") == OPEN
     keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
     found = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
     tools = [gate.tool.run() for gate in found if gate.tool]
-    return [*([station.work] if runs else []), *hooks, *tools]
+    return [*([station.work] if runs_code(station) else []), *hooks, *tools]

@@ -19,7 +19,7 @@ from procrastinate.psycopg_connector import PsycopgConnector
 from procrastinate.worker import Worker
 from psycopg.conninfo import conninfo_to_dict
 
-from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 
 log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5
@@ -80,7 +80,7 @@ class Queue:
             update_heartbeat_interval=BEAT_SECONDS,
             stalled_worker_timeout=FORGOTTEN_SECONDS,
             # A drive goes on without its ticket; mail under way gets a moment.
-            shutdown_graceful_timeout=0.0 if name in (DRIVE, QUICK, EVALUATE) else 10.0,
+            shutdown_graceful_timeout=0.0 if name in (DRIVE, QUICK, EVALUATE, TRIALS) else 10.0,
             delete_jobs=DeleteJobCondition.SUCCESSFUL,
             install_signal_handlers=False,
             additional_context=self._context,

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from procrastinate import exceptions
 
-from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
 from pipelines.work.scheduler import timers
 from pipelines.work.scheduler.queues import Queue, open_app
@@ -24,8 +24,8 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
-BESIDE = {"mail": 4, "hosts": 2, "channels": 2, "timers": 2}
-"""How many at once of each queue that is not for stations (house §2)."""
+BESIDE = {"mail": 4, "hosts": 2, "channels": 2, "timers": 2, TRIALS: 2}
+"""How many at once of each queue that is not for stations of tasks (house §2)."""
 
 
 class Scheduler:

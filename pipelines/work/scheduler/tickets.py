@@ -7,7 +7,8 @@ import asyncio
 from procrastinate import JobContext
 from procrastinate.contrib.django import app
 
-from pipelines.ports.terms import DRIVE
+from pipelines.ports.terms import DRIVE, TRIALS, TRY_STATION
+from pipelines.work.transport.local.trials import LocalTrial
 from pipelines.work.worker.service import TakesWork
 
 DRIVER = "driver"
@@ -22,5 +23,15 @@ async def drive(context: JobContext, token_id: int) -> None:
     driver: TakesWork = context.additional_context[DRIVER]
     try:
         await driver.ticket(token_id, context.job.queue)
+    except asyncio.CancelledError:
+        return
+
+
+@app.task(name=TRY_STATION, queue=TRIALS, pass_context=True)
+async def try_station(context: JobContext, trial_id: int) -> None:
+    """Run a station by itself; how it ended stands in its row."""
+    driver: TakesWork = context.additional_context[DRIVER]
+    try:
+        await driver.try_station(LocalTrial(trial_id))
     except asyncio.CancelledError:
         return

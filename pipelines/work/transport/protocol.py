@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
 from pipelines.work.spec.repository import AtHost, Clearance, GitLeft, GitState
 
@@ -148,7 +149,74 @@ class Leavings:
     git: GitLeft | None = None
 
 
-class Transport(Protocol):
+class JobTransport(Protocol):
+    """What the execution of one job asks of the server, and leaves there."""
+
+    # Fetch and store
+
+    async def material(self, started: Started) -> Material: ...
+
+    async def before(self, started: Started) -> Before | None:
+        """Of the material the workspace alone."""
+
+    def fetch(self, stored: str, path: Path) -> None:
+        """Bytes into a new file; in a thread."""
+
+    async def store(self, started: Started, left: Leavings) -> None:
+        """:raises LeaseLost: nothing is kept; OSError: there is no room for it; NotStored: it is refused"""
+
+    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+        """What appends whole, time-stamped lines to the log of this attempt."""
+
+    # Deliver
+
+    async def clear(self, started: Started) -> Clearance:
+        """Whether this delivery may push, under the lock of its task. :raises LeaseLost"""
+
+    async def delivered(
+        self,
+        started: Started,
+        commit: str,
+        request: Mapping[str, Any] | None = None,
+        base: str | None = None,
+    ) -> None:
+        """It landed. `request`: the one that is open for it; `base`: where it stood before. :raises LeaseLost"""
+
+    async def at_host(self, started: Started, said: AtHost) -> None:
+        """It goes on through its host. :raises LeaseLost"""
+
+    async def queued(self, started: Started) -> float:
+        """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
+
+    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+        """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else "".
+        :raises LeaseLost"""
+
+    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        """People pushed this commit to the branch of the task. `who`: e-mail addresses that commits name; `logins`: of
+        who pushed, as the host says. The task goes on with it, and this job may be over. :raises LeaseLost"""
+
+
+class TrialTransport(JobTransport, Protocol):
+    """One run of a station by itself: no task has any part in it."""
+
+    async def claim(self, config: WorkerConfig) -> Started | None:
+        """What to run, if nobody else took it and this worker may."""
+
+    async def goes_on(self) -> bool:
+        """Say that it is still worked on; whether it still may be."""
+
+    async def end(self, outcome: Mapping[str, Any]) -> str:
+        """ "", or why this outcome cannot be stored; then nothing is."""
+
+    async def give_up(self, why: str) -> None:
+        """Without an outcome. `why`: a key of `pipelines.lines.trials.ENDED`."""
+
+    def close(self) -> None:
+        """In a thread."""
+
+
+class Transport(JobTransport, Protocol):
     """Every call may come again after its answer got lost, and sits a short absence of the server out, but for `tell`,
     `unattended`, `sign_off` and `renew`. :raises ServerAway: these do"""
 
@@ -189,52 +257,8 @@ class Transport(Protocol):
     def hang_up(self) -> None:
         """That thread ends."""
 
-    # Fetch and store
-
-    async def material(self, started: Started) -> Material: ...
-
-    async def before(self, started: Started) -> Before | None:
-        """Of the material the workspace alone."""
-
-    def fetch(self, stored: str, path: Path) -> None:
-        """Bytes into a new file; in a thread."""
-
-    async def store(self, started: Started, left: Leavings) -> None:
-        """:raises LeaseLost: nothing is kept; OSError: there is no room for it; NotStored: it is refused"""
-
-    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
-        """What appends whole, time-stamped lines to the log of this attempt."""
-
     def has_room(self, folder: Path) -> bool:
         """Whether something can be stored, and written to this folder; in a thread."""
-
-    # Deliver
-
-    async def clear(self, started: Started) -> Clearance:
-        """Whether this delivery may push, under the lock of its task. :raises LeaseLost"""
-
-    async def delivered(
-        self,
-        started: Started,
-        commit: str,
-        request: Mapping[str, Any] | None = None,
-        base: str | None = None,
-    ) -> None:
-        """It landed. `request`: the one that is open for it; `base`: where it stood before. :raises LeaseLost"""
-
-    async def at_host(self, started: Started, said: AtHost) -> None:
-        """It goes on through its host. :raises LeaseLost"""
-
-    async def queued(self, started: Started) -> float:
-        """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
-
-    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
-        """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else "".
-        :raises LeaseLost"""
-
-    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
-        """People pushed this commit to the branch of the task. `who`: e-mail addresses that commits name; `logins`: of
-        who pushed, as the host says. The task goes on with it, and this job may be over. :raises LeaseLost"""
 
     # Report
 

@@ -12,9 +12,10 @@ import structlog
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import executes, instant
 from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
-from pipelines.work.spec.base import LookAgain, Outcome
-from pipelines.work.transport.protocol import LeaseLost, Started, Transport
-from pipelines.work.worker.execution import JobExecution
+from pipelines.work.spec.base import LookAgain
+from pipelines.work.transport.protocol import LeaseLost, Started, Transport, TrialTransport
+from pipelines.work.worker import trials
+from pipelines.work.worker.execution import JobExecution, unstorable
 from pipelines.work.worker.instant import InstantWork
 from pipelines.work.worker.running import Running, RunningWork
 from pipelines.work.workspaces import Folders
@@ -84,6 +85,11 @@ class Driver:
     async def drive_job(self, job_id: int, queue: str = DRIVE) -> None:
         """A job without a ticket."""
         await self._drive(queue, self.transport.claim_job, job_id)
+
+    async def try_station(self, trial: TrialTransport) -> None:
+        """A station by itself, beside the seats of stations of tasks."""
+        if not self.stopping:
+            await asyncio.shield(self.spawn(trials.run(trial, self.config, self.folders)))
 
     # What happens
 
@@ -179,11 +185,3 @@ class Driver:
         if left_files and answer.decision == "finish":
             await asyncio.to_thread(self.folders.forget, started.orders.task_id)
         return answer.following
-
-
-def unstorable(outcome: Outcome, why: str) -> Outcome:
-    """The report in place of an outcome that the engine cannot store; it keeps how the work ended."""
-    kept: Outcome = {
-        key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
-    }
-    return {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}

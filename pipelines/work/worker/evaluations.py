@@ -19,7 +19,7 @@ from pipelines.work.handlers.log import JobLog
 from pipelines.work.orders.order import Orders, access, environment, trust
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Sink, Spec
-from pipelines.work.transport.protocol import Before, Started, Transport
+from pipelines.work.transport.protocol import Before, JobTransport, Started
 from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, take_picture
 
 # How long a model may take unless the administrator says otherwise.
@@ -32,7 +32,7 @@ Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
 class Asking:
     """`prepare` fills an attempt's folder with what the station left."""
 
-    transport: Transport
+    transport: JobTransport
     folders: Folders
     prepare: Prepare = field(repr=False)
 

@@ -28,7 +28,7 @@ from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import Masker, masked
 from pipelines.work.spec.base import Attempt, LookAgain, Outcome, Spec
 from pipelines.work.spec.repository import GitState, RepositoryAccess
-from pipelines.work.transport.protocol import NO_VALUES, Before, Material, NotStored, Started, Transport
+from pipelines.work.transport.protocol import NO_VALUES, Before, JobTransport, Material, NotStored, Started
 from pipelines.work.worker import handover, preparing, repository, secret_files
 from pipelines.work.worker.evaluations import Asking
 from pipelines.work.worker.handover import Packed, failed, pack, with_changes, with_claims
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 class JobExecution:
     """One per process, for all of its jobs."""
 
-    def __init__(self, config: WorkerConfig, transport: Transport, folders: Folders) -> None:
+    def __init__(self, config: WorkerConfig, transport: JobTransport, folders: Folders) -> None:
         self.config, self.transport, self.folders = config, transport, folders
         self.asking = Asking(transport, folders, self._prepare)
         # Something could not be written: shown in /healthz until it can be again.
@@ -314,6 +314,14 @@ class Folder:
 def _agent_of(orders: Orders) -> str:
     """Branches that run side by side share no HOME: of an agent at a station."""
     return f"{orders.station.key}.{orders.station.work.get('agent')}"
+
+
+def unstorable(outcome: Outcome, why: str) -> Outcome:
+    """The report in place of an outcome that the engine cannot store; it keeps how the work ended."""
+    kept: Outcome = {
+        key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
+    }
+    return {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
 
 
 class Silence:

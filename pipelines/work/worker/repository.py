@@ -33,7 +33,7 @@ from pipelines.work.spec.repository import (
     GitState,
     RepositoryAccess,
 )
-from pipelines.work.transport.protocol import Started, Transport
+from pipelines.work.transport.protocol import JobTransport, Started
 from pipelines.work.worker.handover import Packed, failed
 
 LONGEST = 60
@@ -129,7 +129,7 @@ def refused(error: GitRefused) -> Outcome:
 class ServerOfDelivery:
     """The server, for one delivery."""
 
-    def __init__(self, transport: Transport, started: Started) -> None:
+    def __init__(self, transport: JobTransport, started: Started) -> None:
         self._transport, self._started = transport, started
 
     async def clear(self) -> Clearance:
@@ -153,7 +153,7 @@ class ServerOfDelivery:
         await self._transport.pushed(self._started, commit, who, logins)
 
 
-async def delivery_of(started: Started, config: WorkerConfig, transport: Transport) -> DeliveryOrder:
+async def delivery_of(started: Started, config: WorkerConfig, transport: JobTransport) -> DeliveryOrder:
     """:raises Unrenderable, GitRefused"""
     orders = started.orders
     to = str(orders.station.work.get("to") or "merge")
@@ -176,7 +176,7 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: Transpo
     )
 
 
-async def checks_of(started: Started, config: WorkerConfig, transport: Transport) -> ChecksOrder:
+async def checks_of(started: Started, config: WorkerConfig, transport: JobTransport) -> ChecksOrder:
     """:raises Unrenderable, GitRefused"""
     work, material = started.orders.station.work, await transport.material(started)
     named, timeout = work.get("contexts"), work.get("timeout")

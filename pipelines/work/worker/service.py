@@ -18,7 +18,7 @@ import structlog
 from pipelines.work.agents.installed import installed, programs
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
-from pipelines.work.transport.protocol import ServerAway, Transport
+from pipelines.work.transport.protocol import ServerAway, Transport, TrialTransport
 from pipelines.work.worker.drive import Driver
 from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.worker.renewal import Renewal
@@ -38,6 +38,8 @@ class TakesWork(Protocol):
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
     async def drive_job(self, job_id: int, queue: str) -> None: ...
+
+    async def try_station(self, trial: TrialTransport) -> None: ...
 
 
 class Beside(Protocol):

@@ -111,6 +111,12 @@ def unattended(station: Station) -> bool:
     return by_people(station) or (kind is not None and kind.done_by == CLOCK)
 
 
+def runs_alone(station: Station) -> bool:
+    """Whether a worker can run it by itself, without a task."""
+    kind = kind_of(station.work)
+    return kind is not None and kind.by_workers and not kind.of_a_branch and not by_people(station)
+
+
 def needs(station: Station) -> tuple[str, ...]:
     """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`,
     `signed-in:<agent>`. A secret that is stored comes with the job."""

@@ -41,6 +41,7 @@ KIND = Kind(
     },
     fields=("to", "gate", "rebase"),
     calls=True,
+    of_a_branch=True,
     evals=(
         "delivered",
         "base_moved",

@@ -63,6 +63,7 @@ KIND = Kind(
         ),
     },
     calls=True,
+    of_a_branch=True,
     evals=(
         "checks_passed",
         "checks_failed",

@@ -105,6 +105,8 @@ class Kind:
     """Code on a worker, in a folder: publishing needs `execute`, and `network` and `resources` mean something."""
     calls: bool = False
     """It has a log, and no folder."""
+    of_a_branch: bool = False
+    """It acts on the branch of a task at its host, and has no meaning without one."""
     instant: bool = False
     """It takes no time: a worker does hundreds at once."""
     asks_a_model: bool = False

@@ -43,11 +43,14 @@ def last_snapshot(job_id: int) -> Before | None:
     return Before(digest, manifest, storage.names(digests))
 
 
-def handed_over(task_id: int) -> list[Earlier]:
-    """What the last visit of each station handed over, oldest first; of a retry also those of the tasks before it."""
+def handed_over(task_id: int, before: int | None = None) -> list[Earlier]:
+    """What the last visit of each station handed over, oldest first; of a retry also those of the tasks before it.
+    `before`: the job that a visit has to come before to count."""
     done = Artifact.objects.filter(
         task_id__in=_retried(task_id), job__state=Job.State.DONE, job__purpose=Purpose.STATION
     )
+    if before is not None:
+        done = done.filter(job__lt=before)
     rows = done.order_by("job_id", "name")
     last: dict[str, tuple[int, list[Earlier]]] = {}
     for job, station, name, stored in rows.values_list("job_id", "job__station", "name", "blob__name"):

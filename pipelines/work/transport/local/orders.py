@@ -71,23 +71,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         project=task.project.key,
         preset=line.preset,
         kind=job.kind,
-        station=StationOrder(
-            key=station.key,
-            work=station.work,
-            output_keys=tuple(station.output_keys),
-            result_document=station.result_document,
-            idle_timeout=station.limits.idle_timeout,
-            max_timeout=station.limits.max_timeout,
-            resources=station.resources,
-            expects=expects(station),
-            artifacts=tuple(
-                {"path": each.path, "kind": each.kind, "required": each.required}
-                for each in station.artifacts
-            ),
-            labels=labels(station),
-            hosts=hosts_of(task, station),
-            **cost_left(job, line, station),
-        ),
+        station=station_order(station, hosts_of(task, station), **cost_left(job, line, station)),
         declared=runs,
         scope=scope,
         repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
@@ -97,6 +81,25 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
         git=git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None,
+    )
+
+
+def station_order(station: LineStation, hosts: tuple[str, ...], **cost: Any) -> StationOrder:
+    return StationOrder(
+        key=station.key,
+        work=station.work,
+        output_keys=tuple(station.output_keys),
+        result_document=station.result_document,
+        idle_timeout=station.limits.idle_timeout,
+        max_timeout=station.limits.max_timeout,
+        resources=station.resources,
+        expects=expects(station),
+        artifacts=tuple(
+            {"path": each.path, "kind": each.kind, "required": each.required} for each in station.artifacts
+        ),
+        labels=labels(station),
+        hosts=hosts,
+        **cost,
     )
 
 

@@ -14,7 +14,7 @@ from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
 from pipelines.queries.environments import repository_of
 from pipelines.routing.document.kinds import secrets, variables
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import Line, Station
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.protocol import NO_VALUES, StationValues
 
@@ -25,9 +25,15 @@ def values_of(job: Job) -> StationValues:
     A question about an outcome gets nothing, but what it prints is masked."""
     if _names_nothing(job.pinned_id):
         return NO_VALUES
-    task, line = job.task, versions.by_id(job.pinned_id)
-    every = finding.named_by(_asked_for(job.pinned_id), task.inputs)
+    line = versions.by_id(job.pinned_id)
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
+    return values_at(job.task, line, own, _asked_for(job.pinned_id))
+
+
+@sensitive_variables("known")
+def values_at(task: Task, line: Line, own: list[Station], asked_for: Iterable[str]) -> StationValues:
+    """What these stations name, of a task with its project and owner loaded; `asked_for`: what all of the line do."""
+    every = finding.named_by(asked_for, task.inputs)
     settings = {name for station in own for name in variables(station.work)}
     credential, of_host = _credentials(task, line)
     named = {name for name in (credential, of_host) if name}
@@ -64,9 +70,11 @@ def _names_nothing(version: int) -> bool:
 @lru_cache(maxsize=512)
 def _asked_for(version: int) -> tuple[str, ...]:
     """References to secrets, of all stations of a version."""
-    return tuple(
-        dict.fromkeys(name for station in versions.by_id(version).stations for name in secrets(station.work))
-    )
+    return asked_in(versions.by_id(version))
+
+
+def asked_in(line: Line) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for station in line.stations for name in secrets(station.work)))
 
 
 def masker_of(task: Task) -> Masker:

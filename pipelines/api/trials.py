@@ -1,0 +1,151 @@
+"""One station run by itself from the editor, over HTTP: what it can be given, its log while it runs, its outcome."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from pipelines.api.auth import Request, person_of
+from pipelines.api.drafts import DRAFT, ERRORS
+from pipelines.api.logs import LogLineOut
+from pipelines.api.lookup import line_of
+from pipelines.api.schemas import Strict
+from pipelines.lines import trials
+from pipelines.lines.trials import TrialRequest
+from pipelines.models import Job, StationTrial
+from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.visible import visible, visible_json
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["drafts"])
+ADDRESS = DRAFT + "/trials"
+LINES = 500
+"""Lines of the log in one answer."""
+
+
+class TrialIn(Strict):
+    """`document`: what is drawn, stored or not. `run`: the recorded run of the station whose inputs, context and files
+    it gets; then `inputs` and `context` are not read."""
+
+    document: dict[str, Any]
+    station: str = Field(max_length=200)
+    inputs: dict[str, Any] = Field(default_factory=dict)
+    context: dict[str, Any] = Field(default_factory=dict)
+    run: int | None = Field(default=None, ge=1, le=2**63 - 1)
+
+
+class TrialOut(BaseModel):
+    """`lines`: of its log, from the asked line on, and `next` where to go on. `complete`: nothing more will come.
+    `why`: how it ended without an outcome; `result` is read from the outcome, `text` is the outcome as JSON."""
+
+    id: int
+    station: str
+    state: str
+    word: str
+    why: str
+    lines: list[LogLineOut]
+    next: int
+    complete: bool
+    outcome: dict[str, Any] | None
+    result: str
+    summary: str
+    text: str
+
+
+class RecordedRunOut(BaseModel):
+    run: int
+    task: str
+    title: str
+    number: int
+    result: str
+
+
+class TrialChoicesOut(BaseModel):
+    """`runs`: those that tasks recorded of the station, newest first. `newest`: what the asker ran last of it, within
+    the hour."""
+
+    runs: list[RecordedRunOut]
+    newest: TrialOut | None
+
+
+@router.get(ADDRESS, response={200: TrialChoicesOut, **ERRORS}, summary="What a station can be run with")
+def choices(
+    request: Request, owner: str, project: str, line: str, station: str = Query("", max_length=200)
+) -> TrialChoicesOut:
+    found = line_of(request, owner, project, line, "design")
+    newest = trials.newest(found, person_of(request.auth), station)
+    return TrialChoicesOut(
+        runs=[_run(each) for each in trials.recorded(found, station)],
+        newest=_told(newest, 0) if newest else None,
+    )
+
+
+@router.post(ADDRESS, response={200: TrialOut, **ERRORS}, summary="Run one station by itself")
+def start(request: Request, owner: str, project: str, line: str, payload: TrialIn) -> TrialOut:
+    """A worker runs it as it would for a task, for ten minutes at most, and no task has any part in it. 409: another
+    one of yours is still going, or no worker could run it."""
+    found = line_of(request, owner, project, line, "design")
+    user = person_of(request.auth)
+    with turn(request.auth):
+        asked = TrialRequest(payload.document, payload.station, payload.inputs, payload.context, payload.run)
+        return _told(trials.start(found, user, asked), 0)
+
+
+@router.get(ADDRESS + "/{trial}", response={200: TrialOut, **ERRORS}, summary="How it goes")
+def read(
+    request: Request,
+    owner: str,
+    project: str,
+    line: str,
+    trial: int,
+    position: int = Query(0, alias="from", ge=0, le=2**31 - 1),
+) -> TrialOut:
+    """With the lines of its log from this one on. 404: it is of somebody else, or older than an hour."""
+    found = line_of(request, owner, project, line, "design")
+    return _told(trials.get(found, person_of(request.auth), _bounded(trial)), position)
+
+
+@router.post(ADDRESS + "/{trial}/cancel", response={200: TrialOut, **ERRORS}, summary="Cancel it")
+def cancel(request: Request, owner: str, project: str, line: str, trial: int) -> TrialOut:
+    found = line_of(request, owner, project, line, "design")
+    return _told(trials.cancel(found, person_of(request.auth), _bounded(trial)), 0)
+
+
+def _bounded(trial: int) -> int:
+    return trial if 0 < trial < 2**63 else 0
+
+
+def _told(trial: StationTrial, position: int) -> TrialOut:
+    every = trial.log.split("\n")[:-1]
+    lines = every[position : position + LINES]
+    shown = min(position, len(every)) + len(lines)
+    outcome = trial.outcome
+    return TrialOut(
+        id=trial.pk,
+        station=trial.station,
+        state=trial.state,
+        word=str(StationTrial.State(trial.state).label),
+        why=str(trials.ENDED.get(trial.why, "")),
+        lines=[_line(number, text) for number, text in enumerate(lines, start=position + 1)],
+        next=shown,
+        complete=trial.ended_at is not None and shown == len(every),
+        outcome=outcome,
+        result="" if outcome is None else derive(read_outcome(outcome)).result,
+        summary=visible(str((outcome or {}).get("summary") or "")),
+        text="" if outcome is None else visible_json(json.dumps(outcome, indent=2, ensure_ascii=False)),
+    )
+
+
+def _line(number: int, text: str) -> LogLineOut:
+    seconds, _tab, said = text.partition("\t")
+    return LogLineOut(number=number, seconds=float(seconds), text=visible(said))
+
+
+def _run(job: Job) -> RecordedRunOut:
+    task = job.task
+    return RecordedRunOut(
+        run=job.pk, task=task.name, title=visible(task.title), number=job.visit, result=job.result
+    )

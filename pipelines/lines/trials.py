@@ -1,0 +1,191 @@
+"""One station run by itself from the editor: asked for, cancelled, and over after an hour. A worker runs it
+(`pipelines.work.worker.trials`); no task has any part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import IntegrityError, transaction
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from pipelines import access
+from pipelines.engine.commands import inputs as forms
+from pipelines.engine.core import payload
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.lines.publishing import Archived
+from pipelines.models import Job, Line, Purpose, StationTrial, User
+from pipelines.ports import audit, clock, queue
+from pipelines.ports.leases import claims
+from pipelines.ports.terms import TRIALS, TRY_STATION
+from pipelines.ports.vault.finding import Reach
+from pipelines.queries import environments, unoffered
+from pipelines.routing.document.kinds import KINDS, runs_alone
+from pipelines.routing.document.line import Station, read_line
+from pipelines.work.handlers.code import runs_code
+from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, Ordered, fits
+
+KEPT = timedelta(hours=1)
+AT_ONCE = 200
+SHOWN_RUNS = 20
+LOST = timedelta(seconds=20)
+"""Without a word of its worker."""
+UNTAKEN = timedelta(seconds=2 * WAITS_SECONDS)
+
+ENDED: Final[Mapping[str, str | Promise]] = {
+    "cancelled": _("Cancelled."),
+    "stopped": _("The runner was stopped before the station had ended."),
+    "lost": _("The runner stopped answering."),
+    "no_worker": _("No runner took it within two minutes."),
+    "time_over": _("Stopped, because it took too long."),
+    "failed": _("It could not be run. The log of the runner says why."),
+}
+
+
+@dataclass(frozen=True)
+class TrialRequest:
+    """`document`: the line as it is drawn, stored or not. `source`: the recorded run whose inputs and files it gets;
+    with one, `inputs` and `context` are not read."""
+
+    document: Mapping[str, Any]
+    station: str
+    inputs: Mapping[str, Any]
+    context: Mapping[str, Any]
+    source: int | None = None
+
+
+def start(line: Line, user: User, asked: TrialRequest) -> StationTrial:
+    """Raises Forbidden (design and submit; `execute` for what publishing asks it for), Invalid, Conflict."""
+    station = _station(line, user, asked)
+    now = clock.now()
+    close_lost(now)
+    trial = StationTrial(
+        line=line,
+        station=station.key,
+        document=dict(asked.document),
+        source=_source(line, station.key, asked.source),
+        by=user,
+        created_at=now,
+    )
+    if trial.source is None:
+        trial.inputs, trial.context = _inputs(line, asked), dict(asked.context)
+    _served(trial)
+    try:
+        with transaction.atomic():
+            trial.save(force_insert=True)
+            queue.enqueue(TRY_STATION, TRIALS, {"trial_id": trial.pk})
+            about, name = f"line:{line.pk}", f"{line.name}: {station.name}"
+            audit.record("station.tried", by=user, at=now, project=line.project, about=about, name=name)
+    except IntegrityError as taken:
+        raise Conflict(gettext("Another station that you run is still going. Cancel it first.")) from taken
+    return trial
+
+
+def _station(line: Line, user: User, asked: TrialRequest) -> Station:
+    access.require(user, "design", line.project)
+    access.require(user, "submit", line.project)
+    if line.archived_at or line.project.archived_at:
+        raise Archived
+    payload.accept(asked.document, "document")
+    payload.accept(asked.context, "context")
+    drawn = read_line(asked.document, keep_faulty_rules=True)
+    station = drawn.stations_by_key.get(asked.station)
+    if station is None:
+        raise NotFound(gettext("This line has no such station."))
+    if not runs_alone(station):
+        raise Invalid.at("station", gettext("This station cannot run by itself."))
+    if runs_code(station) and not access.can(user, "execute", line.project):
+        raise Forbidden(
+            gettext(
+                "A station that runs code or uses secrets needs the permission “execute”, which you do not have."
+            )
+        )
+    lacking = list(KINDS[station.kind].lacking(drawn, station, "work"))
+    if lacking:
+        raise Invalid(lacking)
+    return station
+
+
+def _inputs(line: Line, asked: TrialRequest) -> dict[str, Any]:
+    """As a task would have them, but that none is required."""
+    drawn = read_line(asked.document, keep_faulty_rules=True)
+    fields = [replace(field, required=False) for field in drawn.inputs]
+    connected = forms.connected_repositories(drawn, line.project)
+    given = forms.with_address(drawn, asked.inputs, connected)
+    return forms.fill(fields, given, Reach(line.project.owner_id, line.project_id, line.pk))
+
+
+def _source(line: Line, station: str, job: int | None) -> int | None:
+    if job is None:
+        return None
+    found = _recorded(line, station).filter(pk=job).first()
+    if found is None:
+        raise NotFound(gettext("This station has no such run."))
+    return found.pk
+
+
+def _served(trial: StationTrial) -> None:
+    """Raises Conflict: no worker beside the database is there that could run it."""
+    made = Ordered.of(trial)
+    beside = [claim for claim in claims() if claim.project is None]
+    if any(fits(claim, made.task, made.line, made.station) for claim in beside):
+        return
+    project = trial.line.project
+    besides = environments.asked(project.pk, made.line, made.station, made.task.inputs)
+    brought = Reach.of(made.task).brings(made.station)
+    told = unoffered.why(project.owner.key, made.station, beside, brought, besides)
+    raise Conflict(" ".join(filter(None, (told.text, told.remedy))))
+
+
+def recorded(line: Line, station: str) -> list[Job]:
+    """The latest runs of a station that tasks recorded, the newest first."""
+    return list(_recorded(line, station).select_related("task__project").order_by("-pk")[:SHOWN_RUNS])
+
+
+def _recorded(line: Line, station: str):  # type: ignore[no-untyped-def]  # a queryset
+    return Job.objects.filter(task__line=line, station=station, purpose=Purpose.STATION, state=Job.State.DONE)
+
+
+def newest(line: Line, user: User, station: str) -> StationTrial | None:
+    """Of this person at this station, within the hour."""
+    close_lost(clock.now())
+    return StationTrial.objects.filter(line=line, by=user, station=station).order_by("-pk").first()
+
+
+def get(line: Line, user: User, trial: int) -> StationTrial:
+    """Their own. Raises NotFound."""
+    close_lost(clock.now())
+    found = StationTrial.objects.filter(line=line, by=user, pk=trial).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def cancel(line: Line, user: User, trial: int) -> StationTrial:
+    """Its worker sees it within a second or two. Raises NotFound; one that is over stays as it is."""
+    found = get(line, user, trial)
+    _close(StationTrial.objects.filter(pk=found.pk, state__in=OPEN), "cancelled", clock.now())
+    found.refresh_from_db()
+    return found
+
+
+def close_lost(now: datetime) -> None:
+    """Those that nobody works on any more, or ever will."""
+    running = StationTrial.objects.filter(state=StationTrial.State.RUNNING, seen_at__lt=now - LOST)
+    queued = StationTrial.objects.filter(state=StationTrial.State.QUEUED, created_at__lt=now - UNTAKEN)
+    _close(running, "lost", now)
+    _close(queued, "no_worker", now)
+
+
+def _close(trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-def]  # a queryset
+    trials.update(state=StationTrial.State.CANCELLED, why=why, ended_at=now)
+
+
+def expire_some(now: datetime) -> int:
+    """Delete some of those that were asked for more than an hour ago; how many."""
+    old = StationTrial.objects.filter(created_at__lt=now - KEPT).order_by("created_at").values("pk")[:AT_ONCE]
+    return StationTrial.objects.filter(pk__in=old).delete()[0]

@@ -1,0 +1,305 @@
+"""The server's side of a station that is run by itself: what it is given is read, and only its own row is written."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NoReturn
+
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Concat, Length
+
+from pipelines.engine.core import payload
+from pipelines.engine.core.decision_context import about
+from pipelines.errors import Invalid
+from pipelines.models import Decision, Job, StationTrial, Task
+from pipelines.ports import clock, queue
+from pipelines.ports.leases import Claim
+from pipelines.ports.terms import TRIALS, TRY_STATION
+from pipelines.ports.vault.finding import Reach
+from pipelines.queries import environments
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.line import Line, Station, read_line
+from pipelines.work import storage
+from pipelines.work.config import WorkerConfig
+from pipelines.work.orders.order import Orders
+from pipelines.work.spec.repository import AtHost, Clearance
+from pipelines.work.transport.local import handover, jobs
+from pipelines.work.transport.local.database import Database
+from pipelines.work.transport.local.earlier_output import said
+from pipelines.work.transport.local.orders import cost_left, declared, received, station_order
+from pipelines.work.transport.local.repositories import git_order, git_state
+from pipelines.work.transport.local.station_hosts import hosts_of
+from pipelines.work.transport.local.station_values import asked_in, values_at
+from pipelines.work.transport.protocol import Before, LeaseLost, Leavings, Material, Started
+
+MOST_SECONDS = 600.0
+"""That a station by itself may take, whatever its own timeout says."""
+WAITS_SECONDS = 120.0
+"""So long it waits for a worker that takes it."""
+ASIDE_SECONDS = 1.0
+LOG_CHARACTERS = 256 * 1024
+OUTCOME_BYTES = 1024 * 1024
+CUT = "[gateline] The log is cut here."
+NAME = "trial"
+"""What stands in place of a task's name where there is no task."""
+State = StationTrial.State
+OPEN = (State.QUEUED, State.RUNNING)
+
+
+class LocalTrial:
+    """A `TrialTransport`."""
+
+    def __init__(self, trial: int) -> None:
+        self._trial = trial
+        self._database = Database(2, "trial")
+        self._source: int | None = None
+        self._length = 0
+
+    async def claim(self, config: WorkerConfig) -> Started | None:
+        claim = Claim(uuid.uuid4(), config.labels, config.owners, offers=config.offers)
+        started, self._source = await self._database.insist(begin, self._trial, claim)
+        return started
+
+    async def goes_on(self) -> bool:
+        return await self._database.insist(seen, self._trial)
+
+    async def end(self, outcome: Mapping[str, Any]) -> str:
+        return await self._database.insist(end, self._trial, dict(outcome))
+
+    async def give_up(self, why: str) -> None:
+        await self._database.insist(give_up, self._trial, why)
+
+    def close(self) -> None:
+        self._database.close()
+
+    # What its execution asks
+
+    async def material(self, started: Started) -> Material:
+        return await self._database.insist(
+            material, self._source, started.orders.project_id, started.orders.scope["input"]
+        )
+
+    async def before(self, started: Started) -> Before | None:
+        return (await self.material(started)).before
+
+    def fetch(self, stored: str, path: Path) -> None:
+        storage.fetch(storage.artifacts(), stored, path)
+
+    async def store(self, started: Started, left: Leavings) -> None:
+        """Nothing of it is kept."""
+
+    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+        async def append(text: str) -> None:
+            if self._length < LOG_CHARACTERS:
+                kept = bounded(text, LOG_CHARACTERS - self._length)
+                await self._database.insist(append_log, self._trial, self._length, kept)
+                self._length += len(kept) if kept == text else LOG_CHARACTERS
+
+        return append
+
+    # A delivery is of a task: no such station is run by itself
+
+    async def clear(self, started: Started) -> Clearance:
+        refuse()
+
+    async def delivered(
+        self,
+        started: Started,
+        commit: str,
+        request: Mapping[str, Any] | None = None,
+        base: str | None = None,
+    ) -> None:
+        refuse()
+
+    async def at_host(self, started: Started, said: AtHost) -> None:
+        refuse()
+
+    async def queued(self, started: Started) -> float:
+        refuse()
+
+    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+        refuse()
+
+    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        refuse()
+
+
+def refuse() -> NoReturn:
+    raise LeaseLost
+
+
+# Its row
+
+
+def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
+    """Take it, if it still waits, with the recorded run that it is given. What this worker does not serve waits for
+    another one."""
+    with transaction.atomic():
+        waiting = StationTrial.objects.select_for_update(of=("self",)).filter(pk=trial_id, state=State.QUEUED)
+        trial = waiting.select_related("line__project__owner", "by").first()
+        if trial is None:
+            return None, None
+        made = Ordered.of(trial)
+        now = clock.now()
+        if fits(claim, made.task, made.line, made.station):
+            trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
+            trial.save(update_fields=["state", "started_at", "seen_at"])
+            return made.started(), trial.source
+        if now - trial.created_at < timedelta(seconds=WAITS_SECONDS):
+            queue.enqueue(TRY_STATION, TRIALS, {"trial_id": trial_id}, not_before=jobs.later(ASIDE_SECONDS))
+            return None, None
+    give_up(trial_id, "no_worker")
+    return None, None
+
+
+def fits(claim: Claim, task: Task, line: Line, station: Station) -> bool:
+    """Whether a worker beside the database does this."""
+    besides = environments.asked(task.project_id, line, station, task.inputs)
+    return claim.can(task.project.owner.key, station, Reach.of(task).brings(station), besides)
+
+
+def seen(trial_id: int) -> bool:
+    return bool(StationTrial.objects.filter(pk=trial_id, state=State.RUNNING).update(seen_at=clock.now()))
+
+
+def end(trial_id: int, outcome: dict[str, Any]) -> str:
+    """ "", or why this cannot be stored."""
+    try:
+        payload.accept(outcome, "outcome")
+        read_outcome(outcome, "outcome")
+    except (Invalid, Malformed) as fault:
+        return f"{fault.path}: {fault.message}"
+    if len(json.dumps(outcome)) > OUTCOME_BYTES:
+        return f"The outcome is larger than {OUTCOME_BYTES >> 20} MiB."
+    running = StationTrial.objects.filter(pk=trial_id, state=State.RUNNING)
+    running.update(state=State.DONE, outcome=outcome, ended_at=clock.now())
+    return ""
+
+
+def give_up(trial_id: int, why: str) -> None:
+    still_open = StationTrial.objects.filter(pk=trial_id, state__in=OPEN)
+    still_open.update(state=State.CANCELLED, why=why, ended_at=clock.now())
+
+
+def bounded(text: str, room: int) -> str:
+    """Whole lines as far as there is room for them, and then that something is missing."""
+    if len(text) <= room:
+        return text
+    kept = text[:room].rpartition("\n")[0]
+    at = text.partition("\t")[0]
+    return f"{kept}\n{at}\t{CUT}\n".lstrip("\n")
+
+
+def append_log(trial_id: int, length: int, text: str) -> None:
+    """Once, however often it is sent."""
+    written = StationTrial.objects.annotate(length=Length("log")).filter(pk=trial_id, length=length)
+    written.update(log=Concat(F("log"), Value(text)))
+
+
+def material(source: int | None, project: int, inputs: Mapping[str, Any]) -> Material:
+    files = tuple(handover.uploaded(project, inputs))
+    task = Job.objects.filter(pk=source).values_list("task_id", flat=True).first() if source else None
+    if source is None or task is None:
+        return Material(None, files=files)
+    earlier = tuple(handover.handed_over(task, before=source))
+    return Material(handover.last_snapshot(source), earlier, files, git_state(source))
+
+
+# Its orders
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A trial with what it is about. `job`: the recorded run; without one neither it nor `task` is stored anywhere."""
+
+    trial: StationTrial
+    line: Line
+    station: Station
+    task: Task
+    job: Job
+
+    @classmethod
+    def of(cls, trial: StationTrial) -> Ordered:
+        line = read_line(trial.document, keep_faulty_rules=True)
+        job = (
+            recorded(trial.source)
+            if trial.source
+            else Job(task=unstored(trial), visit=1, created_at=clock.now())
+        )
+        return cls(trial, line, line.station(trial.station), job.task, job)
+
+    def started(self) -> Started:
+        values = values_at(self.task, self.line, [self.station], asked_in(self.line))
+        return Started(self._orders(), uuid.uuid4(), values)
+
+    def _orders(self) -> Orders:
+        task, job, station = self.task, self.job, self.station
+        runs = declared(self.line, station)
+        cost = cost_left(job, self.line, station)
+        order = station_order(station, hosts_of(task, station), **cost)
+        return Orders(
+            # Of no job and no task: folders are named by these.
+            job_id=-self.trial.pk,
+            task_id=-self.trial.pk,
+            token_id=0,
+            attempt=1,
+            project_id=task.project_id,
+            task=NAME,
+            owner=task.project.owner.key,
+            visit=job.visit,
+            feedback=job.feedback,
+            asked=job.asked,
+            project=task.project.key,
+            preset=self.line.preset,
+            kind=station.kind,
+            station=replace(order, max_timeout=min(order.max_timeout or MOST_SECONDS, MOST_SECONDS)),
+            declared=runs,
+            scope={
+                "task": {**about(task), "name": NAME},
+                "input": task.inputs,
+                "context": self._context(),
+                "variables": task.variables,
+                "said": said(job, self.line, station) if job.pk else {},
+                "macros": {
+                    "chain": self.line.key,
+                    "edges": task.edges,
+                    "tools": [each["name"] for each in runs],
+                },
+            },
+            repositories=tuple(each.key for each in self.line.inputs if each.type == "repository"),
+            handoff=received([job]).get(job.pk) if job.pk else None,
+            begun=job.created_at.timestamp(),
+            git=git_order(task, self.line, station, 0),
+        )
+
+    def _context(self) -> Mapping[str, Any]:
+        """Of a recorded run as it was when that was decided about."""
+        if not self.job.pk:
+            return self.trial.context
+        decided = Decision.objects.filter(job_id=self.job.pk).order_by("at")
+        then = decided.values_list("situation__facts__context", flat=True).first()
+        return self.task.context if then is None else then
+
+
+def recorded(job_id: int) -> Job:
+    return Job.objects.select_related("task__project__owner", "task__line").get(pk=job_id)
+
+
+def unstored(trial: StationTrial) -> Task:
+    """What templates and the environment read of a task where there is none."""
+    return Task(
+        project=trial.line.project,
+        line=trial.line,
+        number=0,
+        title=trial.line.name,
+        requester=trial.by,
+        requested_by=trial.by.username,
+        inputs=trial.inputs,
+    )

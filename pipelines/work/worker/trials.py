@@ -1,0 +1,75 @@
+"""Runs a station by itself, as the execution of a job does, and leaves nothing behind but its log and its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from pipelines.work.config import WorkerConfig
+from pipelines.work.spec.base import Outcome
+from pipelines.work.transport.protocol import Started, TrialTransport
+from pipelines.work.worker.execution import JobExecution, unstorable
+from pipelines.work.workspaces import Folders
+
+log = structlog.get_logger(__name__)
+LOOK_SECONDS = 1.0
+AFTER_ITS_TIMEOUT = 60.0
+"""Seconds besides the station's own timeout, for what comes before and after its work."""
+
+
+async def run(trial: TrialTransport, config: WorkerConfig, folders: Folders) -> None:
+    """Until it has ended, was cancelled, or took too long; never fails."""
+    try:
+        started = await trial.claim(config)
+        if started is not None:
+            await _run(trial, started, JobExecution(config, trial, folders))
+            await asyncio.to_thread(_tidy, folders, started.orders.task_id)
+    except Exception:
+        log.exception("trial_failed")
+    finally:
+        await asyncio.shield(asyncio.to_thread(trial.close))
+
+
+async def _run(trial: TrialTransport, started: Started, execution: JobExecution) -> None:
+    work = asyncio.create_task(execution.outcome(started))
+    why = "stopped"
+    try:
+        why = await _ended(trial, work, (started.orders.station.max_timeout or 0.0) + AFTER_ITS_TIMEOUT)
+    finally:
+        # Its processes are gone when the task is.
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        if why:
+            await asyncio.shield(trial.give_up(why))
+    if why:
+        return
+    if (error := work.exception()) is not None:
+        log.error("trial_not_run", exc_info=error)
+        await trial.give_up("failed")
+        return
+    await _report(trial, work.result())
+
+
+async def _ended(trial: TrialTransport, work: asyncio.Task[Outcome], seconds: float) -> str:
+    """ "" when the work is done; else why it is given up."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    while True:
+        done, _ = await asyncio.wait({work}, timeout=LOOK_SECONDS)
+        if done:
+            return ""
+        if not await trial.goes_on():
+            return "cancelled"
+        if loop.time() > until:
+            return "time_over"
+
+
+async def _report(trial: TrialTransport, outcome: Outcome) -> None:
+    if where := await trial.end(outcome):
+        await trial.end(unstorable(outcome, where))
+
+
+def _tidy(folders: Folders, task: int) -> None:
+    folders.forget(task)
+    folders.forget_homes(task)
