@@ -102,6 +102,10 @@ POST {DRAFTS}/{{line}}/draft/scenarios/run  >     0         y       y         y 
 POST {DRAFTS}/{{line}}/draft/scenarios/generate  >  0       -       -         y         -         y      -
 POST {DRAFTS}/{{line}}/walk            >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/draft/matches   >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/draft/trials    >          0         -       -         y         -         y      -
+POST {DRAFTS}/{{line}}/draft/trials    >          0         -       -         y         -         y      -
+GET  {DRAFTS}/{{line}}/draft/trials/{{trial}}  >  0         -       -         0         -         y      -
+POST {DRAFTS}/{{line}}/draft/trials/{{trial}}/cancel  >  0  -       -         0         -         y      -
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         -         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y         y         y      y

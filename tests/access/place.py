@@ -24,6 +24,7 @@ from pipelines.models import (
     Repository,
     Role,
     Scenario,
+    StationTrial,
 )
 from pipelines.people import invitations
 from pipelines.ports.vault import store
@@ -86,6 +87,17 @@ class Place:
             at=timezone.now(),
         )
 
+        self.trial = StationTrial.objects.create(
+            line=version.line,
+            station="build",
+            document={},
+            by=world.admin,
+            state="done",
+            log=f"0.1\t{says}\n",
+            outcome={"result": "success"},
+            created_at=timezone.now(),
+            ended_at=timezone.now(),
+        )
         self.comment = comments.write(version.line, world.viewer, says, timezone.now(), kind="line")
         self.escalation = engine.escalate(waits.pk, user=world.operator, trigger="architecture", reason=says)
         self.deadlock = Deadlock.objects.create(
@@ -199,6 +211,7 @@ class Place:
             "absence": self.absence.pk,
             "question": self.question.pk,
             "comment": self.comment.pk,
+            "trial": self.trial.pk,
             "escalation": self.escalation.pk,
             "deadlock": self.deadlock.pk,
             "token": self._token_of(name),

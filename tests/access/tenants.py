@@ -147,6 +147,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "notification",
         "absence",
         "question",
+        "trial",
         "value",
         "repository",
         "trigger",

@@ -70,6 +70,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/import": {"document": {}},
     "/walk": {"document": {}},
     "/draft/matches": {"document": {}, "station": "build"},
+    "/draft/trials": {"document": {}, "station": "build"},
     "/draft/scenarios": {"document": {}, "name": "t"},
     "/draft/scenarios/run": {"document": {}},
     "/draft/scenarios/generate": {"document": {}},

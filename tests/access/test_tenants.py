@@ -127,6 +127,11 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
     ("PUT", f"{PROJECT}/repositories/N", lambda x: {"address": HOST, "host_credential": x.stored}),
     ("PUT", f"{PROJECT}/repositories/N", lambda x: {"address": HOST, "hook_secret": x.stored}),
     ("PUT", f"{PROJECT}/secrets/N", lambda x: {"value": "12345678", "place": "line", "line": x.line}),
+    (
+        "POST",
+        f"{DRAFTS}/{{line}}/draft/trials",
+        lambda x: {"document": document(stations=["build"]), "station": "build", "run": x.job},
+    ),
     ("POST", f"{DRAFTS}/{{line}}/comments", lambda x: {"text": "t", "parent": str(x.comment)}),
     (
         "POST",
@@ -152,7 +157,7 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 
 # Names in bodies and queries of the API that name no row of the database: words, texts, numbers, parts of a document.
 PLAIN = """
-    action address after against alone archived at attempt base based_on before cursor deed default_branch description
+    action address after against alone archived at attempt base based_on before context cursor deed default_branch description
     dialect digest display_status do document draft due_at each_task edit ends evidence expect expected file files flags
     form fragment from gates handoff host host_app id index keys kind labels last limit losses map mapping metadata
     month_cost_usd name names outcome output own page peek place policy preset priority pushing reason renamed

@@ -217,7 +217,7 @@ def test_cancelling_kills_its_processes(world: World, bench: Bench, tmp_path: Pa
 def test_its_own_timeout_ends_it_as_a_task(world: World, bench: Bench) -> None:
     trial = tried(world, bench, "import time; time.sleep(600)", limits={"max_timeout": "1s"})
     assert trial.outcome is not None
-    assert trial.outcome["reason"] == "timeout"
+    assert trial.outcome["reason"] == "max_timeout"
 
 
 def test_no_station_runs_longer_than_ten_minutes(world: World) -> None:

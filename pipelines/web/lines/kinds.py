@@ -17,6 +17,7 @@ def kinds() -> list[dict[str, Any]]:
             "name": _(kind.name),
             "about": _(kind.about),
             "fresh": kind.fresh,
+            "alone": kind.alone,
             "stations": [name for name, key in kind.keys.items() if isinstance(key, StationOf)],
         }
         for kind in TABLE

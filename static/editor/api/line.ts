@@ -6,6 +6,7 @@ import type { Findings } from "../store/findings";
 import type { Place } from "../store/merge";
 import type { Fragment } from "../store/patch";
 import { type Answer, ask, type Problem, type Refusal } from "./door";
+import type { Trial, TrialChoices } from "./trial";
 import type { Kept, Walked } from "./walk";
 
 /** Running and generating tests may take long, and so may what waits for its turn. */
@@ -236,6 +237,22 @@ export class LineApi {
 
   deleteScenario(key: string): Promise<Answer<undefined>> {
     return ask("DELETE", `${this.base}/scenarios/${encodeURIComponent(key)}`);
+  }
+
+  trialChoices(station: string): Promise<Answer<TrialChoices>> {
+    return ask("GET", `${this.base}/draft/trials?station=${encodeURIComponent(station)}`);
+  }
+
+  startTrial(asked: object): Promise<Answer<Trial>> {
+    return ask("POST", `${this.base}/draft/trials`, asked);
+  }
+
+  trial(id: number, from: number): Promise<Answer<Trial>> {
+    return ask("GET", `${this.base}/draft/trials/${id}?from=${from}`);
+  }
+
+  cancelTrial(id: number): Promise<Answer<Trial>> {
+    return ask("POST", `${this.base}/draft/trials/${id}/cancel`);
   }
 
   threads(): Promise<Answer<Thread[]>> {

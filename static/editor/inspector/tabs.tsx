@@ -1,8 +1,10 @@
 /** The tabs of the inspector, in their order. A new one is a line here and a component in a file of its own. */
 import { GatesTab } from "../gates/Gates";
 import { RulesTab } from "../rules/Rules";
-import { endOf, type LineDocument, rulesOf, stationOf } from "../store/document";
+import { endOf, kindOf, type LineDocument, rulesOf, stationOf } from "../store/document";
+import { kindNamed } from "../store/kinds";
 import type { Selection } from "../store/selection";
+import { RunTab } from "../testmode/RunTab";
 import { TestsTab } from "../testmode/TestsTab";
 import { CommentCount, Comments } from "./Comments";
 import { Configure, InputsTab } from "./Configure";
@@ -36,6 +38,12 @@ export const TABS: readonly Tab[] = [
     word: "tests",
     shows: (chosen) => chosen.what === "line" || chosen.what === "station",
     component: TestsTab,
+  },
+  {
+    id: "run",
+    word: "runTab",
+    shows: (chosen) => chosen.what === "station" && kindNamed(kindOf(chosen.station))?.alone === true,
+    component: RunTab,
   },
   {
     id: "comments",

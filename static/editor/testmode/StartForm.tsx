@@ -2,7 +2,7 @@ import { useId } from "react";
 import type { Input } from "../api/walk";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import type { Json } from "../store/document";
+import type { Json, LineDocument } from "../store/document";
 import type { Test } from "./session";
 
 /** The inputs that the task is started with. Nothing has to be filled in: a test asks only for what its rules read. */
@@ -14,7 +14,7 @@ export function StartForm({ test, inputs, given }: { test: Test; inputs: Input[]
       </summary>
       <div className="ed-test-fields">
         {inputs.map((input) => (
-          <One
+          <InputField
             key={input.key}
             input={input}
             value={given[input.key]}
@@ -26,7 +26,28 @@ export function StartForm({ test, inputs, given }: { test: Test; inputs: Input[]
   );
 }
 
-function One({
+/** The same fields as the document has them. Files are uploaded to tasks only. */
+export function inputsOf(line: LineDocument): Input[] {
+  const found = Array.isArray(line.inputs) ? line.inputs : [];
+  return found.flatMap((each) => {
+    if (typeof each !== "object" || each === null || Array.isArray(each)) return [];
+    const { key, label, type, choices, default: usual } = each;
+    if (typeof key !== "string" || type === "file") return [];
+    const words = Array.isArray(choices) ? choices.map(String) : [];
+    const text = typeof type === "string" ? type : "text";
+    return [
+      {
+        key,
+        label: typeof label === "string" && label ? label : key,
+        type: text,
+        choices: words,
+        default: usual ?? null,
+      },
+    ];
+  });
+}
+
+export function InputField({
   input,
   value,
   onChange,

@@ -9,7 +9,7 @@ import { useEditor } from "../store/store";
 import { Choices, Question } from "./Choices";
 import { OutcomeForm } from "./OutcomeForm";
 import { StartForm } from "./StartForm";
-import { type Session, testOf, useTest } from "./session";
+import { type Session, type Test, testOf, useTest } from "./session";
 import { Timeline } from "./Timeline";
 
 /** A walk through the line that is drawn: where it stands, what may happen next, what happened, and why. */
@@ -168,6 +168,7 @@ function Here({ desk, session, token }: { desk: Desk; session: Session; token: T
       {token.question ? (
         <Question test={test} token={token} several={(session.walked?.tokens.length ?? 0) > 1} />
       ) : null}
+      {token.form && session.pinned[token.station] ? <UsePinned test={test} station={token.station} /> : null}
       <Choices test={test} token={token} line={desk.editor.line} />
       {token.form ? (
         <OutcomeForm
@@ -180,6 +181,15 @@ function Here({ desk, session, token }: { desk: Desk; session: Session; token: T
         />
       ) : null}
     </div>
+  );
+}
+
+/** The outcome of a real run of this station. */
+function UsePinned({ test, station }: { test: Test; station: string }) {
+  return (
+    <button type="button" className="button ed-test-pinned" onClick={() => test.choosePinned(station)}>
+      <Icon name="run" size={14} /> <span>{say("trialUsePinned")}</span>
+    </button>
   );
 }
 

@@ -1,6 +1,10 @@
 /** What can be done in a test, as actions of the table: keys, palette and sheet have them from there. */
 import type { Action, Desk } from "../shell/desk";
+import { kindOf, stationOf } from "../store/document";
+import { kindNamed } from "../store/kinds";
+import type { Editor } from "../store/store";
 import { testOf } from "./session";
+import { trialsOf } from "./trials";
 
 const inTest = ({ editor }: Desk): boolean => testOf(editor).state.open;
 /** On the canvas the arrows go from station to station. */
@@ -16,6 +20,17 @@ const by =
 
 export const TEST: readonly Action[] = [
   { id: "test", word: "test", keys: ["Shift+T"], group: "groupLine", icon: "flask", run: toggle },
+  {
+    id: "runStation",
+    word: "runStation",
+    keys: ["Shift+X"],
+    group: "groupLine",
+    icon: "run",
+    edits: true,
+    on: ["station"],
+    when: ({ editor }) => runsAlone(editor),
+    run: showRun,
+  },
   { id: "testBack", word: "testBack", keys: ["Left"], group: "groupLine", quiet: true, when: offCanvas, run: by(-1) },
   {
     id: "testForward",
@@ -63,6 +78,18 @@ export const TEST: readonly Action[] = [
     run: close,
   },
 ];
+
+function runsAlone({ line, state }: Editor): boolean {
+  const [key, ...more] = state.selection.keys;
+  const station = key === undefined || more.length > 0 ? undefined : stationOf(line, key);
+  return station !== undefined && kindNamed(kindOf(station))?.alone === true;
+}
+
+function showRun({ editor, fold }: Desk): void {
+  fold("inspector", true);
+  editor.showTab("run");
+  trialsOf(editor).wantFocus();
+}
 
 function toggle(desk: Desk): void {
   const test = testOf(desk.editor);

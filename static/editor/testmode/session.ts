@@ -32,7 +32,11 @@ export interface Session {
   doing: "run" | "generate" | "keep" | "delete" | undefined;
   refusal: string;
   coverage: boolean;
+  /** Outcomes of real runs, by their station: offered where the test stands there. */
+  pinned: Record<string, Outcome>;
 }
+
+type Outcome = { [key: string]: Json };
 
 const CLOSED: Session = {
   open: false,
@@ -49,6 +53,7 @@ const CLOSED: Session = {
   doing: undefined,
   refusal: "",
   coverage: false,
+  pinned: {},
 };
 
 export class Test {
@@ -71,7 +76,7 @@ export class Test {
   // The walk
 
   /** From the start, or through a stored scenario. */
-  begin(script?: Script): void {
+  begin(script?: Script, then?: (walked: Walked) => void): void {
     const steps = script?.steps ?? [];
     this.store.setState({
       open: true,
@@ -85,7 +90,7 @@ export class Test {
     });
     this.#before = [];
     announce(script ? say("testOpened", script.name) : say("testBegun"));
-    void this.#walk();
+    void this.#walk(then);
   }
 
   close(): void {
@@ -117,6 +122,24 @@ export class Test {
     this.store.setState({ faults: {}, differs: undefined });
     this.#before = [];
     void this.#walk((walked) => this.#tell(walked), { ...(at ? { at } : {}), values });
+  }
+
+  /** The outcome of a real run as what happens next: now, or once the test stands at its station. */
+  use(station: string, outcome: Outcome, name: string): void {
+    this.store.setState({ pinned: { ...this.state.pinned, [station]: outcome } });
+    const then = (walked: Walked): void => {
+      if (stepOf(walked, station, outcome)) this.choosePinned(station);
+      else announce(say("trialPinned", name));
+    };
+    const { open, walked, problems } = this.state;
+    if (open && walked && problems.length === 0) then(walked);
+    else this.begin(undefined, then);
+  }
+
+  choosePinned(station: string): void {
+    const { walked, pinned } = this.state;
+    const step = walked && stepOf(walked, station, pinned[station]);
+    if (step) this.choose(step);
   }
 
   /** Once more, where the server did not answer. */
@@ -308,6 +331,13 @@ export class Test {
     announce(refusal);
     return undefined;
   }
+}
+
+/** Undefined where no token at this station has to report. */
+function stepOf({ tokens }: Walked, station: string, outcome: Outcome | undefined): Step | undefined {
+  const here = tokens.some((token) => token.station === station && token.form !== null);
+  if (!here || outcome === undefined) return undefined;
+  return { ...(tokens.length > 1 ? { at: station } : {}), outcome };
 }
 
 /** Of an answer that is none; a server that is away, or does not know who asks, is one more. */

@@ -114,7 +114,7 @@ def unattended(station: Station) -> bool:
 def runs_alone(station: Station) -> bool:
     """Whether a worker can run it by itself, without a task."""
     kind = kind_of(station.work)
-    return kind is not None and kind.by_workers and not kind.of_a_branch and not by_people(station)
+    return kind is not None and kind.alone and not kind.by_people(station.work)
 
 
 def needs(station: Station) -> tuple[str, ...]:

@@ -151,6 +151,11 @@ class Kind:
         return self.done_by == WORKER
 
     @property
+    def alone(self) -> bool:
+        """Whether a worker can do it without a task."""
+        return self.by_workers and not self.of_a_branch
+
+    @property
     def elsewhere(self) -> bool:
         return self.done_by == ELSEWHERE
 
