@@ -60,8 +60,9 @@ def run_tab(page: Page) -> Locator:
 
 
 def opened(page: Page, key: str) -> Locator:
-    node(page, key).focus()  # by keyboard: it may lie below a panel
-    page.keyboard.press("Enter")
+    node(page, key).focus()
+    page.keyboard.press("1")
+    node(page, key).click()
     page.get_by_role("tab", name="Run", exact=True).click()
     return run_tab(page)
 

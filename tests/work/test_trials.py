@@ -28,6 +28,7 @@ from tests.factories import World, document, station
 from tests.fixtures.site import environment, manage, stop
 from tests.waiting import eventually, until
 from tests.work.driving import PYTHON, Bench, command, done, drive, in_thread
+from tests.work.remotes import connect, remote
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("artifacts_here")]
 
@@ -307,3 +308,40 @@ def test_a_worker_process_takes_it_from_the_queue(world: World, tmp_path: Path) 
             stop(process)
     trial.refresh_from_db()
     assert (trial.state, text_of(trial)) == ("done", "hello\n")
+
+
+def test_in_a_repository_it_starts_from_the_base_and_pushes_nothing(
+    world: World, bench: Bench, tmp_path: Path
+) -> None:
+    origin = remote(tmp_path / "origin.git", {"app.py": b"x = 1\n"})
+    connect(world.project, origin)
+    program = "print(open('app.py').read()); open('app.py', 'w').write('x = 2\\n')"
+    line = line_of(world, command("build", program), workspace={"git": {"repository": "app"}})
+    before = origin.head()
+    with untouched():
+        trial = trials.start(line, world.admin, asked(line))
+        trial = run(bench, trial, repository_roots=(str(tmp_path),))
+    assert "x = 1" in text_of(trial)
+    assert trial.outcome is not None
+    assert trial.outcome["facts"]["git"]["paths"] == ["app.py"]
+    assert (origin.head(), origin.files()) == (before, {"app.py": b"x = 1\n"})
+
+
+def test_a_recorded_run_in_a_repository_is_run_again_on_its_branch(
+    world: World, bench: Bench, tmp_path: Path
+) -> None:
+    origin = remote(tmp_path / "origin.git", {"app.py": b"x = 1\n"})
+    connect(world.project, origin)
+    first = command("fix", "open('app.py', 'w').write('x = 2\\n')", {"id": "on", "to": "build"})
+    git = {"workspace": {"git": {"repository": "app"}}}
+    version = world.line(
+        document(key="tried", stations=[first, command("build", "print(open('app.py').read())")], **git)
+    )
+    task = world.start(version)
+    drive(bench, task, repository_roots=(str(tmp_path),))
+    source = done(task, "build")
+    with untouched():
+        trial = trials.start(version.line, world.admin, asked(version.line, source=source.pk))
+        trial = run(bench, trial, repository_roots=(str(tmp_path),))
+    assert "x = 2" in text_of(trial)
+    assert (trial.state, origin.files()) == ("done", {"app.py": b"x = 1\n"})
