@@ -152,17 +152,22 @@ def _recorded(line: Line, station: str):  # type: ignore[no-untyped-def]  # a qu
 
 def newest(line: Line, user: User, station: str) -> StationTrial | None:
     """Of this person at this station, within the hour."""
-    close_lost(clock.now())
-    return StationTrial.objects.filter(line=line, by=user, station=station).order_by("-pk").first()
+    return _own(line, user).filter(station=station).order_by("-pk").first()
 
 
 def get(line: Line, user: User, trial: int) -> StationTrial:
     """Their own. Raises NotFound."""
-    close_lost(clock.now())
-    found = StationTrial.objects.filter(line=line, by=user, pk=trial).first()
+    found = _own(line, user).filter(pk=trial).first()
     if found is None:
         raise NotFound
     return found
+
+
+def _own(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset
+    """Of the last hour, whether or not the older ones are deleted yet."""
+    now = clock.now()
+    close_lost(now)
+    return StationTrial.objects.filter(line=line, by=user, created_at__gte=now - KEPT)
 
 
 def cancel(line: Line, user: User, trial: int) -> StationTrial:

@@ -291,6 +291,10 @@ def test_a_stop_of_its_worker_is_told(world: World, bench: Bench) -> None:
 def test_it_is_deleted_after_an_hour(world: World) -> None:
     line = line_of(world, station("build", kind="noop"))
     trial = trials.start(line, world.admin, asked(line))
+    StationTrial.objects.filter(pk=trial.pk).update(created_at=clock.now() - timedelta(minutes=61))
+    with pytest.raises(NotFound):
+        trials.get(line, world.admin, trial.pk)
+    StationTrial.objects.filter(pk=trial.pk).update(created_at=clock.now())
     assert trials.expire_some(clock.now() + timedelta(minutes=59)) == 0
     assert trials.expire_some(clock.now() + timedelta(minutes=61)) == 1
     assert not StationTrial.objects.filter(pk=trial.pk).exists()
