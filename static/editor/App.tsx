@@ -1,5 +1,5 @@
 import { useReactFlow } from "@xyflow/react";
-import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Arrange, Fold, History, Views, Zoom } from "./canvas/Bar";
 import { Canvas, viewOf } from "./canvas/Canvas";
 import { Connect } from "./canvas/Connect";
@@ -43,7 +43,7 @@ export interface Page {
 export function App({ editor, mayEdit }: Page) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const { history, selection, asked } = useEditor(editor);
-  const { open: testing } = useTest(editor);
+  const { open: testing, brought } = useTest(editor);
   const [panel, setPanel] = useState("");
   const [dropped, setDropped] = useState<DropPoint>();
   const [menu, setMenu] = useState<MenuAt>();
@@ -124,6 +124,15 @@ export function App({ editor, mayEdit }: Page) {
   }, [desk]);
 
   useEffect(() => arrive(editor, show), [editor, show]);
+
+  const broughtBefore = useRef(0);
+  // At once, before the focus that goes with the form is brought back to somewhere else.
+  useLayoutEffect(() => {
+    if (brought === broughtBefore.current) return;
+    if (form) return setForm(false);
+    broughtBefore.current = brought;
+    document.getElementById("ed-test-title")?.focus();
+  }, [brought, form]);
 
   const wasTesting = useRef(testing);
   useEffect(() => {

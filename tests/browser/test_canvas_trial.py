@@ -144,3 +144,29 @@ def test_who_may_only_look_or_runs_no_code_is_told_so(world: World, line: Line, 
     node(page, "ship").click()
     expect(page.get_by_role("tab", name="Configure")).to_be_visible()
     expect(page.get_by_role("tab", name="Run", exact=True)).to_have_count(0)
+
+
+@pytest.mark.wide
+def test_on_a_phone_it_runs_with_the_inputs_of_a_task_and_leads_to_the_simulation(
+    world: World, page: Page, enter_canvas: Enter, tmp_path: Path
+) -> None:
+    version = world.line(DOCUMENT)
+    task = world.start(version, inputs={"who": "Grace"})
+    world.report(task, {"result": "success"})
+    world.report(task, {"result": "success"})
+    worker = manage("worker", log=tmp_path / "worker.log", env=environment())
+    page.set_viewport_size({"width": 390, "height": 844})
+    try:
+        page = enter_canvas(version.line)
+        page.locator(".ed-outline").get_by_role("button", name="Plan").first.click()
+        page.get_by_role("tab", name="Run", exact=True).click()
+        tab = run_tab(page)
+        tab.get_by_label("Run with").select_option(label=f"{task.name} A task, run 1: Succeeded")
+        expect(tab.get_by_label("Who")).to_have_count(0)
+        tab.get_by_role("button", name="Run this station").click()
+        tab.get_by_role("button", name="Use as the next step").click()
+        expect(page.get_by_role("heading", name="Simulate this line")).to_be_focused()
+        test = page.get_by_role("complementary", name="Simulate this line")
+        expect(test.get_by_role("button", name="Build", exact=True)).to_be_visible()
+    finally:
+        stop(worker)

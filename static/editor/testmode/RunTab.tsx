@@ -38,7 +38,7 @@ function Run({ editor, line, station }: { editor: Editor; line: LineDocument; st
           if (!isOpen(trial) && state.asking === undefined) void trials.start(key, name);
         }}
       >
-        <Pinned {...{ trials, station: key, given, runs: state.runs[key] ?? [] }} />
+        <Pinned {...{ trials, station: key, given, line, runs: state.runs[key] ?? [] }} />
         {given.run === undefined ? <Typed {...{ trials, station: key, given, line }} /> : null}
         <Buttons {...{ trials, trial, asking: state.asking === key }} />
       </form>
@@ -69,7 +69,7 @@ interface Of {
 }
 
 /** Whether it gets what is typed, or what a task gave it once. */
-function Pinned({ trials, station, given, runs }: Of & { runs: RecordedRun[] }) {
+function Pinned({ trials, station, given, line, runs }: Of & { line: LineDocument; runs: RecordedRun[] }) {
   const id = FIRST_FIELD;
   return (
     <div className="field">
@@ -91,11 +91,8 @@ function Pinned({ trials, station, given, runs }: Of & { runs: RecordedRun[] }) 
         ))}
       </select>
       <p id={`${id}-help`} className="field-help">
-        {given.run === undefined
-          ? runs.length > 0
-            ? say("trialTypedHelp")
-            : say("trialNoRuns")
-          : say("trialOfTaskHelp")}
+        {given.run === undefined ? say(line.workspace ? "trialBase" : "trialEmpty") : say("trialOfTaskHelp")}
+        {given.run === undefined && runs.length > 0 ? ` ${say("trialChooseRun")}` : null}
       </p>
     </div>
   );

@@ -34,6 +34,8 @@ export interface Session {
   coverage: boolean;
   /** Outcomes of real runs, by their station: offered where the test stands there. */
   pinned: Record<string, Outcome>;
+  /** How often one was sent here: then the test is what is looked at. */
+  brought: number;
 }
 
 type Outcome = { [key: string]: Json };
@@ -54,6 +56,7 @@ const CLOSED: Session = {
   refusal: "",
   coverage: false,
   pinned: {},
+  brought: 0,
 };
 
 export class Test {
@@ -126,7 +129,8 @@ export class Test {
 
   /** The outcome of a real run as what happens next: now, or once the test stands at its station. */
   use(station: string, outcome: Outcome, name: string): void {
-    this.store.setState({ pinned: { ...this.state.pinned, [station]: outcome } });
+    const { pinned, brought } = this.state;
+    this.store.setState({ pinned: { ...pinned, [station]: outcome }, brought: brought + 1 });
     const then = (walked: Walked): void => {
       if (stepOf(walked, station, outcome)) this.choosePinned(station);
       else announce(say("trialPinned", name));
