@@ -349,3 +349,16 @@ def test_a_recorded_run_in_a_repository_is_run_again_on_its_branch(
         trial = run(bench, trial, repository_roots=(str(tmp_path),))
     assert "x = 2" in text_of(trial)
     assert (trial.state, origin.files()) == ("done", {"app.py": b"x = 1\n"})
+
+
+def test_a_call_is_guarded_and_logged_as_of_a_task(world: World, bench: Bench) -> None:
+    line = line_of(world, station("build", kind="http", work={"url": "http://127.0.0.1:9/{{input.who}}"}))
+    with untouched():
+        trial = run(bench, trials.start(line, world.admin, asked(line)))
+    assert trial.outcome is not None
+    assert trial.outcome["failure_type"] == "template_error"
+    line.draft["stations"][0]["work"]["url"] = "http://127.0.0.1:9/"
+    trial = run(bench, trials.start(line, world.admin, asked(line)))
+    assert trial.outcome is not None
+    assert trial.outcome["failure_type"] == "address_refused"
+    assert "GET http://127.0.0.1:9/" in text_of(trial)
