@@ -54,10 +54,11 @@ def test_it_initialises_with_checksums_utf8_and_one_order_everywhere(home: Path)
     with connect(home) as database:
         facts = database.execute(
             "SELECT current_setting('data_checksums'), current_setting('server_encoding'), datlocale, "
-            "current_setting('listen_addresses') FROM pg_database WHERE datname = current_database()"
+            "current_setting('listen_addresses'), current_setting('random_page_cost') "
+            "FROM pg_database WHERE datname = current_database()"
         ).fetchone()
     user.leave()
-    assert facts == ("on", "UTF8", "C.UTF-8", "")
+    assert facts == ("on", "UTF8", "C.UTF-8", "", "1.1")
 
 
 @pytest.mark.wide
