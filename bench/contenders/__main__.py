@@ -72,8 +72,8 @@ def gateline(home: Path, workers: int, tasks: int, at_once: int) -> Json:
     return {key: told[key] for key in ("per second", "ms of its processor a move")}
 
 
-def over_http(home: Path, tasks: int, at_once: int) -> Json:
-    told = reports(home, tasks, at_once)
+def over_http(home: Path, tasks: int, at_once: int, together: int = 1) -> Json:
+    told = reports(home, tasks, at_once // together, together)
     return {key: told[key] for key in ("per second", "ms of its processor a move")}
 
 
@@ -111,6 +111,8 @@ def main() -> int:
             "gateline, 1 worker": lambda: gateline(home, 1, tasks, at_once),
             "gateline, 2 workers": lambda: gateline(home, 2, tasks, at_once),
             "gateline, a report over HTTP each": lambda: over_http(home, tasks, at_once),
+            "gateline, runners of four places": lambda: over_http(home, tasks, at_once, 4),
+            "gateline, runners of twelve places": lambda: over_http(home, tasks, 48, 12),
             **{name: (lambda name=name: contender(name, tasks, at_once)) for name in NAMES},  # type: ignore[misc]
         }
         synced = disk(home)
