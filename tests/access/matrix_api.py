@@ -9,7 +9,8 @@ DRAFTS = "/api/owners/{owner}/projects/{project}/lines"
 RUNNER = "/api/runner/{runner}"
 
 # Operations by method and path, without their version: they are asked under /api/v1/, and /api/ is the same. A person
-# comes with a token of all scopes, and again with the session of a page.
+# comes with a token of all scopes, and again with the session of a page. They are asked in this order of one task, so
+# that what needs its gate open stands above its cancelling.
 API = f"""
                                        anonymous  stranger  viewer  operator  designer  reviewer  admin  machine
 GET  /api/openapi.json                 a          a         a       a         a         a         a      a
@@ -19,7 +20,6 @@ GET  {LINE}                            >          0         y       y         y 
 GET  {LINE}/{{task}}                   >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
-POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/rerun-checks      >          0         -       y         y         y         y      y
 GET  {LINE}/{{task}}/positions         >          0         y       y         y         y         y      y
@@ -49,6 +49,7 @@ POST {LINE}/{{task}}/gates/{{gate}}/questions/{{question}}/answer  >  0  -  y   
 PUT  {LINE}/{{task}}/gates/{{gate}}/snooze  >     0         -       -         -         y         y      -
 DELETE {LINE}/{{task}}/gates/{{gate}}/snooze  >   0         y       y         y         y         y      -
 GET  {LINE}/{{task}}/gates/{{gate}}/review  >     0         y       y         y         y         y      -
+POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
 GET  {LINE}/{{task}}/visits/{{visit}}/log  >      0         y       y         y         y         y      y
 GET  /api/tasks                        >          y         y       y         y         y         y      y
 GET  /api/tasks/{{task}}               >          0         y       y         y         y         y      y
