@@ -8,7 +8,7 @@ import signal
 import sys
 from types import FrameType
 
-from config import lifeline
+from config import lifeline, up
 from config.embedded import layout
 from config.embedded.errors import LauncherError
 from config.embedded.hold import hold
@@ -33,7 +33,10 @@ def main() -> None:
         if not os.environ.get("DATABASE_URL") and command not in NEEDS_NO_DATABASE:
             # The embedded server runs at least as long as this process.
             hold(layout.home())
-        _execute()
+        if command == "up" and not {"-h", "--help"} & set(sys.argv):
+            up.main(sys.argv[2:])
+        else:
+            _execute()
     except LauncherError as error:
         sys.exit(f"{error.message}\n{error.remedy}")
     except KeyboardInterrupt:

@@ -32,34 +32,35 @@ class Child:
 
 
 class ProcessSupervisor:
-    """`commands`: name to command line. `tick` is called in every round, until it answers True."""
+    """Holds the pipe by whose end its children know that it has gone, and their environment."""
 
-    def __init__(
-        self,
-        commands: Mapping[str, Sequence[str]],
-        *,
-        environment: Mapping[str, str],
-        say: Callable[[str], None],
-        tick: Callable[[], bool],
-    ) -> None:
-        self.children = [Child(name, command) for name, command in commands.items()]
-        self.say, self.tick = say, tick
+    def __init__(self, *, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
+        self.children: list[Child] = []
+        self.helper: subprocess.Popen[bytes] | None = None
+        self.say = say
         self.asked = 0
         self.wake = threading.Event()
         # Children inherit the reading end only; the system closes the other one with us.
         self.pipe, self._ours = os.pipe()
         self.environment = {**environment, lifeline.VARIABLE: str(self.pipe)}
 
-    def run(self) -> None:
-        """Returns when a signal asked for it and everything has ended."""
-        for number in SIGNALS:
-            signal.signal(number, self._ask)
+    def helped_by(self, command: Sequence[str], *handed: int) -> subprocess.Popen[bytes]:
+        """Starts a process that is not started again when it ends; `handed`: descriptors that it gets besides."""
+        self.helper = self._popen(command, *handed)
+        return self.helper
+
+    def run(self, commands: Callable[[], Mapping[str, Sequence[str]]]) -> None:
+        """Keeps what `commands` answers (name to command line) running, until a signal asks for the end of everything.
+        One that comes while `commands` is at work ends this process as it does any other."""
         try:
-            ticking = True
+            self.children = [Child(name, command) for name, command in commands().items()]
+            for number in SIGNALS:
+                signal.signal(number, self._ask)
             while not self.asked:
                 for child in self.children:
                     self._tend(child)
-                ticking = ticking and not self.tick()
+                if self.helper is not None and self.helper.poll() is not None:
+                    self.helper = None
                 self.wake.wait(LOOK_EVERY)
         finally:
             self._stop()
@@ -82,18 +83,23 @@ class ProcessSupervisor:
 
     def _start(self, child: Child, now: float) -> None:
         child.started = now
+        child.process = self._popen(child.command)
+
+    def _popen(self, command: Sequence[str], *handed: int) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C reaches this process alone, which then stops the others in order.
-        child.process = subprocess.Popen(
-            child.command,
+        return subprocess.Popen(
+            command,
             env=self.environment,
             stdin=subprocess.DEVNULL,
-            pass_fds=[self.pipe],
+            pass_fds=[self.pipe, *handed],
             start_new_session=True,
         )
 
     def _stop(self) -> None:
-        self.say("Stopping; a second Ctrl-C does not wait …")
-        living = [child.process for child in self.children if child.process and child.process.poll() is None]
+        if self.asked:
+            self.say("Stopping; a second Ctrl-C does not wait …")
+        started = [self.helper, *(child.process for child in self.children)]
+        living = [process for process in started if process is not None and process.poll() is None]
         for process in living:
             process.terminate()
         deadline = time.monotonic() + STOP_SECONDS

@@ -7,11 +7,14 @@ import atexit
 import fcntl
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from config.embedded import layout, server
+
+KEEPER_SECONDS = 3.0
 
 _shares: dict[Path, Share] = {}
 
@@ -33,8 +36,11 @@ class Share:
         with exclusive(self.place.start_lock):
             os.close(self.lock)
             self.lock = -1
-            if unused(self.place):
+            last = unused(self.place)
+            if last:
                 server.stop(self.place)
+        if last:
+            _await_keeper(self.place)
 
 
 def hold(home: Path, *, durable: bool = True) -> Share:
@@ -71,6 +77,18 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def _await_keeper(place: layout.Layout) -> None:
+    """Nothing is left behind: the keeper sees at its next look that the server was stopped, and goes. Who starts the
+    server anew meanwhile has a keeper again."""
+    late = time.monotonic() + KEEPER_SECONDS
+    while time.monotonic() < late and unused(place):
+        try:
+            with exclusive(place.keeper_lock, wait=False):
+                return
+        except BlockingIOError:
+            time.sleep(0.02)
 
 
 def _start_keeper(place: layout.Layout, durable: bool) -> None:

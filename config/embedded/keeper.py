@@ -5,6 +5,7 @@ python -m config.embedded.keeper HOME durable|throwaway
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -39,6 +40,9 @@ def main() -> None:
     try:
         with exclusive(layout.of(home).keeper_lock, wait=False):
             keep(home, durable=kind == "durable")
+            # The system frees the lock when this process has gone, and not before: somebody waits for that.
+            sys.stderr.flush()
+            os._exit(0)
     except (BlockingIOError, FileNotFoundError):
         return  # another keeper has it, or the state folder is gone
 

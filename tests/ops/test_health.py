@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from django.utils import timezone
 
-from config.management.commands.up import one_besides
+from config.management.commands.announce import one_besides
 from pipelines.models import Worker
 from pipelines.ports.terms import LEASE_SECONDS
 from tests.factories import World, make_worker

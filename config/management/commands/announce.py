@@ -1,0 +1,85 @@
+"""manage.py announce: what `up` needs Django for. It prepares the database, lets `up` start web and workers, says the
+address as soon as they answer, and leaves."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Collection
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from config.first_start import prepare
+from config.links import sign_in_address, stays_private
+from pipelines.management.commands.worker import station_places
+from pipelines.models import User, Worker
+
+PATIENCE = 20.0  # seconds after which the address is said although something is still down
+LOOK_EVERY = 0.2
+
+
+class Command(BaseCommand):
+    help = "Used by “up”: prepare the database, and say the address once web and worker answer."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", required=True)
+        parser.add_argument("--port", type=int, required=True)
+        parser.add_argument(
+            "--tell", type=int, required=True, help="where to write how many workers to start"
+        )
+
+    def handle(self, *, host: str, port: int, tell: int, **options: Any) -> None:
+        newcomer = prepare(self._say)
+        # One that was killed is alive to others for a while yet, and is none of those that start here.
+        before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
+        self._say("Starting web and worker …")
+        with os.fdopen(tell, "w") as told:
+            told.write(f"{settings.WORKERS}\n")
+        late = time.monotonic() + PATIENCE
+        while not (state := _health(host, port)) or (
+            time.monotonic() < late and not (state == 200 and one_besides(before))
+        ):
+            time.sleep(LOOK_EVERY)
+        self._say(self._line(port, newcomer))
+
+    def _line(self, port: int, newcomer: User | None) -> str:
+        address = os.environ.get("BASE_URL") or f"http://127.0.0.1:{port}/"
+        if newcomer is None:
+            return f"Gateline runs at {address} (Ctrl-C stops it)"
+        if not settings.SIGN_IN_LINKS:
+            return f"Gateline runs at {address} · set the administrator's password: manage.py changepassword admin"
+        isolation = (
+            Worker.objects.filter(stopped_at=None).order_by("-started_at").values_list("isolation", flat=True)
+        )
+        if not stays_private(sys.stdout.fileno(), isolation.first() or "", station_places()):
+            return f"Gateline runs at {address} · stations can read this file: for a link run manage.py sign_in_link"
+        link = sign_in_address(newcomer, timezone.now(), port)
+        return f"Gateline runs at {address} · sign in once, within ten minutes: {link}"
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def one_besides(before: Collection[Any]) -> bool:
+    """Whether a worker has started since."""
+    return Worker.objects.filter(stopped_at=None).exclude(pk__in=before).exists()
+
+
+def _health(host: str, port: int) -> int:
+    """The status of /healthz, 0 while nobody answers."""
+    asked = "127.0.0.1" if host in {"", "0.0.0.0"} else host
+    connection = http.client.HTTPConnection(asked, port, timeout=2)
+    try:
+        connection.request("GET", "/healthz", headers={"Host": f"127.0.0.1:{port}"})
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return 0
+    finally:
+        connection.close()

@@ -1,0 +1,80 @@
+"""`manage.py up`: everything of one machine, in which `make run` ends. It lives as long as what it watches over, so it
+is the standard library alone: a process that leaves afterwards prepares the database and says the address."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+from config.embedded import layout
+from config.setup.machine import check_port
+from config.setup.steps import SetupError
+from config.state import remember_port
+from config.supervisor import ProcessSupervisor
+
+MANAGE = (sys.executable, str(Path(__file__).resolve().parent.parent / "manage.py"))
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1")
+    parser.add_argument("--port", type=int, default=os.environ.get("PORT") or "8000")
+
+
+def main(words: Sequence[str]) -> None:
+    parser = ArgumentParser(
+        prog="manage.py up", description="Prepare the database, then run web and worker until Ctrl-C."
+    )
+    add_arguments(parser)
+    options = parser.parse_args(words)
+    try:
+        check_port(options.host, options.port)
+    except SetupError as error:
+        sys.exit(str(error))
+    run(options.host, options.port)
+
+
+def run(host: str, port: int) -> None:
+    """Returns when it was told to stop and everything has ended."""
+    remember_port(layout.home(), port)
+    supervisor = ProcessSupervisor(environment=_environment(port), say=_say)
+    address = ["--host", host, "--port", str(port)]
+    supervisor.run(lambda: _commands(supervisor, address))
+    _say("Stopped.")
+
+
+def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str, Sequence[str]]:
+    """What is to be kept running, once the database is ready for it."""
+    ready, told = os.pipe()
+    preparing = supervisor.helped_by([*MANAGE, "announce", *address, "--tell", str(told)], told)
+    os.close(told)
+    with os.fdopen(ready) as answer:
+        workers = answer.readline()
+    if not workers:
+        sys.exit(_code(preparing))
+    return {"web": [*MANAGE, "web", *address], **worker_commands(int(workers))}
+
+
+def worker_commands(count: int) -> dict[str, Sequence[str]]:
+    """Each with its name here."""
+    names = ["worker", *(f"worker {number}" for number in range(2, count + 1))]
+    return {name: [*MANAGE, "worker"] for name in names}
+
+
+def _code(ended: subprocess.Popen[bytes]) -> int:
+    """As a shell has it: 128 and the signal where one ended it."""
+    code = ended.wait()
+    return 128 - code if code < 0 else code
+
+
+def _environment(port: int) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "GATELINE_ROLE"} | {
+        "PORT": str(port)
+    }
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
