@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models.fields.json import KT
+from django.utils.translation import gettext as _
 
 from pipelines.models import Job, Purpose
 
@@ -21,7 +22,8 @@ class LastWords:
 
 
 def failures(task_ids: Iterable[int]) -> dict[int, LastWords]:
-    """The summary, else the reason or the type of the failure, of the last job that was done; one statement."""
+    """The summary, else the reason, the type of the failure or the exit code, of the last job that was done; one
+    statement."""
     ids = list(task_ids)
     if not ids:
         return {}
@@ -29,10 +31,18 @@ def failures(task_ids: Iterable[int]) -> dict[int, LastWords]:
     rows = (
         jobs.order_by("task_id", "-ended_at", "-pk")
         .distinct("task_id")
-        .values_list("task_id", "summary", KT("outcome__reason"), KT("outcome__failure_type"))
+        .values_list(
+            "task_id",
+            "summary",
+            KT("outcome__reason"),
+            KT("outcome__failure_type"),
+            KT("outcome__exit_code"),
+        )
     )
-    return {task: _failure(summary or reason, failure_type) for task, summary, reason, failure_type in rows}
+    return {task: _failure(summary or reason, *rest) for task, summary, reason, *rest in rows}
 
 
-def _failure(text: str | None, failure_type: str | None) -> LastWords:
+def _failure(text: str | None, failure_type: str | None, exit_code: str | None) -> LastWords:
+    if not text and not failure_type and exit_code:
+        return LastWords(_("Exit code %s.") % exit_code)
     return LastWords((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.api.schemas import task_out
 from pipelines.models import Job, LineVersion, Task
 from tests.factories import World, station
 from tests.pages.conftest import As, at, text
@@ -80,6 +81,7 @@ def test_A12_the_exit_code_is_stored_and_shown(world: World, signed_in: As) -> N
     assert task.jobs.get().exit_code == 137
     page = signed_in(world.viewer).get(at(world, "task", task.name) + "?tab=outputs")
     assert "exit 137" in text(page)
+    assert task_out(Task.objects.get(pk=task.pk)).reason == "Exit code 137.", "it said nothing else"
 
 
 def test_A13_who_reports_says_how_it_went_and_never_where_to_go(world: World) -> None:

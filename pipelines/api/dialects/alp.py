@@ -265,7 +265,7 @@ def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
         raise Conflict(
             _("This job is over, or another runner has it. Nothing was changed.")
             if answer.status != "conflict"
-            else _("Another result of this job was recorded first.")
+            else _("This job has ended with another result. Nothing was changed.")
         )
     if answer.status == "invalid":
         raise Invalid.at(answer.path, answer.detail)
