@@ -12,6 +12,7 @@ ORDER = (
     "moves",
     "reports",
     "contenders",
+    "servers",
     "law",
     "backtest",
     "analytics",
