@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
+from pipelines.formats.foreign import alp_tools, alp_typed
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
@@ -41,10 +43,14 @@ READ_OF_RULE: Final = (
     *FROM, *TO, *GATE, ALSO,
     *("id", "label", "condition", "maxRetries", "evaluator", "onYes", "onNo", "hook", "onPass", "onBlock"),
 )  # fmt: skip
-READ_OF_GATE: Final = ("name", "requiresApproval", "notifyEmails")
+DRY_RUN: Final = "dry-run"
+READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails")
 
 
 class AssemblyLine:
+    PLACES: Final = (*TO, *GATE, ALSO)
+    """Where a rule leads, and whom it asks on the way."""
+
     def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
         self.carrier = carrier
         self.part = "stations" if "stations" in given else "columns"
@@ -62,6 +68,8 @@ class AssemblyLine:
             self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(taken) + 1}")
             taken.add(str(gate.get("id")))
         self.asks = False
+        self.questions: dict[str, list[Json]] = {}
+        """Of a station by its key: the stations that its typed conditions are here."""
 
     def target(self, given: Any, path: str) -> str | None:
         identity = given.get("toStationId") if isinstance(given, Mapping) else given
@@ -94,7 +102,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
             path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
             carrier.refuse(path, _("there is no station %(id)s", id=quoted(_first(rule, FROM))))
     name = str(given.get("name") or given.get("id") or "Line")
-    stations = [_station(station, place, line) for place, station in line.stations]
+    stations = _stations(line)
     if line.asks:
         carrier.lose(
             line.of_rules,
@@ -114,6 +122,21 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
         **({"gates": [_gate(gate, place, line) for place, gate in line.gates]} if line.gates else {}),
         **kept(given, ("id", "name", "description", line.part, line.of_rules, "gates")),
     }
+
+
+def _stations(line: AssemblyLine) -> list[Json]:
+    """Each with those of its questions behind it, so that the one before it in order stays the one before it."""
+    made = [_station(station, place, line) for place, station in line.stations]
+    for station, after in zip_longest(made, made[1:]):
+        results = [rule["when"].get("result") for rule in station["rules"]]
+        if station["key"] in line.questions and not {"success", "any"} & set(results):
+            # What succeeds goes past the questions.
+            rule = {
+                "id": line.carrier.rule_id(f"{station['key']}-next", "rule"),
+                "when": {"result": "success"},
+            }
+            station["rules"].append({**rule, "to": after["key"] if after else "completed"})
+    return [each for station in made for each in (station, *line.questions.get(station["key"], ()))]
 
 
 def _starts(given: Mapping[str, Any], carrier: Carrier) -> None:
@@ -140,15 +163,11 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     trigger = station.get("trigger")
     trigger = trigger if isinstance(trigger, Mapping) else {}
     _repository(trigger, place, carrier)
-    system = carrier.template(
-        f"{place}.trigger.appendSystemPrompt", trigger.get("appendSystemPrompt") or station.get("system")
-    )
-    prompt = carrier.template(
-        f"{place}.trigger.promptTemplate", trigger.get("promptTemplate") or station.get("prompt")
-    )
+    system = _text(trigger, "appendSystemPrompt", station, "system", place, carrier)
+    prompt = _text(trigger, "promptTemplate", station, "prompt", place, carrier)
     label = name.capitalize() if name.isupper() else name
     own = [(at, rule) for at, rule in line.rules if str(_first(rule, FROM)) == identity]
-    rules = [made for at, rule in own for made in _rules(rule, at, key, line)]
+    rules = [made for at, rule in own for made in _rules(rule, at, key, label, line)]
     limits = {
         to: f"{minutes}m"
         for to, said in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
@@ -173,6 +192,20 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     }
 
 
+def _text(
+    trigger: Mapping[str, Any],
+    key: str,
+    station: Mapping[str, Any],
+    beside: str,
+    place: str,
+    carrier: Carrier,
+) -> str:
+    """Of the trigger, else of the file beside its station."""
+    if trigger.get(key):
+        return carrier.template(f"{place}.trigger.{key}", trigger[key])
+    return carrier.template(f"{place}.{beside}", station.get(beside))
+
+
 def _work(dispatched: bool, system: str, prompt: str) -> Json:
     """Of a runner, who asks for it; or of a person, who is told both."""
     if dispatched:
@@ -185,7 +218,9 @@ def _work(dispatched: bool, system: str, prompt: str) -> Json:
     return {"kind": "manual", **({"instructions": said} if said else {})}
 
 
-def _rules(rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> list[Json]:
+def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
+    if alp_typed.is_typed(rule.get("condition")):
+        return _questions(rule, at, key, name, line)
     condition = word(rule.get("condition"))
     if condition == "agentic":
         return _answers(rule, at, key, line, ("onYes", "onNo"))
@@ -203,6 +238,22 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> li
     if target is None:
         return []
     return [_rule(rule, at, line, f"{key}-{condition}", {"result": condition}, target)]
+
+
+def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
+    """To the station that its questions are, after the outcome that it names."""
+    condition = rule["condition"].get("when", "success")
+    if condition not in CONDITIONS:
+        line.carrier.refuse(
+            f"{at}.condition.when", _("%(condition)s is no condition", condition=quoted(condition))
+        )
+        return []
+    station = alp_typed.station_of(rule, at, name, line)
+    if station is None:
+        return []
+    line.questions.setdefault(key, []).append(station)
+    bare = {name: said for name, said in rule.items() if name not in line.PLACES}
+    return [_rule(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
 
 
 def _answers(
@@ -249,26 +300,34 @@ def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, 
 
 
 def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
-    emails = gate.get("notifyEmails")
-    mode: Json = {}
-    if gate.get("enabled") is False:
-        mode = {"mode": "skip"}  # T8: it passes, and that is recorded
-    elif gate.get("tool"):
-        line.carrier.lose(
-            f"{place}.tool",
-            _("the tool of this gate is not run: a person decides. Give the gate checks, or a tool"),
-        )
-    if gate.get("requiresApproval") is False:
-        mode |= {"requires_approval": False}
+    emails, decided = gate.get("notifyEmails"), _decided(gate, place, line.carrier)
+    # That nobody had to approve is kept where a person decides here in place of a tool.
+    replaced = bool(gate.get("tool")) and decided == {"mode": "manual"}
     return {
         "key": line.gate_keys[str(gate.get("id"))],
         "name": str(gate.get("name") or gate.get("id")),
-        **mode,
+        **({"description": said} if isinstance(said := gate.get("description"), str) and said else {}),
+        **decided,
         # That system bars nobody.
         "approval": {"requester_may": True, "producer_may": True},
         **({"notify": [str(each) for each in emails]} if isinstance(emails, list) and emails else {}),
-        **kept(gate, READ_OF_GATE),
+        **kept(gate, [each for each in READ_OF_GATE if each != "requiresApproval" or not replaced]),
     }
+
+
+def _decided(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
+    """By a person, by a tool, by both or by nobody."""
+    bare = {"requires_approval": False} if gate.get("requiresApproval") is False else {}
+    if gate.get("enabled") is False:
+        return {"mode": "skip", **bare}  # T8: it passes, and that is recorded
+    if not gate.get("tool"):
+        return bare
+    tool = alp_tools.tool_of(gate, place, carrier)
+    if tool is None:
+        return {"mode": "manual"}
+    if gate.get("mode") == DRY_RUN:
+        return {"mode": "manual", **bare, "tool": tool}  # its result is shown, and decides nothing
+    return {"mode": "auto" if bare else "checks_then_manual", "tool": tool}
 
 
 def _first(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -288,6 +347,7 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str]]:
         for name in ("prompt", "system"):
             if isinstance(files.get(f"{folder}{name}.md"), str):
                 station[name] = files[f"{folder}{name}.md"]
+                places[f"stations[{index}].{name}"] = f"{folder}{name}.md"
         stations.append(station)
         places[f"stations[{index}]"] = path
     for name, key in (("transitions.json", "transitionRules"), ("gates.json", "gates")):

@@ -17,6 +17,7 @@ from pipelines.formats.foreign.carrier import (
     worked_by_a_person,
 )
 from pipelines.formats.foreign.json_logic import condition as of_json_logic
+from pipelines.formats.foreign.paths import path_of
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 
@@ -37,7 +38,6 @@ READ_OF_STATION: Final = ("name", "station_prompt", "output_context_keys")
 READ_OF_TRANSITION: Final = ("label", "allow_revisit", "max_retries")
 OPERATORS: Final = {"==": "equals", "!=": "not_equals", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 _SIGN = re.compile(r"==|!=|<=|>=|<|>")
-_NAME = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*")
 _NUMBER = re.compile(r"\D*(-?\d+)")
 
 
@@ -234,14 +234,6 @@ def _equals(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
         carrier.refuse(f"{at}.key", _("has to be the name of an output key"))
         return None
     return {"output": {"path": path_of(key), "op": "equals", "value": value}}
-
-
-def path_of(key: str) -> str:
-    """A key with dots is looked up flat first (T14)."""
-    if _NAME.fullmatch(key):
-        return key
-    quoted = key.replace("\\", "\\\\").replace("'", "\\'")
-    return f"$['{quoted}']"
 
 
 def _output_keys(given: Any, at: str, carrier: Carrier) -> list[str]:

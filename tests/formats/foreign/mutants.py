@@ -12,6 +12,7 @@ from typing import Any, Final
 from pipelines.formats import native
 from tests.dialects import test_imported as right
 from tests.formats.foreign.test_aeef import EVENT, ITEM, MACHINE
+from tests.formats.foreign.test_alp_drafts import LINE as DRAFTS
 
 CHAIN: Final = {
     "id": "moderation",
@@ -43,13 +44,13 @@ AGENTS: Final = {
     "agents": [{"agent_id": "qa-agent", "contract_version": "1.0", "forbidden_actions": ["merge"]}]
 }
 RIGHT: Final[Mapping[str, tuple[Any, ...]]] = {
-    "alp": (right.ALP,),
+    "alp": (right.ALP, DRAFTS),
     "contenox": (CHAIN,),
     "vibe-factory": (right.VIBE,),
     "flux": (native.value_of(right.FLUX),),
     "aeef": (MACHINE, ITEM, EVENT, AGENTS, [ITEM, EVENT], native.value_of(right.AEEF)),
 }
-ODD: Final = (
+ODD: Final[tuple[Any, ...]] = (
     None, True, False, 0, -1, 1e308, 10**30, 0.1, "", " ", "x" * 5_000, "\u2028", "\ud7ff", "é" * 40, "end",
     "@origin", "@blocked", "{{", "}}", "{{.a.b}}", "{{$.x}}", "{{macro:x|y}}", "$[", "a < ", "<", "1,2,3", "{", "[1",
     "$.a[?(@.b == 'c')].length == 0", "null", "999999999999999999h", "-5m", "1e9", "../../etc/passwd", "<script>",

@@ -18,7 +18,7 @@ from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 from tests.dialects import test_imported as own
-from tests.formats.foreign import test_aeef
+from tests.formats.foreign import test_aeef, test_alp_drafts
 from tests.formats.foreign.test_any_document import DOCUMENTS
 
 BESIDE = Path(__file__).parents[4] / "shared" / "samples"
@@ -64,6 +64,9 @@ CHAIN = """{"id": "Chat_1", "token_limit": 9, "tasks": [
   {"id": "B", "handler": "hook", "hook": {"name": "h"}, "system_instruction": "S", "prompt_template": "P",
    "transition": {"branches": []}}]}"""
 MINE = [json.dumps(own.ALP), json.dumps(own.VIBE), own.FLUX, own.CONTENOX, own.AEEF, LOOP, json.dumps(ASKS), CHAIN,
+        json.dumps(test_alp_drafts.LINE), test_alp_drafts.with_condition(when="failure"),
+        test_alp_drafts.with_gate(approveWarnings=True, mode="dry-run"),
+        test_alp_drafts.with_gate(tool={"kind": "mcp"}),
         test_aeef.TRANSITION, json.dumps(test_aeef.MACHINE)]  # fmt: skip
 CONTRACT = {
     "agent_id": "qa-agent",

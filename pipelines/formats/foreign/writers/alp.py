@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pipelines.formats.foreign import alp, alp_tools
+from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.writers.alp_typed import typed
 from pipelines.formats.foreign.writers.parts import Json, extra, in_order, name_in, parted, texts
 
 ENDS: Final = {"@blocked": "blocked", "completed": "completed", "failed": "failed", "cancelled": "cancelled"}
@@ -15,13 +18,15 @@ def write(line: Json) -> Json:
     names = {each["key"]: name_in(each) for each in line["stations"]}
     names |= {each["key"]: each["kind"] for each in line.get("ends") or []} | ENDS
     gates = {each["key"]: name_in(each) for each in line.get("gates") or []}
-    rules = [rule for each in line["stations"] for rule in _rules(each, names, gates)]
+    asked = typed(line, names, gates)
+    stations = [each for each in in_order(line) if each["key"] not in asked]
+    rules = [rule for each in stations for rule in _rules(each, names, gates, asked)]
     return {
         **extra(line),
         "id": line["key"],
         "name": line.get("name") or line["key"],
         **({"description": line["description"]} if line.get("description") else {}),
-        "stations": [_station(each) for each in in_order(line)],
+        "stations": [_station(each) for each in stations],
         "transitionRules": rules,
         **({"gates": [_gate(each) for each in line["gates"]]} if line.get("gates") else {}),
     }
@@ -48,13 +53,18 @@ def _station(station: Json) -> Json:
     }
 
 
-def _rules(station: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Iterator[Json]:
+def _rules(
+    station: Json, names: Mapping[str, str], gates: Mapping[str, str], typed_ones: Mapping[str, Json]
+) -> Iterator[Json]:
     rules = station.get("rules") or []
     if [each["id"] for each in rules] == [f"{station['key']}-ends"]:
         return  # A station where nothing leads on (T5).
     held: dict[str, Json] = {}
     for rule in rules:
         target = rule["to"] if isinstance(rule["to"], str) else ""
+        if target in typed_ones:
+            yield _rule(rule, station, names, gates, condition="") | typed_ones[target]
+            continue
         if target not in names:
             continue
         asked = _asked(rule.get("when"))
@@ -116,11 +126,23 @@ def _asked(when: Any) -> tuple[str, str, str] | None:
 
 
 def _gate(gate: Json) -> Json:
+    kept, tool, mode = (
+        extra(gate, "id", "enabled", "mode", "approveWarnings"),
+        gate.get("tool"),
+        gate.get("mode"),
+    )
+    if tool is not None:
+        kept["tool"] = alp_tools.written(tool, kept.get("tool"))
+        kept |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
+        kept |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
+    elif mode != "skip" and alp_tools.tool_of(kept, "", Carrier()):
+        del kept["tool"]  # a tool that the gate has no more
     return {
-        **extra(gate, "id"),
+        "requiresApproval": gate.get("requires_approval", True) and mode != "auto",
+        **kept,
         "id": name_in(gate),
         "name": gate.get("name") or gate["key"],
-        "requiresApproval": gate.get("requires_approval", True),
+        **({"description": gate["description"]} if gate.get("description") else {}),
         **({"notifyEmails": gate["notify"]} if gate.get("notify") else {}),
-        **({"enabled": False} if gate.get("mode") == "skip" else {}),
+        **({"enabled": False} if mode == "skip" else {}),
     }

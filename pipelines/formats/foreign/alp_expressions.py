@@ -1,0 +1,177 @@
+"""The expressions with which a gate's tool of ALP is judged: `summary.errors == 0 && findings[] < 3`, as conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pipelines.routing.basics import jsontext
+
+Json = dict[str, Any]
+OPERATORS: Final = {
+    "==": "equals",
+    "!=": "not_equals",
+    "<": "lt",
+    "<=": "lte",
+    ">": "gt",
+    ">=": "gte",
+    "in": "in",
+    "contains": "contains",
+}
+ORDERED: Final = ("lt", "lte", "gt", "gte")
+LONGEST, DEEPEST = 2_000, 20
+_NAME = r"[A-Za-z_][\w-]*"
+_TOKEN: Final = re.compile(
+    rf"""\s*(?:(?P<sign>&&|\|\||==|!=|<=|>=|<|>|!|\(|\))
+    |(?P<text>"(?:[^"\\]|\\.)*"|'[^'\\]*')|(?P<list>\[[^\[\]]*\])
+    |(?P<number>-?\d[\d.eE+-]*)|(?P<name>{_NAME}(?:\.{_NAME})*)(?P<size>\[\])?)""",
+    re.VERBOSE | re.ASCII,
+)
+_WORDS: Final = ("true", "false", "null")
+
+
+class Unsaid(ValueError):
+    """It is no expression, or conditions cannot say it."""
+
+
+def condition_of(text: Any) -> Json:
+    """Raises Unsaid."""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise Unsaid
+    reading = _Reading(list(_tokens(text.strip())))
+    found, _there = reading.either(0)
+    if reading.rest:
+        raise Unsaid
+    return found
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise Unsaid
+        at = found.end()
+        kind = "size" if found["size"] else str(found.lastgroup)
+        yield kind, found[0].strip()
+
+
+class _Reading:
+    """Each part gives its condition, and what has to be there for it: where something is missing, an expression is
+    false, a denied one too."""
+
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self.rest = tokens[::-1]
+
+    def _takes(self, *said: str) -> bool:
+        if self.rest and self.rest[-1][1] in said and self.rest[-1][0] in ("sign", "name"):
+            self.rest.pop()
+            return True
+        return False
+
+    def _next(self) -> tuple[str, str]:
+        if not self.rest:
+            raise Unsaid
+        return self.rest.pop()
+
+    def either(self, depth: int) -> tuple[Json, list[Json]]:
+        return self._joined("||", "any", depth)
+
+    def _joined(self, sign: str, word: str, depth: int) -> tuple[Json, list[Json]]:
+        parts, there = [], []
+        while True:
+            part, needs = self._joined("&&", "all", depth) if sign == "||" else self._one(depth)
+            parts.append(part)
+            there += needs
+            if not self._takes(sign):
+                return (parts[0] if len(parts) == 1 else {word: parts}), there
+
+    def _one(self, depth: int) -> tuple[Json, list[Json]]:
+        denied = self._takes("!")
+        if not self._takes("("):
+            if denied:
+                raise Unsaid
+            return self._comparison()
+        if depth >= DEEPEST:
+            raise Unsaid
+        inner, there = self.either(depth + 1)
+        if not self._takes(")"):
+            raise Unsaid
+        if denied:
+            inner = {
+                "all": [*(each for at, each in enumerate(there) if each not in there[:at]), {"not": inner}]
+            }
+        return inner, there
+
+    def _comparison(self) -> tuple[Json, list[Json]]:
+        kind, path = self._next()
+        sign, value = self._next()[1], self._literal()
+        op = OPERATORS.get(sign)
+        if (
+            kind not in ("name", "size")
+            or path in _WORDS
+            or op is None
+            or (op == "in") != isinstance(value, list)
+        ):
+            raise Unsaid
+        if kind == "size":
+            path = path.removesuffix("[]")
+            a_list = {"output": {"path": path, "op": "type", "value": "array"}}
+            counted = {"path": f"$.{path}[*]" if "-" not in path else _quoted(path), "op": op, "value": value}
+            return {"all": [a_list, {"output": {**counted, "of": "count"}}]}, [a_list]
+        needs = {"op": "type", "value": "number"} if op in ORDERED else {"op": "exists"}
+        return {"output": {"path": path, "op": op, "value": value}}, [{"output": {"path": path, **needs}}]
+
+    def _literal(self) -> Any:
+        kind, said = self._next()
+        if kind == "text" and said[0] == "'":
+            return said[1:-1]
+        if kind in ("text", "list", "number") or said in _WORDS:
+            try:
+                return jsontext.loads(said)
+            except jsontext.JsonTextError:
+                raise Unsaid from None
+        raise Unsaid
+
+
+def _quoted(path: str) -> str:
+    return "$" + "".join(f"['{name}']" for name in path.split(".")) + "[*]"
+
+
+def expression_of(condition: Json) -> str:
+    """Raises Unsaid."""
+    text = _said(condition)
+    if condition_of(text) != condition:
+        raise Unsaid
+    return text
+
+
+def _said(condition: Any) -> str:
+    if not isinstance(condition, dict) or len(condition) != 1:
+        raise Unsaid
+    [(word, inner)] = condition.items()
+    if word == "output" and isinstance(inner, dict) and inner.get("op") in OPERATORS.values():
+        sign = next(sign for sign, op in OPERATORS.items() if op == inner["op"])
+        path = inner["path"]
+        if inner.get("of") == "count":
+            path = (
+                re.sub(
+                    r"^\.", "", re.sub(r"\['([\w.-]*)'\]", r".\1", path.removeprefix("$").removesuffix("[*]"))
+                )
+                + "[]"
+            )
+        return f"{path} {sign} {jsontext.dumps(inner.get('value'))}"
+    if word not in ("all", "any") or not isinstance(inner, list) or not inner:
+        raise Unsaid
+    if word == "all" and isinstance(inner[-1], dict) and "not" in inner[-1]:
+        return f"!({_said(inner[-1]['not'])})"
+    if word == "all" and len(inner) == 2 and inner[0].get("output", {}).get("value") == "array":
+        return _said(inner[1])
+    sign = " && " if word == "all" else " || "
+    return sign.join(_grouped(each) for each in inner)
+
+
+def _grouped(condition: Any) -> str:
+    text = _said(condition)
+    return f"({text})" if (" || " in text or " && " in text) and not text.startswith("!(") else text

@@ -1,0 +1,179 @@
+"""The tool of a gate of ALP (a draft): what of it a tool of a gate here can say, and how it is written back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.alp_expressions import Unsaid, condition_of, expression_of
+from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.gate_tools import MAX_RETRIES
+
+FOLDER: Final = "{{project.workspaceDir}}"
+PARSES: Final = {"json": "json", "text": "text", "exitCodeOnly": "exit_code"}
+JUDGED: Final = (("passIf", "pass_if"), ("warnIf", "warn_if"), ("failIf", "fail_if"))
+MAX_SECONDS: Final = 24 * 3600
+
+
+class NotRun(ValueError):
+    """The tool cannot be run here. `at`: the key that says so."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__(at)
+        self.at = at
+
+
+def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
+    """None where a person has to decide in its stead, which is listed."""
+    given = gate.get("tool")
+    try:
+        made = _tool(given if isinstance(given, Mapping) else {})
+    except NotRun as fault:
+        carrier.lose(
+            f"{place}.tool.{fault.at}",
+            _(
+                "the tool of a gate cannot do this here, so it is not run and a person decides. Give the gate"
+                " checks, or a tool"
+            ),
+        )
+        return None
+    carrier.lose(
+        f"{place}.tool",
+        _(
+            "it runs on a worker of Gateline, in a copy of the workspace of the station: the program has to be there"
+        ),
+    )
+    # There a warning lets the task go on, unless the gate says that somebody looks at it.
+    return {**made, "approve_warnings": gate.get("approveWarnings") is not True}
+
+
+def _tool(given: Mapping[str, Any]) -> Json:
+    if given.get("kind") != "cli":
+        raise NotRun("kind")
+    made: Json = {"argv": [_plain(given.get("command"), "command"), *_arguments(given.get("args"))]}
+    if folder := _folder(given.get("cwd")):
+        made["cwd"] = folder
+    if given.get("secrets"):
+        raise NotRun("secrets")
+    if env := given.get("env"):
+        if not isinstance(env, Mapping):
+            raise NotRun("env")
+        made["env"] = {str(name): _plain(value, "env", empty=True) for name, value in env.items()}
+    if (stdin := given.get("stdin")) is not None:
+        made["stdin"] = _plain(stdin, "stdin", empty=True)
+    seconds = given.get("timeoutSeconds")
+    if type(seconds) is int and 0 < seconds <= MAX_SECONDS:
+        made["timeout"] = seconds
+    if retries := _retries(given.get("retries")):
+        made["retries"] = retries
+    return {**made, "outcome": _judging(given.get("outcome"))}
+
+
+def _plain(given: Any, at: str, empty: bool = False) -> str:
+    """A text in which nothing is filled in."""
+    if not isinstance(given, str) or "{{" in given or not (given or empty):
+        raise NotRun(at)
+    return given
+
+
+def _arguments(given: Any) -> list[str]:
+    if given is None:
+        return []
+    if not isinstance(given, list):
+        raise NotRun("args")
+    return [_plain(each, "args") for each in given]
+
+
+def _folder(given: Any) -> str:
+    if given is None:
+        return ""
+    folder = _plain(given.removeprefix(FOLDER) if isinstance(given, str) else given, "cwd", empty=True)
+    if given.startswith("/") or ".." in folder.split("/"):
+        raise NotRun("cwd")
+    return folder.strip("/")
+
+
+def _retries(given: Any) -> Json:
+    most, pause = (given.get("max"), given.get("backoffSeconds")) if isinstance(given, Mapping) else (0, 0)
+    if type(most) is not int or most < 1:
+        return {}
+    waits = {"backoff": pause} if type(pause) is int and 0 < pause <= MAX_SECONDS else {}
+    return {"max": min(most, MAX_RETRIES), **waits}
+
+
+def _judging(given: Any) -> Json:
+    said = given if isinstance(given, Mapping) else {}
+    parse = said.get("parse", "exitCodeOnly")
+    if not isinstance(parse, str) or parse not in PARSES:
+        raise NotRun("outcome.parse")
+    made: Json = {"parse": PARSES[parse]}
+    wanted = said.get("successOn")
+    codes = wanted.get("exitCode", 0) if isinstance(wanted, Mapping) else 0
+    codes = codes if isinstance(codes, list) else [codes]
+    if not codes or any(type(code) is not int or not 0 <= code <= 255 for code in codes):
+        raise NotRun("outcome.successOn")
+    if codes != [0]:
+        made["success_on"] = codes
+    for name, key in JUDGED:
+        if said.get(name) is not None:
+            try:
+                made[key] = condition_of(said[name])
+            except Unsaid:
+                raise NotRun(f"outcome.{name}") from None
+    return made
+
+
+def written(tool: Mapping[str, Any], kept: Any) -> Json:
+    """`kept`: as it was, of which everything stays that still says the same."""
+    before = dict(kept) if isinstance(kept, Mapping) else {}
+    made: Json = {
+        "kind": "cli",
+        "command": tool["argv"][0],
+        "args": tool["argv"][1:],
+        "timeoutSeconds": max(1, round(tool.get("timeout", 60))),
+    }
+    if tool.get("cwd", ".") not in (".", _kept_folder(before)):
+        made["cwd"] = f"{FOLDER}/{tool['cwd']}"
+    if tool.get("env"):
+        made["env"] = dict(tool["env"])
+    if tool.get("stdin") is not None:
+        made["stdin"] = tool["stdin"]
+    retries = tool.get("retries") or {}
+    if retries.get("max"):
+        made["retries"] = {"max": retries["max"], "backoffSeconds": round(retries.get("backoff", 1))}
+    made["outcome"] = _written_judging(tool["outcome"], before.get("outcome"))
+    for key in ("env", "stdin", "retries"):
+        if key not in made:
+            before.pop(key, None)
+    return {**before, **made}
+
+
+def _kept_folder(before: Mapping[str, Any]) -> str:
+    try:
+        return _folder(before.get("cwd"))
+    except NotRun:
+        return ""
+
+
+def _written_judging(judged: Mapping[str, Any], kept: Any) -> Json:
+    before: Mapping[str, Any] = kept if isinstance(kept, Mapping) else {}
+    parse = next(name for name, ours in PARSES.items() if ours == judged.get("parse", "exit_code"))
+    codes = list(judged.get("success_on") or [0])
+    said = {name: text for name, key in JUDGED if (text := _expression(judged.get(key), before.get(name)))}
+    rest = {name: each for name, each in before.items() if name not in dict(JUDGED)}
+    return {**rest, "parse": parse, "successOn": {"exitCode": codes[0] if len(codes) == 1 else codes}, **said}
+
+
+def _expression(condition: Any, before: Any) -> str:
+    """As it was spelt where that still says it. One that has no spelling is left out, and found by reading it back."""
+    for spelt in (
+        lambda: str(before) if condition_of(before) == condition else "",
+        lambda: expression_of(condition),
+    ):
+        try:
+            if condition is not None and (text := spelt()):
+                return text
+        except Unsaid:
+            continue
+    return ""

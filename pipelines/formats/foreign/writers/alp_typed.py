@@ -1,0 +1,94 @@
+"""Stations of questions as the typed conditions of ALP that they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.alp_typed import OPERATORS, SUCCESS
+from pipelines.formats.foreign.paths import path_of
+from pipelines.formats.foreign.writers.parts import Json, extra
+
+SHORT: Final = {"equals": "eq", "not_equals": "ne"}
+
+
+def typed(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
+    """By the key of the station: what else its rule says, with the condition. Not where more than one rule leads to
+    it, or where its rules compare what answers are not."""
+    found = {}
+    for station in line["stations"]:
+        kept = extra(station).get("typed")
+        condition = kept.get("condition") if isinstance(kept, Mapping) else None
+        leading = [
+            rule
+            for each in line["stations"]
+            for rule in each.get("rules") or ()
+            if rule["to"] == station["key"]
+        ]
+        if (
+            isinstance(kept, Mapping)
+            and isinstance(condition, Mapping)
+            and len(leading) == 1
+            and _result(leading[0])
+        ):
+            written = _written(station, condition, _result(leading[0]), names, gates)
+            if written is not None:
+                found[station["key"]] = {**kept, "condition": written}
+    return found
+
+
+def _result(rule: Json) -> str:
+    when = rule.get("when")
+    said = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
+    return said if isinstance(said, str) and said in ("success", "failure", "cancelled", "any") else ""
+
+
+def _written(
+    station: Json,
+    condition: Mapping[str, Any],
+    result: str,
+    names: Mapping[str, str],
+    gates: Mapping[str, str],
+) -> Json | None:
+    questions = condition.get("questions")
+    rules = station.get("rules") or []
+    if not isinstance(questions, Mapping) or not rules or rules[-1].get("when") is not None:
+        return None
+    paths = {path_of(str(each)): str(each) for each in questions}
+    ways = [_way(rule, names, gates) for rule in rules]
+    tests = [_compared(rule.get("when"), paths) for rule in rules[:-1]]
+    if None in ways or None in tests:
+        return None
+    routes = [{**test, **way} for test, way in zip(tests, ways, strict=False)]  # type: ignore[dict-item]
+    when = {"when": result} if result != condition.get("when", "success") else {}
+    return {**condition, **when, "route": routes, "fallback": ways[-1]}
+
+
+def _way(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
+    to, asked = rule["to"], [gates[key] for key in rule.get("gates") or () if key in gates]
+    if not isinstance(to, str) or to not in names:
+        return None
+    return {
+        **extra(rule),
+        "to": names[to],
+        **({"gateId": asked[0]} if asked else {}),
+        **({"_alsoEnforce": asked[1:]} if asked[1:] else {}),
+    }
+
+
+def _compared(when: Any, paths: Mapping[str, str]) -> Json | None:
+    parts = when.get("all") if isinstance(when, dict) else None
+    if not isinstance(parts, list) or parts[:1] != [SUCCESS]:
+        return None
+    if parts[1:] == [{"output": {"path": path, "op": "exists"}} for path in paths]:
+        return {"else": True}
+    said: dict[str, Json] = {}
+    for part in parts[1:]:
+        test = part.get("output") if isinstance(part, dict) else None
+        if not isinstance(test, dict) or test.keys() != {"path", "op", "value"}:
+            return None
+        path, op = test["path"], test["op"]
+        if path not in paths or op not in OPERATORS.values():
+            return None
+        said.setdefault(paths[path], {})[SHORT.get(str(op), str(op))] = test["value"]
+    return {"if": said} if said else None

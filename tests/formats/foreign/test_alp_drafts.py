@@ -1,0 +1,244 @@
+"""What ALP only drafted: typed conditions as stations of questions, and tools of gates."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.formats import foreign
+from pipelines.formats.foreign.alp_expressions import Unsaid, condition_of, expression_of
+from pipelines.formats.foreign.writers import written
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.gate_tools import judged
+from pipelines.routing.document.line import Line, read_line
+from tests.routing.support import decided, goes
+
+OK = {"result": "success"}
+WORKED = {"type": "dispatch_worker"}
+TYPED = {
+    "kind": "typed",
+    "when": "success",
+    "evaluator": "typesafe/systemone",
+    "input": {"from": "job.result"},
+    "questions": {"needs_human": {"type": "noul", "instructions": "Does a person have to look?"}, "risk": {}},
+    "route": [
+        {"if": {"needs_human": {"lt": 0.25}, "risk": {"lte": 2}}, "to": "merge"},
+        {"else": True, "to": "merge", "gateId": "approve", "why": "kept"},
+    ],
+    "fallback": {"to": "stopped", "gateId": "approve"},
+}
+TOOL = {
+    "kind": "cli",
+    "runner": "node",
+    "command": "lint",
+    "args": ["DESIGN.md", "--format", "json"],
+    "cwd": "{{project.workspaceDir}}/docs",
+    "env": {"LOG_LEVEL": "info"},
+    "timeoutSeconds": 90,
+    "retries": {"max": 2, "backoffSeconds": 3},
+    "outcome": {"parse": "json", "successOn": {"exitCode": 0}, "passIf": "summary.errors == 0",
+                "warnIf": "findings[] > 0", "surface": {"findings": "findings[]"}},
+    "caching": {"ttlSeconds": 60},
+}  # fmt: skip
+LINE: dict[str, Any] = {
+    "id": "reviewed",
+    "name": "Reviewed",
+    "stations": [
+        {"id": "review", "name": "Review", "trigger": WORKED},
+        {"id": "merge", "name": "Merge", "trigger": WORKED},
+        {"id": "stopped", "name": "Stopped"},
+    ],
+    "transitionRules": [
+        {"id": "route", "fromColumnId": "review", "toColumnId": "merge", "condition": TYPED},
+        {"id": "lost", "fromColumnId": "merge", "toColumnId": "stopped", "condition": "failure"},
+        {
+            "id": "kept",
+            "fromColumnId": "merge",
+            "toColumnId": "done",
+            "condition": "success",
+            "gateId": "lint",
+        },
+    ],
+    "gates": [
+        {"id": "approve", "name": "Approve", "description": "Look at it.", "requiresApproval": True},
+        {"id": "lint", "name": "Lint", "requiresApproval": False, "tool": TOOL, "notes": "kept"},
+    ],
+}
+
+
+def line(**changed: Any) -> str:
+    return json.dumps({**LINE, **changed})
+
+
+def with_condition(**changed: Any) -> str:
+    condition = {key: said for key, said in {**TYPED, **changed}.items() if said is not None}
+    return line(
+        transitionRules=[{**LINE["transitionRules"][0], "condition": condition}, *LINE["transitionRules"][1:]]
+    )
+
+
+def with_gate(**changed: Any) -> str:
+    return line(gates=[LINE["gates"][0], {**LINE["gates"][1], **changed}])
+
+
+def read(text: str) -> tuple[Line, list[str]]:
+    opened = foreign.opened(text)
+    return read_line(opened.document), [str(loss) for loss in opened.losses]
+
+
+def test_the_answers_to_typed_questions_choose_where_it_goes() -> None:
+    given, losses = read(line())
+    assert goes(given, OK, station="review").startswith("move route by rule route")
+    asked = given.station("route")
+    assert [field["type"] for field in asked.work["form"]] == ["number", "number"]
+    assert "Does a person have to look?" in asked.work["instructions"]
+
+    def answered(**output: Any) -> str:
+        return goes(given, {**OK, "output": output}, station="route")
+
+    assert answered(needs_human=0.1, risk=2).startswith("move merge")
+    assert answered(needs_human=0.9, risk=2).startswith("wait awaiting_review at approve then merge")
+    assert answered(needs_human=0.1).startswith("wait awaiting_review at approve then stopped"), (
+        "no answer falls back"
+    )
+    assert goes(given, {"result": "failure"}, station="route").endswith("then stopped route-to-stopped")
+    assert any("a station of their own" in loss for loss in losses)
+    assert any("typesafe/systemone" in loss for loss in losses)
+
+
+def test_an_outcome_that_is_not_asked_about_goes_on_as_without_the_question() -> None:
+    given, _losses = read(with_condition(when="failure"))
+    assert goes(given, {"result": "failure"}, station="review").startswith("move route")
+    assert goes(given, OK, station="review").startswith("move merge")
+    assert goes(given, {"result": "cancelled"}, station="review").startswith("finish failed")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"fallback": None}, "condition.fallback"),
+        ({"questions": None}, "condition.questions"),
+        ({"when": "sometimes"}, "condition.when"),
+        ({"route": [{"if": {"risk": {"near": 1}}, "to": "merge"}]}, "condition.route[0].if.risk"),
+        ({"route": [{"to": "merge"}]}, "condition.route[0].if"),
+        ({"fallback": {"to": "nowhere"}}, "condition.fallback.to"),
+        ({"route": [{"else": True, "to": "merge", "gateId": "none"}]}, "condition.route[0].gateId"),
+    ],
+)
+def test_a_typed_condition_that_cannot_be_meant_is_refused_at_its_place(
+    wrong: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(with_condition(**wrong))
+    assert error.value.problems[0].path == f"transitionRules[0].{place}"
+
+
+def test_the_tool_of_a_gate_is_carried_with_its_expressions() -> None:
+    given, losses = read(line())
+    tool = given.gates_by_key["lint"].tool
+    assert tool is not None and tool.argv == ("lint", "DESIGN.md", "--format", "json")
+    assert (tool.cwd, dict(tool.env), tool.timeout, tool.retries.max) == (
+        "docs",
+        {"LOG_LEVEL": "info"},
+        90,
+        2,
+    )
+    assert tool.outcome.pass_if_said == {"output": {"path": "summary.errors", "op": "equals", "value": 0}}
+    question = decided(given, OK, station="merge")["evaluation"]
+
+    def said(word: str) -> str:
+        return goes(given, OK, station="merge", answers=[{**question, "answer": word}])
+
+    assert said("pass").startswith("finish completed")
+    assert said("warn").startswith("finish completed"), "a warning lets it go on"
+    assert said("fail").startswith("move stopped"), "it is denied, and goes as after a failure"
+    assert any("runs on a worker of Gateline" in loss for loss in losses)
+
+
+def test_a_warning_asks_a_person_where_the_gate_says_so() -> None:
+    given, _losses = read(with_gate(approveWarnings=True))
+    question = decided(given, OK, station="merge")["evaluation"]
+    went = goes(given, OK, station="merge", answers=[{**question, "answer": "warn"}])
+    assert went.startswith("wait awaiting_review at lint")
+
+
+def test_a_dry_run_shows_and_decides_nothing_and_an_approval_stays_one() -> None:
+    for changed, expected in (
+        ({"mode": "dry-run"}, "finish completed"),
+        ({"requiresApproval": True}, "wait awaiting_review at lint"),
+        ({"enabled": False}, "finish completed"),
+    ):
+        given, _losses = read(with_gate(**changed))
+        found = decided(given, OK, station="merge")
+        answers = [{**found["evaluation"], "answer": "pass"}] if found["decision"] == "ask" else []
+        assert goes(given, OK, station="merge", answers=answers).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"kind": "http"}, "kind"),
+        ({"command": ""}, "command"),
+        ({"args": ["{{task.title}}"]}, "args"),
+        ({"cwd": "../elsewhere"}, "cwd"),
+        ({"cwd": "/etc"}, "cwd"),
+        ({"stdin": {"file": "a.md"}}, "stdin"),
+        ({"secrets": [{"name": "TOKEN"}]}, "secrets"),
+        ({"outcome": {"parse": "xml"}}, "outcome.parse"),
+        ({"outcome": {"parse": "json", "passIf": "summary.errors == summary.max"}}, "outcome.passIf"),
+    ],
+)
+def test_a_tool_that_cannot_be_said_leaves_it_to_a_person_and_is_told(
+    changed: dict[str, Any], place: str
+) -> None:
+    given, losses = read(with_gate(tool={**TOOL, **changed}))
+    assert given.gates_by_key["lint"].tool is None
+    assert goes(given, OK, station="merge").startswith("wait awaiting_review at lint")
+    assert any(f"gates[1].tool.{place}: " in loss for loss in losses)
+    made = json.loads(written(given.to_document(), "alp").text)
+    assert made["gates"][1]["requiresApproval"] is False, "as it was written"
+
+
+OUTPUT = {"summary": {"errors": 0, "max": "many"}, "findings": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("text", "of_the_first"),
+    [
+        ("summary.errors == 0", True),
+        ("findings[] >= 2 && summary.errors < 1", True),
+        ("findings[] == 0", False),
+        ("!(summary.errors > 0)", True),
+        ("!(summary.missing > 0)", False),
+        ("!(summary.max > 0)", False),
+        ("missing != 1", False),
+        ("missing[] == 0", False),
+        ("(missing == 1 || summary.errors == 0) && !(findings[] < 2)", True),
+        ("summary.max in ['many']", None),
+        ('summary.max in ["many"]', True),
+        ("summary.max contains 'an'", True),
+    ],
+)
+def test_an_expression_is_false_where_something_is_missing(text: str, of_the_first: bool | None) -> None:
+    if of_the_first is None:
+        with pytest.raises(Unsaid):
+            condition_of(text)
+        return
+    tool = {"argv": ["lint"], "outcome": {"parse": "json", "pass_if": condition_of(text)}}
+    gates = [{"key": "g", "mode": "auto", "tool": tool}]
+    stations = [{"key": "a", "rules": [{"id": "r", "to": "completed", "gates": ["g"]}]}]
+    given = read_line({"gateline": 1, "key": "x", "stations": stations, "gates": gates})
+    found = given.gates_by_key["g"].tool
+    assert found is not None
+    run = {"exit_code": 0, "output": OUTPUT}
+    assert judged(found, run)[0] == ("pass" if of_the_first else "fail")
+    assert condition_of(expression_of(condition_of(text))) == condition_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "a ==", "a == b", "!a", "a = 1", "(a == 1", "a == 1)", "x in 'abc'", "1 == 1",
+                                  "a == 1 && ", "(" * 30 + "a == 1" + ")" * 30, "a" * 3_000, 7])  # fmt: skip
+def test_what_is_no_expression_is_none(text: Any) -> None:
+    with pytest.raises(Unsaid):
+        condition_of(text)
