@@ -126,9 +126,9 @@ def show(rows: list[dict[str, Any]]) -> None:
     output.table(COLUMNS, (_row(each) for each in rows))
     for row in rows:
         for loss in row.get("losses", ()):
-            say(f"  {plain(row['file'])}{_at(loss)}: [yellow]loss[/yellow] {plain(loss['message'])}")
+            say(f"  {_at(row['file'], loss)}: [yellow]loss[/yellow] {plain(loss['message'])}")
         for fault in row.get("problems", ()):
-            say(f"  {plain(row['file'])}{_at(fault)}: [red]error[/red] {plain(fault['message'])}")
+            say(f"  {_at(row['file'], fault)}: [red]error[/red] {plain(fault['message'])}")
             if fault["hint"]:
                 say(f"    {plain(fault['hint'])}")
 
@@ -140,9 +140,11 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
     return plain(row["file"]), plain(row["system"] or "Gateline"), plain(row["key"]), *numbers
 
 
-def _at(place: dict[str, Any]) -> str:
+def _at(document: str, place: dict[str, Any]) -> str:
+    """File, line and place in it. Of a folder the path names the file first."""
+    file, _colon, path = place["path"].rpartition(": ")
     line = f":{place['line']}:{place['column'] or 1}" if place["line"] else ""
-    return f"{line} {plain(place['path'])}" if place["path"] else line
+    return plain("/".join(filter(None, (document, file)))) + line + (f" {plain(path)}" if path else "")
 
 
 def _ask(count: int) -> None:

@@ -97,7 +97,7 @@ def opened(text: str | bytes, dialect: str | None = None) -> Opened:
         raise DocumentError([replace(problem, path="", line=1, column=1)])
     if dialect is None or dialect not in READERS:
         return Opened(native.loads(source), source)
-    return _converted(given, dialect, lambda problems: native.locate(source, problems))
+    return _converted(given, dialect, lambda problems: _in_order(native.locate(source, problems)))
 
 
 def _records(source: str) -> list[Any] | None:
@@ -133,18 +133,20 @@ def opened_files(files: Mapping[str, str | bytes]) -> Opened:
     whole, places = alp.together(parsed)
 
     def placed(problems: list[Problem]) -> tuple[Problem, ...]:
-        return tuple(_of_place(each, places) for each in problems)
+        return tuple(_of_place(each, places, files) for each in problems)
 
     return _converted(whole, ALP, placed)
 
 
-def _of_place(problem: Problem, places: Mapping[str, str]) -> Problem:
+def _of_place(problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]) -> Problem:
+    """In the file that the part is from, with its line there."""
     part = next((each for each in places if problem.path.startswith(each)), None)
-    return (
-        _of_file(replace(problem, path=problem.path[len(part) :].lstrip(".")), places[part])
-        if part
-        else problem
-    )
+    if part is None:
+        return problem
+    file, inner = places[part], replace(problem, path=problem.path[len(part) :].lstrip("."))
+    if file.endswith(".json"):
+        (inner,) = native.locate(files[file], [inner])
+    return _of_file(inner, file)
 
 
 def _of_file(problem: Problem, path: str) -> Problem:
@@ -159,7 +161,7 @@ def _converted(given: Any, dialect: str, located: Callable[[list[Problem]], tupl
     document = reader.read(given, carrier)
     if carrier.faults:
         raise DocumentError(located(carrier.faults))
-    return Opened(document, native.dumps(document), dialect, _in_order(located(carrier.losses)))
+    return Opened(document, native.dumps(document), dialect, located(carrier.losses))
 
 
 def _in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

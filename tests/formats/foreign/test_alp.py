@@ -159,9 +159,8 @@ def test_a_folder_is_put_together_in_the_order_of_its_stations() -> None:
     assert [station.key for station in given.stations] == ["todo", "plan"]
     assert given.station("todo").work["prompt"] == 'Hire for {{"{{"}}project.name}}'
     assert goes(given, {"result": "success"}, station="todo").startswith("wait awaiting_review at g")
-    assert any(
-        str(loss).startswith(".agentics/stations/01-team/station.json: trigger") for loss in opened.losses
-    )
+    (text,) = [each for each in opened.losses if "project.name" in str(each.message)]
+    assert (text.path, text.line) == (".agentics/stations/01-team/prompt.md", None), "the file that holds it"
 
 
 def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
@@ -190,6 +189,14 @@ def test_a_fault_in_a_file_names_the_file() -> None:
     assert str(error.value.problems[0]).count(".agentics/gates.json") == 1
 
 
+def test_what_cannot_be_meant_in_a_file_names_the_file_and_the_line() -> None:
+    wrong = '[\n  {"from": "todo",\n   "to": "nowhere", "condition": "success"}\n]'
+    with pytest.raises(DocumentError) as error:
+        foreign.opened_files(files(**{".agentics/transitions.json": wrong}))
+    (fault,) = error.value.problems
+    assert (fault.path, fault.line) == (".agentics/transitions.json: [0].to", 3)
+
+
 def test_a_repository_of_each_task_and_set_times_are_told_as_lost_and_kept() -> None:
     trigger = {"type": "dispatch_worker", "createAssemblyLineRepo": True}
     files = {
@@ -198,9 +205,9 @@ def test_a_repository_of_each_task_and_set_times_are_told_as_lost_and_kept() -> 
         "init.json": '{"schedule": {"weekday": "monday", "timeZone": "Europe/Copenhagen"}}',
     }
     opened = foreign.opened_files(files)
-    assert [each.path for each in opened.losses] == [
-        "stations/01-a/station.json: trigger.createAssemblyLineRepo",
-        "init.json: schedule",
+    assert [(each.path, each.line, each.column) for each in opened.losses] == [
+        ("stations/01-a/station.json: trigger.createAssemblyLineRepo", 1, 41),
+        ("init.json: schedule", 1, 2),
     ]
     assert opened.document["stations"][0]["extra"]["trigger"]["createAssemblyLineRepo"] is True
     assert opened.document["extra"]["init"]["schedule"]["weekday"] == "monday"
