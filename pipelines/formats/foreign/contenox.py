@@ -14,8 +14,8 @@ from pipelines.formats.foreign.carrier import (
     quoted,
     slug,
     word,
-    worked_by_a_person,
 )
+from pipelines.formats.foreign.contenox_work import Chain, labels_of, work_of
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.compose_strategies import STRATEGIES
@@ -33,8 +33,6 @@ OPERATORS: Final = {
     "lt": "lt",
     "in_range": "range",
 }
-CHATS: Final = ("chat_completion", "model_execution", "prompt_to_string")
-CHOICES: Final = ("route", "condition_key", "prompt_to_condition")
 READ_OF_TASK: Final = (
     "prompt_template",
     "transition",
@@ -62,9 +60,12 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
             carrier.refuse(f"{place}.id", _("has to be a text of its own, and not “end”"))
         else:
             keys[identity] = carrier.key(identity, "task")
+    chain = Chain([task for _place, task in tasks], keys)
     name = str(given.get("id") or given.get("description") or "Chain")
     stations = [
-        _station(task, place, keys, carrier) for place, task in tasks if str(task.get("id") or "task") in keys
+        _station(task, place, chain, carrier)
+        for place, task in tasks
+        if str(task.get("id") or "task") in keys
     ]
     return {
         "gateline": 1,
@@ -78,41 +79,19 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
     }
 
 
-def _station(task: Mapping[str, Any], place: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
+def _station(task: Mapping[str, Any], place: str, chain: Chain, carrier: Carrier) -> Json:
     identity = str(task.get("id") or "task")
-    key = keys[identity]
-    rules = _rules(task, place, key, keys, carrier)
+    key = chain.keys[identity]
+    rules = _rules(task, place, key, chain.keys, carrier)
     limit = _seconds(task.get("timeout"), f"{place}.timeout", carrier)
     return {
         "key": key,
         "name": _words(identity),
-        "work": _work(task, place, _words(identity), rules, carrier),
+        "work": work_of(task, place, _words(identity), rules, chain, carrier),
         **({"limits": {"max_timeout": limit}} if limit else {}),
         "rules": rules,
         **kept(task, READ_OF_TASK),
     }
-
-
-def _work(task: Mapping[str, Any], place: str, name: str, rules: list[Json], carrier: Carrier) -> Json:
-    handler = word(task.get("handler"))
-    system = carrier.template(f"{place}.system_instruction", task.get("system_instruction"))
-    prompt = carrier.template(f"{place}.prompt_template", task.get("prompt_template"))
-    asking = {**({"system": system} if system else {}), "prompt": prompt or "{{.input}}"}
-    if handler == "noop":
-        return {"kind": "noop"}
-    if handler == "raise_error":
-        return {"kind": "error", "message": prompt or "raise_error"}
-    if handler in CHATS:
-        config = task.get("execute_config")
-        if task.get("tools") or (isinstance(config, Mapping) and config.get("tools")):
-            carrier.lose(
-                place, _("%(name)s tells the model of no tools until a station declares them", name=name)
-            )
-        return {"kind": "chat", **asking}
-    if handler in CHOICES and any("equals" in jsontext.dumps(rule.get("when")) for rule in rules):
-        return {"kind": "route", **asking, **({"strict": True} if handler != "route" else {})}
-    said = "\n\n".join(part for part in (system, prompt) if part)
-    return worked_by_a_person(carrier, f"{place}.handler", name, f"the handler {handler}", said)
 
 
 def _rules(
@@ -127,6 +106,15 @@ def _rules(
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
         carrier.lose(last[0][0], _("“default” is asked last there, so it stands last here"))
+    if last:
+        # Whatever else may be chosen takes the default: a word that may not is a failure (B12).
+        named = [branch.get("when") for _at, branch in others if branch.get("operator") == "equals"]
+        at, default = last[0]
+        others += [
+            (at, {**default, "operator": "equals", "when": each})
+            for each in dict.fromkeys(labels_of(task))
+            if each not in named
+        ]
     for at, branch in [*others, *last]:
         rule = _branch(branch, at, key, keys, carrier)
         if rule is not None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from pipelines.formats import foreign
+from pipelines.formats.foreign.writers import written
 from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import goes
 
@@ -115,6 +117,73 @@ def test_handlers_become_kinds_of_work() -> None:
     )[0]
     assert choice.station("ask").work["kind"] == "route" and choice.station("ask").work["strict"] is True
     assert line.station("more").work["kind"] == "noop" and line.station("stop").work["kind"] == "error"
+
+
+def test_B12_every_word_that_may_be_chosen_has_a_rule_and_any_other_is_a_failure() -> None:
+    chosen: dict[str, Any] = {
+        "handler": "condition_key",
+        "valid_conditions": {"valid": True, "maybe": True, "off": False},
+    }
+    line, _losses = read(chain(branch("default", "stop"), branch("equals", "more", "valid"), **chosen))
+    station = line.station("ask")
+    assert station.work["strict"] is True and labels(station) == ("valid", "maybe")
+    assert taken(line, "maybe").startswith("move stop") and taken(line, "valid").startswith("move more")
+
+
+def test_B16_names_of_tasks_in_templates_follow_their_stations_and_come_back() -> None:
+    said = "{{.First_One}} {{.First_One_error}} {{edge_count:First_One->Second}} {{.other}}"
+    tasks = [
+        {
+            "id": "First_One",
+            "handler": "chat_completion",
+            "transition": {"branches": [branch("default", "Second")]},
+        },
+        {"id": "Second", "handler": "chat_completion", "prompt_template": said},
+    ]
+    opened = foreign.opened(json.dumps({"id": "c", "tasks": tasks}))
+    prompt = opened.document["stations"][1]["work"]["prompt"]
+    assert prompt == "{{.first_one}} {{.first_one_error}} {{edge_count:first_one->second}} {{.other}}"
+    assert json.loads(written(opened.document, "contenox").text)["tasks"][1]["prompt_template"] == said
+
+
+@pytest.mark.parametrize(
+    ("handler", "named", "prompt"),
+    [
+        ("chat_completion", None, "{{.previous_output}}"),
+        ("chat_completion", "First", "{{.first}}"),
+        ("chat_completion", "found", "{{.found}}"),
+        ("chat_completion", "input", "{{.input}}"),
+        ("noop", None, "{{.input}}"),
+        ("noop", "First", "{{.input}}"),
+    ],
+)
+def test_B19_a_chat_without_a_prompt_is_asked_what_its_input_is(
+    handler: str, named: str | None, prompt: str
+) -> None:
+    second = {"id": "second", "handler": "chat_completion", **({"input_var": named} if named else {})}
+    first = {"id": "First", "handler": handler, "transition": {"branches": [branch("default", "second")]}}
+    line, losses = read(json.dumps({"id": "c", "tasks": [first, second]}))
+    assert line.station("second").work["prompt"] == prompt
+    assert any("no station before it says" in loss for loss in losses) == (handler == "noop")
+
+
+def test_a_model_is_carried_and_what_does_nothing_here_is_told() -> None:
+    config = {
+        "model": "qwen2.5:7b",
+        "temperature": 0.2,
+        "max_tokens": "{{var:most}}",
+        "provider": "ollama",
+        "shift": 1,
+    }
+    line, losses = read(chain(handler="chat_completion", execute_config=config, print="x"))
+    assert {key: line.station("ask").work.get(key) for key in ("model", "temperature", "max_tokens")} == {
+        "model": "qwen2.5:7b",
+        "temperature": 0.2,
+        "max_tokens": None,
+    }
+    told = "\n".join(losses)
+    assert "says no max_tokens here" in told and "whichever the provider" in told
+    assert "do nothing here: print, execute_config.shift" in told
 
 
 def test_B11_the_other_word_for_a_call_is_told() -> None:

@@ -8,6 +8,14 @@ from typing import Any, Final
 from pipelines.formats.foreign import contenox as reader
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.contenox import FAILED
+from pipelines.formats.foreign.contenox_work import (
+    CHATS,
+    CHOICES,
+    OF_A_MODEL,
+    of_a_model,
+    variable,
+    with_names,
+)
 from pipelines.formats.foreign.writers.parts import Json, extra, in_order, name_in, parted, texts
 from pipelines.routing.basics import jsontext
 
@@ -33,7 +41,8 @@ def write(line: Json) -> Json:
 
 def _task(station: Json, names: Mapping[str, str]) -> Json:
     kept, work = extra(station), station["work"]
-    system, prompt = texts(work)
+    ids = {key: name for key, name in names.items() if name != "end"}
+    system, prompt = (with_names(text, ids) for text in texts(work))
     if work["kind"] == "manual":
         system, prompt = parted(prompt, kept.get("system_instruction"))
     handler = HANDLERS.get(work["kind"], kept.get("handler") if work["kind"] == "manual" else None) or "hook"
@@ -43,6 +52,9 @@ def _task(station: Json, names: Mapping[str, str]) -> Json:
     if work["kind"] == "route" and work.get("strict") and handler == "route":
         handler = "condition_key"
     kept.pop("system_instruction", None)
+    kept |= _config(work, kept.get("execute_config"))
+    if work["kind"] in ("chat", "route") and prompt == variable(kept.get("input_var")):
+        prompt = ""  # it says so itself
     limit = (station.get("limits") or {}).get("max_timeout")
     return {
         **kept,
@@ -56,9 +68,18 @@ def _task(station: Json, names: Mapping[str, str]) -> Json:
 
 
 def _alike(before: str, handler: str) -> bool:
-    chats = ("chat_completion", "model_execution", "prompt_to_string")
-    choices = ("route", "condition_key", "prompt_to_condition")
-    return before in (chats if handler == "chat_completion" else choices)
+    return before in (CHATS if handler == "chat_completion" else CHOICES)
+
+
+def _config(work: Json, kept: Any) -> Json:
+    """What the station says of its model; of what it does not say, only what could not be said here."""
+    before: Json = dict(kept) if isinstance(kept, Mapping) else {}
+    said = {key: work[key] for key in OF_A_MODEL if work.get(key) is not None}
+    read = of_a_model(before)
+    if work["kind"] not in ("chat", "route") or read == said:
+        return {}
+    rest = {key: each for key, each in before.items() if key not in read}
+    return {"execute_config": {**rest, **said}}
 
 
 def _transition(station: Json, names: Mapping[str, str]) -> Json:

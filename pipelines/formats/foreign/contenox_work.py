@@ -1,0 +1,181 @@
+"""What does the work of a task of contenox: a model, nothing, or a person until somebody chooses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import Carrier, Json, word, worked_by_a_person
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.work.model_keys import HOTTEST
+
+CHATS: Final = ("chat_completion", "model_execution", "prompt_to_string")
+CHOICES: Final = ("route", "condition_key", "prompt_to_condition")
+INPUT, BEFORE = "input", "previous_output"
+OF_A_MODEL: Final = ("model", "temperature", "max_tokens")
+PROVIDERS: Final = ("provider", "providers", "models")
+TOLD: Final = (*OF_A_MODEL, *PROVIDERS, "tools", "hooks")
+OF_A_TASK: Final = ("print", "output_template", "input_max_bytes")
+_NAME = re.compile(r"(\{\{\s*\.)([A-Za-z_]\w*)(?=\s*\}\}|\.)")
+_EDGE = re.compile(r"(\{\{\s*edge_count:)([^\s{}]+)->([^\s{}]+)(?=\s*\}\})")
+_ERROR: Final = "_error"
+
+
+class Chain:
+    """What its tasks need of one another. `keys`: of the stations that they are, in their order. `before`: of a task
+    those whose branches lead to it."""
+
+    def __init__(self, tasks: Iterable[Mapping[str, Any]], keys: Mapping[str, str]) -> None:
+        self.keys = keys
+        self.chats: list[str] = []
+        self.before: dict[str, list[str]] = {}
+        for task in tasks:
+            identity = str(task.get("id") or "task")
+            if word(task.get("handler")) in CHATS:
+                self.chats.append(identity)
+            for goto in _gotos(task.get("transition")):
+                self.before.setdefault(goto, []).append(identity)
+
+
+def _gotos(transition: Any) -> Iterator[str]:
+    branches = transition.get("branches") if isinstance(transition, Mapping) else None
+    for each in branches if isinstance(branches, list) else ():
+        if isinstance(each, Mapping) and isinstance(each.get("goto"), str):
+            yield each["goto"]
+
+
+def work_of(
+    task: Mapping[str, Any], place: str, name: str, rules: list[Json], chain: Chain, carrier: Carrier
+) -> Json:
+    keys = chain.keys
+    handler = word(task.get("handler"))
+    system = carrier.template(f"{place}.system_instruction", with_names(task.get("system_instruction"), keys))
+    prompt = carrier.template(f"{place}.prompt_template", with_names(task.get("prompt_template"), keys))
+    unused = [each for each in OF_A_TASK if task.get(each)]
+    if handler == "noop":
+        _told(unused, place, name, carrier)
+        return {"kind": "noop"}
+    if handler == "raise_error":
+        return {"kind": "error", "message": prompt or "raise_error"}
+    chooses = handler in CHOICES and any("equals" in jsontext.dumps(rule.get("when")) for rule in rules)
+    if handler not in CHATS and not chooses:
+        said = "\n\n".join(part for part in (system, prompt) if part)
+        return worked_by_a_person(carrier, f"{place}.handler", name, f"the handler {handler}", said)
+    given = task.get("execute_config")
+    config: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    _told([*unused, *(f"execute_config.{each}" for each in config if each not in TOLD)], place, name, carrier)
+    _elsewhere(config, place, name, carrier)
+    if task.get("tools") or config.get("tools") or config.get("hooks"):
+        carrier.lose(
+            place, _("%(name)s tells the model of no tools until a station declares them", name=name)
+        )
+    return {
+        "kind": "chat" if handler in CHATS else "route",
+        **({"system": system} if system else {}),
+        "prompt": prompt or _asked(task, place, name, chain, carrier),
+        **of_a_model(config),
+        **({"strict": True} if chooses and handler != "route" else {}),
+    }
+
+
+def _asked(task: Mapping[str, Any], place: str, name: str, chain: Chain, carrier: Carrier) -> str:
+    """Without a prompt of its own: what its `input_var` names, else what was said before it, where a chat said it. What
+    passes something on there says nothing here."""
+    identity, named = str(task.get("id") or "task"), task.get("input_var")
+    if named in chain.chats or (_is_variable(named) and named not in chain.keys):
+        return with_names(variable(named), chain.keys)
+    before = chain.before.get(identity, [])
+    if named != "input" and before and identity != next(iter(chain.keys), None):
+        if named in (None, BEFORE) and all(each in chain.chats for each in before):
+            return variable(BEFORE)
+        carrier.lose(
+            place,
+            _("%(name)s is asked with the input of the chain: no station before it says a text", name=name),
+        )
+    return variable(INPUT)
+
+
+def _is_variable(named: Any) -> bool:
+    return (
+        isinstance(named, str) and named not in (INPUT, BEFORE) and bool(re.fullmatch(r"[A-Za-z_]\w*", named))
+    )
+
+
+def variable(name: Any) -> str:
+    return f"{{{{.{name}}}}}"
+
+
+def of_a_model(config: Mapping[str, Any]) -> Json:
+    """What a station says of its model, where it is no macro (T12)."""
+    model, heat, most = (config.get(each) for each in OF_A_MODEL)
+    return {
+        **(
+            {"model": model} if isinstance(model, str) and 0 < len(model) <= 200 and "{{" not in model else {}
+        ),
+        **({"temperature": heat} if _is_number(heat) and 0 <= heat <= HOTTEST else {}),  # type: ignore[operator]
+        **({"max_tokens": most} if type(most) is int and 0 < most < 10**9 else {}),
+    }
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int | float | Decimal) and not isinstance(given, bool)
+
+
+def _told(unused: list[str], place: str, name: str, carrier: Carrier) -> None:
+    if unused:
+        carrier.lose(
+            place,
+            _(
+                "%(name)s has settings that are kept and do nothing here: %(keys)s",
+                name=name,
+                keys=", ".join(unused)[:300],
+            ),
+        )
+
+
+def _elsewhere(config: Mapping[str, Any], place: str, name: str, carrier: Carrier) -> None:
+    """Models are asked at the address that an operator has set."""
+    carried = of_a_model(config)
+    for key in OF_A_MODEL:
+        if config.get(key) and key not in carried:
+            carrier.lose(
+                f"{place}.execute_config.{key}",
+                _("%(name)s says no %(key)s here: it is no plain value", name=name, key=key),
+            )
+    if any(config.get(each) for each in PROVIDERS):
+        carrier.lose(
+            f"{place}.execute_config",
+            _(
+                "%(name)s asks a model at the address of Gateline's settings, whichever the provider",
+                name=name,
+            ),
+        )
+
+
+def with_names(text: Any, names: Mapping[str, str]) -> Any:
+    """A text in which tasks have the names of their stations, or the other way round."""
+    if not isinstance(text, str) or "{{" not in text:
+        return text
+
+    def of_a_task(found: re.Match[str]) -> str:
+        said = found[2]
+        stem = said.removesuffix(_ERROR)
+        new = names.get(said) or (f"{names[stem]}{_ERROR}" if stem in names and stem != said else said)
+        return found[1] + new
+
+    def of_an_edge(found: re.Match[str]) -> str:
+        return f"{found[1]}{names.get(found[2], found[2])}->{names.get(found[3], found[3])}"
+
+    return _EDGE.sub(of_an_edge, _NAME.sub(of_a_task, text))
+
+
+def labels_of(task: Mapping[str, Any]) -> list[str]:
+    """What may be chosen, a list or an object of it (B12)."""
+    given = task.get("valid_conditions")
+    if task.get("handler") not in CHOICES[1:] or not isinstance(given, (list, Mapping)):
+        return []
+    wanted = [each for each in given if not isinstance(given, Mapping) or given[each] is not False]
+    return [each for each in wanted if isinstance(each, str) and each]
