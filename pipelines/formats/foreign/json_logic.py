@@ -12,6 +12,33 @@ TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 DEEPEST: Final = 20
 
 
+SIGNS: Final = frozenset(
+    (
+        *COMPARED,
+        "!",
+        "!!",
+        "and",
+        "or",
+        "not",
+        "if",
+        "?:",
+        "var",
+        "missing",
+        "missing_some",
+        "max",
+        "min",
+        "+",
+        "-",
+        "*",
+    )
+    + ("/", "%", "map", "reduce", "filter", "all", "none", "some", "merge", "in", "cat", "substr", "log")
+)
+
+
+def is_logic(given: Any) -> bool:
+    return isinstance(given, Mapping) and len(given) == 1 and next(iter(given)) in SIGNS
+
+
 def condition(given: Any, depth: int = 0) -> Json | None:
     """None for what conditions cannot say."""
     if not isinstance(given, Mapping) or len(given) != 1 or depth > DEEPEST:
@@ -27,6 +54,12 @@ def condition(given: Any, depth: int = 0) -> Json | None:
     if sign == "in" and len(members) == 2 and isinstance(members[1], list):
         path = _variable(members[0])
         return None if path is None else {"output": {"path": path, "op": "in", "value": members[1]}}
+    if sign == "in" and len(members) == 2 and (path := _variable(members[1])) and isinstance(members[0], str):
+        return {"output": {"path": path, "op": "contains", "value": members[0]}}
+    if sign in ("<", "<=") and len(members) == 3:
+        # Between: the two are apart here.
+        pairs = [condition({sign: pair}, depth + 1) for pair in (members[:2], members[1:])]
+        return None if None in pairs else {"all": pairs}
     if sign in COMPARED and len(members) == 2:
         left, right = members
         if _variable(left) is None and _variable(right) is not None:

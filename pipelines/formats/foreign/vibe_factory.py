@@ -17,6 +17,7 @@ from pipelines.formats.foreign.carrier import (
     worked_by_a_person,
 )
 from pipelines.formats.foreign.json_logic import condition as of_json_logic
+from pipelines.formats.foreign.json_logic import is_logic
 from pipelines.formats.foreign.paths import path_of
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
@@ -34,6 +35,7 @@ RESULTS: Final = {
     "on_tests_fail": "failure",
 }
 ALWAYS: Final = (None, "", "always", "unconditional")
+NEVER: Final[Json] = {"any": []}
 READ_OF_STATION: Final = ("name", "station_prompt", "output_context_keys")
 READ_OF_TRANSITION: Final = ("label", "allow_revisit", "max_retries")
 OPERATORS: Final = {"==": "equals", "!=": "not_equals", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
@@ -187,6 +189,14 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
         found = of_json_logic(value)
         if found is not None:
             return found
+        if is_logic(value):
+            carrier.lose(
+                at,
+                _(
+                    "this JSONLogic cannot be said here: the rule is never taken until you give it a condition"
+                ),
+            )
+            return dict(NEVER)
     if value in (None, ""):
         carrier.refuse(at, _("Conditional transition requires condition_value"))
     else:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.formats import foreign
+from pipelines.formats.foreign.writers import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import goes
@@ -97,10 +98,24 @@ def test_T14_a_key_with_dots_is_looked_up_flat_first() -> None:
         ),
         ({"<": [3, {"var": "n"}]}, {"n": 4}, {"n": 3}),
         ({"in": [{"var": "n"}, [1, 2]]}, {"n": 2}, {"n": 3}),
+        ({"in": ["a", {"var": "tags"}]}, {"tags": ["a", "b"]}, {"tags": ["b"]}),
+        ({"<=": [1, {"var": "n"}, 3]}, {"n": 3}, {"n": 4}),
     ],
 )  # fmt: skip
 def test_C28_comparisons_paths_and_json_logic_are_read(condition: Any, taken: Any, not_taken: Any) -> None:
     assert way(condition, taken) and not way(condition, not_taken)
+
+
+def test_C28_json_logic_that_cannot_be_said_is_told_and_never_taken() -> None:
+    asked = {"some": [{"var": "r"}, {"==": [{"var": "status"}, "failed"]}]}
+    text = workflow({"condition_type": "conditional", "condition_value": asked})
+    line, losses = read(text)
+    assert goes(
+        line, {"result": "success", "output": {"r": [{"status": "failed"}]}}, station="build-test"
+    ) == ("stuck NoValidTransition")
+    assert any("JSONLogic cannot be said" in loss for loss in losses)
+    made = written(line.to_document(), "vibe-factory")
+    assert json.loads(made.text)["transitions"][0]["condition_value"] == asked and not made.losses
 
 
 def test_C29_the_greatest_priority_comes_first_then_the_oldest() -> None:
