@@ -26,7 +26,8 @@ BLOCKED: Final = ("blocked", "__blocked__")
 META_ROUTE: Final = "__meta_route__"
 JOINED: Final = "_parallel_complete"
 MODES: Final = {"auto": "auto", "rules": "auto", "hold": "manual", "manual": "manual", "skip": "skip"}
-READ_OF_STAGE: Final = (*("name", "onPass", "onFail", "fallback", "rules", "gateMode"),)
+LIMITS: Final = {"timeoutSec": "max_timeout", "maxRetries": "max_retries"}
+READ_OF_STAGE: Final = ("name", "onPass", "onFail", "fallback", "rules", "gateMode", *LIMITS)
 READ_OF_CHECK: Final = ("field", "operator", "value", "severity", "onFail", "label")
 USUAL_ITERATIONS: Final = 10
 
@@ -167,12 +168,20 @@ def _station(stage: Mapping[str, Any], place: str, book: Playbook, key: str, rul
     prompt = book.carrier.template("prompt", book.prompt)
     said = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
     label = name.replace("-", " ").replace("_", " ")
+    if stage.get("trustMode") == "declarative":
+        book.carrier.lose(f"{place}.trustMode", _("a verdict routes here even where no rule reads it"))
+    limits = {
+        ours: most
+        for said, ours in LIMITS.items()
+        if type(most := stage.get(said)) is int and 0 < most < 10**7
+    }
     return {
         "key": key,
         "name": label[:1].upper() + label[1:],
         "work": worked_by_a_person(
             book.carrier, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", said
         ),
+        **({"limits": limits} if limits else {}),
         "rules": rules,
         **kept(stage, READ_OF_STAGE),
     }

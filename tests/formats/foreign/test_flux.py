@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.formats import foreign, native
+from pipelines.formats.foreign.writers import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import goes
@@ -42,6 +43,19 @@ def test_D1_a_stage_has_three_ways_out() -> None:
     assert verdict(line, "blocked").startswith("wait blocked")
     assert verdict(line, "pass", "check").startswith("finish complete")
     assert "Be honest." in line.station("build").work["instructions"]
+
+
+def test_D11_limits_of_a_stage_are_limits_of_its_station() -> None:
+    text = playbook(stage("build", maxRetries=1, timeoutSec=300, trustMode="declarative"))
+    line, losses = read(text)
+    limits = line.station("build").limits
+    assert (limits.max_retries, limits.max_timeout) == (1, 300)
+    again = {"result": "success", "signals": [{"verdict": "rework"}]}
+    assert goes(line, again, station="build").startswith("move build")
+    assert not goes(line, again, station="build", signal_reworks=1).startswith("move build")
+    assert any("even where no rule reads it" in loss for loss in losses)
+    [made] = native.value_of(written(line.to_document(), "flux").text)["stages"]
+    assert (made["maxRetries"], made["timeoutSec"]) == (1, 300)
 
 
 def test_gate_rules_are_checks_of_the_station() -> None:

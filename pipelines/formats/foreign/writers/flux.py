@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.flux import WAYS
+from pipelines.formats.foreign.flux import LIMITS, WAYS
 from pipelines.formats.foreign.writers.parts import Json, extra, in_order, name_in, parted, texts
 
 OF_A_LOOP: Final = ("until", "maxIterations", "onComplete", "onExhausted")
@@ -80,6 +80,8 @@ def _stage(
     skill = said.removeprefix(SKILL) if said.startswith(SKILL) else kept.get("skill") or ""
     made: Json = {**kept, "id": name_in(station)}
     made["skill"] = skill
+    limits = station.get("limits") or {}
+    made |= {said: round(limits[ours]) for said, ours in LIMITS.items() if limits.get(ours)}
     # The ways of a loop are its own, and were kept.
     for way, verdict in WAYS if kept.get("type") != "loop" else WAYS[2:]:
         ways = (
