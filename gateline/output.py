@@ -19,7 +19,11 @@ from rich.table import Table
 
 from gateline.failures import Conflict, Failure
 
-console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+WIDEST = 10_000
+console = Console(
+    highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else WIDEST
+)
+"""Without a terminal nothing is cut to its width."""
 errors = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
 
 
@@ -95,8 +99,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     grid = Table(*columns, box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for row in rows:
         grid.add_row(*(str(cell) for cell in row))
-    # Without a terminal nothing is cut to its width.
-    console.print(grid, width=None if console.is_terminal else 10_000, crop=console.is_terminal)
+    console.print(grid, crop=console.is_terminal)
 
 
 def fail(failure: Failure) -> None:

@@ -126,9 +126,9 @@ def show(rows: list[dict[str, Any]]) -> None:
     output.table(COLUMNS, (_row(each) for each in rows))
     for row in rows:
         for loss in row.get("losses", ()):
-            say(f"  {_at(row['file'], loss)}: [yellow]loss[/yellow] {plain(loss['message'])}")
+            say(f"  {_at(row, loss)}: [yellow]loss[/yellow] {plain(loss['message'])}")
         for fault in row.get("problems", ()):
-            say(f"  {_at(row['file'], fault)}: [red]error[/red] {plain(fault['message'])}")
+            say(f"  {_at(row, fault)}: [red]error[/red] {plain(fault['message'])}")
             if fault["hint"]:
                 say(f"    {plain(fault['hint'])}")
 
@@ -140,11 +140,13 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
     return plain(row["file"]), plain(row["system"] or "Gateline"), plain(row["key"]), *numbers
 
 
-def _at(document: str, place: dict[str, Any]) -> str:
-    """File, line and place in it. Of a folder the path names the file first."""
+def _at(row: dict[str, Any], place: dict[str, Any]) -> str:
+    """File, line and place in it. Of a folder the path names the file first, or is one."""
     file, _colon, path = place["path"].rpartition(": ")
+    if path in row["files"]:
+        file, path = path, ""
     line = f":{place['line']}:{place['column'] or 1}" if place["line"] else ""
-    return plain("/".join(filter(None, (document, file)))) + line + (f" {plain(path)}" if path else "")
+    return plain("/".join(filter(None, (row["file"], file)))) + line + (f" {plain(path)}" if path else "")
 
 
 def _ask(count: int) -> None:

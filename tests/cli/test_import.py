@@ -26,6 +26,8 @@ def folder(tmp_path: Path) -> Path:
     stations = made / "line" / ".agentics" / "stations" / "01-first"
     stations.mkdir(parents=True)
     (stations / "station.json").write_text('{"trigger": {"type": "dispatch_worker"}}')
+    (stations / "prompt.md").write_text("For {{project.name}}")
+    (stations.parent.parent / "init.json").write_text('{"schedule": {"weekday": "monday"}}')
     (stations.parent.parent / "assembly-line.json").write_text('{"id": "a-line", "name": "A line"}')
     (made / "chain.json").write_text(CHAIN)
     (made / "book.yaml").write_text(BOOK)
@@ -39,6 +41,10 @@ def test_a_folder_is_a_table_and_what_can_be_read_is_kept(cli: Cli, world: World
     assert shown.returncode == 1, "one cannot be read"
     assert "a-line" in shown.stdout and "contenox" in shown.stdout
     assert re.search(r"book.yaml:3:\d+ stages\[0\].onPass: error there is no stage", shown.stdout)
+    of_a_line = "line/.agentics"
+    assert re.search(rf"^{of_a_line} +ALP \(Agentics\) +a-line", shown.stdout, re.MULTILINE), "nothing is cut"
+    assert f"{of_a_line}/init.json:1:2 schedule: loss no task" in shown.stdout
+    assert f"{of_a_line}/stations/01-first/prompt.md: loss Gateline does not fill in" in shown.stdout
     assert not world.project.lines.exists()
     kept = mine.run("import", str(folder), "--yes", "--json")
     rows = {row["file"]: row for row in json.loads(kept.stdout)}
