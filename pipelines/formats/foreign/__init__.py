@@ -32,11 +32,13 @@ NAMES: Final = {
 
 @dataclass(frozen=True)
 class DocumentReader:
-    """`parts`: the lists of which one makes a document whole; without, `whole` says whether it is."""
+    """`parts`: the lists of which one makes a document whole; without, `whole` says whether it is, and `part` what else
+    it is."""
 
     read: Callable[[Any, Carrier], Json]
     parts: tuple[str, ...] = ()
     whole: Callable[[Any], bool] | None = None
+    part: Callable[[Any], Wording] | None = None
 
     def reads(self, given: Any) -> bool:
         if self.whole is not None:
@@ -55,7 +57,7 @@ READERS: Final = {
     ALP: DocumentReader(alp.read, ("stations", "columns")),
     CONTENOX: DocumentReader(contenox.read, ("tasks",)),
     FLUX: DocumentReader(flux.read, ("stages",)),
-    AEEF: DocumentReader(aeef.read, whole=aeef.whole),
+    AEEF: DocumentReader(aeef.read, whole=aeef.whole, part=aeef.part),
 }
 
 
@@ -156,7 +158,11 @@ def _of_file(problem: Problem, path: str) -> Problem:
 def _converted(given: Any, dialect: str, located: Callable[[list[Problem]], tuple[Problem, ...]]) -> Opened:
     reader, carrier = READERS[dialect], Carrier()
     if not reader.reads(given):
-        message = _("this is a part of a document of %(system)s", system=NAMES[dialect])
+        message = (
+            reader.part(given)
+            if reader.part
+            else _("this is a part of a document of %(system)s", system=NAMES[dialect])
+        )
         raise DocumentError([Problem("", message, reader.hint, 1, 1)])
     document = reader.read(given, carrier)
     if carrier.faults:

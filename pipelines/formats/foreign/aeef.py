@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.aeef_contracts import instructions_of
 from pipelines.formats.foreign.carrier import Carrier, Json, kept, objects, quoted, slug, word
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.preconditions import METADATA, STANDARD_REQUIREMENTS
 
@@ -47,6 +48,13 @@ PARTS: Final = (
 )
 
 
+NO_LINES: Final = {
+    "handoff_id": _("this is a handoff of AEEF, and no line"),
+    "criteria_results": _("this is the result of a gate of AEEF, and no line"),
+    "$id": _("this is a schema of AEEF, and no line"),
+}
+
+
 @dataclass
 class Way:
     """One transition, declared or seen in a record. `passed`: None where its target says it."""
@@ -71,6 +79,15 @@ def whole(given: Any) -> bool:
     """Whether states or agents can be read from it: not a handoff, a gate's result or a schema."""
     parts = given if isinstance(given, list) else [given]
     return any(isinstance(part, Mapping) and any(name in part for name in PARTS) for part in parts)
+
+
+def part(given: Any) -> Wording:
+    """What is no line, by its name."""
+    names = given.keys() if isinstance(given, Mapping) else ()
+    for key, what in NO_LINES.items():
+        if key in names:
+            return what
+    return _("this is a part of a document of AEEF")
 
 
 def read(given: Any, carrier: Carrier) -> Json:

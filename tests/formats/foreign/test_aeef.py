@@ -106,8 +106,9 @@ def test_agents_stand_at_the_states_that_they_own_with_what_their_contract_says(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"handoff_id": "HO-1"}, "a part of a document of AEEF"),
-        ({"$id": "https://aeef.ai/schemas/agent-contract.schema.json"}, "a part of a document of AEEF"),
+        ({"handoff_id": "HO-1"}, "a handoff of AEEF, and no line"),
+        ({"gate_id": "g3", "criteria_results": []}, "the result of a gate of AEEF"),
+        ({"$id": "https://aeef.ai/schemas/agent-contract.schema.json"}, "a schema of AEEF"),
         ({"transitions": [{"from": "A", "to": 5, "requires": []}]}, "transitions[0].to"),
         ({"transitions": [{"from": "A", "to": "B", "requires": [5]}]}, "transitions[0].requires"),
         ({"stage_history": []}, "names no state"),
