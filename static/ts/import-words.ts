@@ -17,7 +17,7 @@ const WORDS = {
   keep: (n: number): string => ngettext("Create %s line", "Create %s lines", n),
   kept: gettext("Created: %s"),
   open: gettext("Open %s"),
-  line: gettext("Line %s"),
+  line: gettext("line %s"),
 };
 
 export function say(name: keyof typeof WORDS, ...inserted: (string | number)[]): string {

@@ -259,6 +259,16 @@ def test_a_folder_comes_with_the_paths_of_its_files_and_is_drawn_before_it_is_sa
         assert sent_with([], broken).status_code == 422
 
 
+def test_what_differs_in_several_places_is_told_once_with_each_of_them(world: World, client: Client) -> None:
+    work = {"type": "dispatch_worker", "promptTemplate": "For {{project.name}}"}
+    stations = [{"id": each, "name": each, "trigger": work} for each in ("a", "b")]
+    given = {**ALP, "stations": stations, "transitionRules": []}
+    page = client.post(at(world, "lines-new"), {"text": json.dumps(given, indent=1)}).content.decode()
+    assert "2 differences from the original" in page and page.count("does not fill in") == 1
+    assert re.search(r"<span>stations\[0\]\.trigger\.promptTemplate · line \d+</span>", page)
+    assert "stations[1].trigger.promptTemplate · line" in page
+
+
 def test_a_line_is_shown_as_a_document_of_another_system_with_what_it_loses(
     world: World, client: Client, line: Line
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -130,8 +130,22 @@ def _converted(opened: foreign.Opened) -> dict[str, Any]:
         "stations": len(stations),
         "rules": sum(len(station["rules"]) for station in stations),
         "gates": len(opened.document.get("gates", ())),
-        "losses": opened.losses,
+        "different": len(opened.losses),
+        "losses": _by_what_is_said(opened.losses),
     }
+
+
+def _by_what_is_said(losses: Iterable[Problem]) -> list[dict[str, Any]]:
+    """Each difference once, with all of its places."""
+    found: dict[tuple[str, str], list[Problem]] = {}
+    for each in losses:
+        found.setdefault((str(each.message), str(each.hint)), []).append(each)
+    return [{"said": places[0], "places": map(_place, places)} for places in found.values()]
+
+
+def _place(problem: Problem) -> str:
+    line = _("line %(line)s") % {"line": problem.line} if problem.line else ""
+    return " · ".join(filter(None, (problem.path, line)))
 
 
 def _begun(

@@ -251,16 +251,32 @@ function places(row: HTMLElement, title: string, all: readonly Place[]): void {
   part(row, "[data-count]").textContent = title;
   part<HTMLElement>(row, "[data-more]").hidden = false;
   part(row, "[data-places]").replaceChildren(
-    ...all.map(({ message, hint, path, line }) => {
+    ...[...bySaid(all)].map(([said, its]) => {
       const item = document.createElement("li");
       const [words, at] = [document.createElement("span"), document.createElement("span")];
-      words.textContent = hint ? `${message}: ${hint}` : message;
-      at.className = "muted mono";
-      at.textContent = [path, line ? say("line", line) : ""].filter(Boolean).join(" · ");
+      words.textContent = `${said.charAt(0).toUpperCase()}${said.slice(1)}${said.endsWith(".") ? "" : "."}`;
+      at.className = "muted mono converted-places";
+      at.append(...its.map(placed));
       item.append(words, at);
       return item;
     }),
   );
+}
+
+/** What is said of several places stands there once. */
+function bySaid(all: readonly Place[]): Map<string, Place[]> {
+  const found = new Map<string, Place[]>();
+  for (const each of all) {
+    const said = each.hint ? `${each.message}: ${each.hint}` : each.message;
+    found.set(said, [...(found.get(said) ?? []), each]);
+  }
+  return found;
+}
+
+function placed({ path, line }: Place): HTMLElement {
+  const made = document.createElement("span");
+  made.textContent = [path, line ? say("line", line) : ""].filter(Boolean).join(" · ");
+  return made;
 }
 
 /** By their path, or why not. */
