@@ -11,6 +11,7 @@ from pipelines.formats import foreign
 from pipelines.models import LineVersion, Task
 from tests.dialects.aeef import HANDOFF
 from tests.factories import World
+from tests.formats.foreign import test_alp_drafts
 
 pytestmark = pytest.mark.django_db
 
@@ -107,6 +108,20 @@ def test_a_line_of_alp_skips_waits_at_its_gate_and_completes(world: World) -> No
     assert went == ["intake", "architecture", "synthesis"] and task.status == "awaiting_review"
     world.vote(task)
     assert worked(world, task, {"exit_code": 0})[-1] == "deliver" and task.status == "completed"
+
+
+def test_a_typed_condition_of_alp_is_answered_and_falls_back(world: World) -> None:
+    version = published(world, test_alp_drafts.line(gates=test_alp_drafts.LINE["gates"][:1], transitionRules=[
+        test_alp_drafts.LINE["transitionRules"][0]]))  # fmt: skip
+    done = {"result": "success"}
+    harmless = world.start(version)
+    went = worked(world, harmless, done, {**done, "output": {"needs_human": 0.1, "risk": 1}}, done, done)
+    assert went == ["review", "route", "merge", "stopped"] and harmless.status == "completed"
+    unanswered = world.start(version)
+    assert worked(world, unanswered, done, done) == ["review", "route"]
+    assert unanswered.status == "awaiting_review", "the gate of its fallback"
+    world.vote(unanswered)
+    assert worked(world, unanswered)[-1] == "stopped"
 
 
 def test_a_workflow_of_vibe_factory_goes_round_until_nothing_fails(world: World) -> None:
