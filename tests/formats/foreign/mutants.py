@@ -75,7 +75,10 @@ def documents(dialect: str, count: int, seed: int = 0, broken: float = BROKEN) -
 def document(dialect: str, chance: random.Random, broken: float = BROKEN) -> str:
     made = copy.deepcopy(chance.choice(RIGHT[dialect]))
     for _time in range(chance.choice((1, 1, 2, 3, 5, 9))):
-        made = _changed(made, chance)
+        try:
+            made = _changed(made, chance)
+        except RecursionError:
+            break  # Nested again and again: deep enough to be tried, too deep for more.
     text = _yaml(made) if chance.random() < broken / 4 else json.dumps(made)
     if chance.random() < broken:
         for _time in range(chance.randint(1, 4)):
