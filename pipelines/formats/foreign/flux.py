@@ -70,7 +70,8 @@ class Playbook:
                     continue
                 self.keys[child] = self.carrier.key(child, "stage")
             self.joined_at[child] = at
-        self.entered[str(stage.get("id"))] = [self.keys[child] for child in children if child in self.keys]
+        if known := [self.keys[child] for child in children if child in self.keys]:
+            self.entered[str(stage.get("id"))] = known
 
     def children(self, place: str, stage: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         if stage.get("type") != "parallel":

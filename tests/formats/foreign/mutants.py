@@ -40,6 +40,18 @@ CHAIN: Final = {
         {"id": "refuse", "handler": "raise_error", "transition": {"branches": []}},
     ],
 }  # fmt: skip
+FORKS: Final = {
+    "name": "forks",
+    "stages": [
+        {"id": "both", "skill": "s", "parallel": ["qa", "sec"], "onPass": "again", "onFail": "both", "maxRetries": 2},
+        {"id": "qa", "skill": "qa", "onPass": "_parallel_complete"},
+        {"id": "sec", "skill": "sec", "timeoutSec": 30},
+        {"id": "more", "type": "parallel", "children": [{"id": "x", "skill": "x"}, {"id": "y", "skill": "y"}],
+         "aggregation": "any-pass", "onPass": "complete", "onFail": "again"},
+        {"id": "again", "type": "loop", "skill": "fix", "until": "VERDICT_PASS", "maxIterations": 4,
+         "onComplete": "more", "onExhausted": "blocked", "fallback": "blocked"},
+    ],
+}  # fmt: skip
 AGENTS: Final = {
     "agents": [{"agent_id": "qa-agent", "contract_version": "1.0", "forbidden_actions": ["merge"]}]
 }
@@ -47,7 +59,7 @@ RIGHT: Final[Mapping[str, tuple[Any, ...]]] = {
     "alp": (right.ALP, DRAFTS),
     "contenox": (CHAIN,),
     "vibe-factory": (right.VIBE,),
-    "flux": (native.value_of(right.FLUX),),
+    "flux": (native.value_of(right.FLUX), FORKS),
     "aeef": (MACHINE, ITEM, EVENT, AGENTS, [ITEM, EVENT], native.value_of(right.AEEF)),
 }
 ODD: Final[tuple[Any, ...]] = (

@@ -164,6 +164,7 @@ def test_the_drafts_spelling_of_parallel_is_read() -> None:
         ({"type": "loop", "until": "NEVER", "onComplete": "complete"}, "is no end of a loop"),
         ({"type": "loop", "maxIterations": "many", "onComplete": "complete"}, "maxIterations"),
         ({"rules": 5}, "stages[0].rules: has to be a list"),
+        ({"parallel": ["nowhere"], "onFail": "build"}, "stages[0].parallel: there is no stage nowhere"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
