@@ -57,7 +57,12 @@ class Playbook:
             self._fork(place, stage)
 
     def _fork(self, place: str, stage: Mapping[str, Any]) -> None:
-        children = [str(child.get("id")) for _at, child in self.children(place, stage)]
+        children = []
+        for at, child in self.children(place, stage):
+            if isinstance(child.get("id"), str) and child["id"]:
+                children.append(child["id"])
+            else:
+                self.carrier.refuse(f"{at}.id", _("is missing"), _("every stage has an id"))
         if isinstance(stage.get("parallel"), list):
             children = [str(each) for each in stage["parallel"]]
         if not children:
@@ -111,7 +116,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
     book = Playbook(given, carrier)
     stations: list[Json] = []
     for place, stage in book.stages:
-        if str(stage.get("id")) in book.keys:
+        if word(stage.get("id")) in book.keys:
             stations += _stations(stage, place, book)
     if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
         # A line starts at one station.
@@ -146,6 +151,8 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
     key, children = book.keys[identity], book.children(place, stage)
     found = []
     for at, child in children:
+        if word(child.get("id")) not in book.keys:
+            continue  # refused
         rule = {"id": book.carrier.rule_id(f"{child.get('id')}-done", "rule"), "to": key}
         found.append(_station(child, at, book, book.keys[str(child.get("id"))], [rule]))
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):

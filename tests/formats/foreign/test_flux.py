@@ -164,6 +164,7 @@ def test_the_drafts_spelling_of_parallel_is_read() -> None:
         ({"type": "loop", "until": "NEVER", "onComplete": "complete"}, "is no end of a loop"),
         ({"type": "loop", "maxIterations": "many", "onComplete": "complete"}, "maxIterations"),
         ({"rules": 5}, "stages[0].rules: has to be a list"),
+        ({"type": "parallel", "children": [{"skill": "x"}]}, "stages[0].children[0].id: is missing"),
         ({"parallel": ["nowhere"], "onFail": "build"}, "stages[0].parallel: there is no stage nowhere"),
     ],
 )
