@@ -33,8 +33,20 @@ ENDS: Final = {"DEPLOYED": "completed", "ROLLED_BACK": "failed", "CANCELLED": "c
 REWORK, ROLLBACK = "REWORK_", "ROLLBACK"
 PASSED: Final = ("pass", "passed", "passing", "present", True)
 """How a requirement says that something has to be so."""
+PASSES: Final = {"pass": True, "fail": False}
+"""The result of an entry of a history; of a transition, where its target says another one."""
 HANDED_OVER: Final = ("handoff_artifact", "handoff", "audit_record")
-READ_OF_TRANSITION: Final = ("from", "to", "requires", "id", "failure_type", "max", "agent", "target_agent")
+READ_OF_TRANSITION: Final = (
+    "from",
+    "to",
+    "requires",
+    "id",
+    "failure_type",
+    "max",
+    "agent",
+    "target_agent",
+    "result",
+)
 READ_OF_MACHINE: Final = ("id", "name", "description", "transitions", "transition", "from", "to")
 RECORDED: Final = ("stage_history", "event_id", "agent_id", "contract_version")
 PARTS: Final = (
@@ -149,6 +161,7 @@ def _of_transition(
         _required(given.get("requires"), f"{at}.requires", carrier),
         failure=failure if isinstance(failure, str) else "",
         most=most if type(most) is int and most > 0 else None,
+        passed=PASSES.get(str(given.get("result"))),
         name=word(given.get("id")) or "",
         extra=kept(given, READ_OF_TRANSITION).get("extra", {}),
     )
@@ -210,7 +223,7 @@ def _of_work_item(
             owners.setdefault(state, agent)
     _recorded(dot, carrier)
     for (at, source, result), (_next, target, _result) in pairwise(entries):
-        yield Way(at, source, target, passed={"pass": True, "fail": False}.get(str(result)))
+        yield Way(at, source, target, passed=PASSES.get(str(result)))
 
 
 def _recorded(dot: str, carrier: Carrier) -> None:

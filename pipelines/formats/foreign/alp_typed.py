@@ -86,7 +86,7 @@ def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLi
         when = (
             _answered(condition)
             if route.get("else") is True
-            else _compared(route.get("if"), f"{at}.if", line)
+            else _compared(route.get("if"), f"{at}.if", condition, line)
         )
         if when is not None and (made := _rule(route, at, key, line)) is not None:
             rules.append({**made, "when": when})
@@ -114,12 +114,15 @@ def _answered(condition: Mapping[str, Any]) -> Json:
     return {"all": [SUCCESS, *there]}
 
 
-def _compared(given: Any, at: str, line: AssemblyLine) -> Json | None:
+def _compared(given: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine) -> Json | None:
     if not isinstance(given, Mapping) or not given:
         line.carrier.refuse(at, _("has to compare answers, like {“risk”: {“lt”: 0.5}}"))
         return None
     tests: list[Json] = []
     for name, said in given.items():
+        if name not in condition["questions"]:
+            line.carrier.refuse(f"{at}.{name}", _("there is no question %(name)s", name=quoted(name)))
+            return None
         for op, value in said.items() if isinstance(said, Mapping) else [("equals", said)]:
             if (known := OPERATORS.get(word(op) or "")) is None:
                 line.carrier.refuse(f"{at}.{name}", _("%(op)s is no comparison", op=quoted(op)))

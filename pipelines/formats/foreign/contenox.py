@@ -182,7 +182,8 @@ def _branch(
         return None
     guard: Json = {"not": dict(FAILED)}
     compose = _compose(branch.get("compose"), f"{at}.compose", carrier)
-    label = f"{operator} {wanted}".strip() if operator != "default" else "default"
+    said = wanted if isinstance(wanted, str) else jsontext.dumps(wanted)
+    label = f"{operator} {said}".strip() if operator != "default" else "default"
     return {
         "id": carrier.rule_id(f"{key}-{wanted or operator}", "rule"),
         "label": label,

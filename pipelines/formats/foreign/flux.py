@@ -310,6 +310,9 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
         )
         action = "hold"
     field = str(rule.get("field") or "")
+    if not field:
+        carrier.refuse(f"{at}.field", _("is missing"))
+        return None
     if not _known(field):
         carrier.lose(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
         field = f"output.{field}"

@@ -13,6 +13,7 @@ from pipelines.formats import native
 from tests.dialects import test_imported as right
 from tests.formats.foreign.test_aeef import EVENT, ITEM, MACHINE
 from tests.formats.foreign.test_alp_drafts import LINE as DRAFTS
+from tests.formats.foreign.test_written import ASKS
 
 CHAIN: Final = {
     "id": "moderation",
@@ -52,13 +53,38 @@ FORKS: Final = {
          "onComplete": "more", "onExhausted": "blocked", "fallback": "blocked"},
     ],
 }  # fmt: skip
+CHOICE: Final = {
+    "id": "Choice",
+    "tasks": [
+        {"id": "Ask", "handler": "condition_key", "valid_conditions": {"yes": True, "no": True, "off": False},
+         "execute_config": {"model": "m", "provider": "p", "temperature": 0.5, "tools": ["t"], "think": "high"},
+         "transition": {"branches": [{"operator": "equals", "when": "yes", "goto": "Say"},
+                                     {"operator": "default", "goto": "end"}]}},
+        {"id": "Say", "handler": "chat_completion", "input_var": "Ask", "print": "x", "system_instruction": "{{.Ask}}",
+         "transition": {"branches": [{"operator": "in_range", "when": "3-5", "goto": "Last"}]}},
+        {"id": "Last", "handler": "chat_completion", "prompt_template": "{{edge_count:Ask->Say}} {{var:x|y}}"},
+    ],
+}  # fmt: skip
+LOGIC: Final = {
+    "workflow": {"id": "wf", "name": "Logic"},
+    "stations": [{"id": "a", "name": "A", "position": "BigInt(1)", "station_prompt": "{{x}}"},
+                 {"id": "b", "name": "B", "position": 2, "is_terminator": "true", "output_context_keys": "a, b"}],
+    "transitions": [
+        {"source_station_id": "a", "target_station_id": "b", "condition_type": "conditional", "priority": priority,
+         "created_at": "2025-01-01", "max_retries": 3, "condition_value": value}
+        for priority, value in enumerate((
+            {"and": [{"<": [1, {"var": "n"}, 3]}, {"!": {"in": ["x", {"var": "tags"}]}}]},
+            {"some": [{"var": "r"}, {"==": [{"var": "s"}, "f"]}]}, '{"key": "a.b", "value": [1, {"c": null}]}',
+            {"check_output_key": "k", "expected_value": 0}, "$.r[?(@.s == 'failed')].length == 0", "n >= 5", "flag"))
+    ],
+}  # fmt: skip
 AGENTS: Final = {
     "agents": [{"agent_id": "qa-agent", "contract_version": "1.0", "forbidden_actions": ["merge"]}]
 }
 RIGHT: Final[Mapping[str, tuple[Any, ...]]] = {
-    "alp": (right.ALP, DRAFTS),
-    "contenox": (CHAIN,),
-    "vibe-factory": (right.VIBE,),
+    "alp": (right.ALP, DRAFTS, ASKS),
+    "contenox": (CHAIN, CHOICE),
+    "vibe-factory": (right.VIBE, LOGIC),
     "flux": (native.value_of(right.FLUX), FORKS),
     "aeef": (MACHINE, ITEM, EVENT, AGENTS, [ITEM, EVENT], native.value_of(right.AEEF)),
 }

@@ -122,6 +122,7 @@ def test_an_outcome_that_is_not_asked_about_goes_on_as_without_the_question() ->
         ({"questions": None}, "condition.questions"),
         ({"when": "sometimes"}, "condition.when"),
         ({"route": [{"if": {"risk": {"near": 1}}, "to": "merge"}]}, "condition.route[0].if.risk"),
+        ({"route": [{"if": {"odd": {"lt": 1}}, "to": "merge"}]}, "condition.route[0].if.odd"),
         ({"route": [{"to": "merge"}]}, "condition.route[0].if"),
         ({"fallback": {"to": "nowhere"}}, "condition.fallback.to"),
         ({"route": [{"else": True, "to": "merge", "gateId": "none"}]}, "condition.route[0].gateId"),

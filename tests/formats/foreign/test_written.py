@@ -34,6 +34,16 @@ stages:
   - {id: again, type: loop, skill: fix, until: VERDICT_PASS, maxIterations: 4, onComplete: complete, onExhausted: both,
      fallback: blocked}
 """
+SIDE_BY_SIDE = """\
+name: side by side
+description: In two branches.
+prompt: Work.
+stages:
+  - {id: build, skill: build, onPass: both}
+  - {id: both, skill: sum, parallel: [qa, sec], onPass: complete, onFail: build, maxRetries: 2}
+  - {id: qa, skill: qa, onPass: _parallel_complete}
+  - {id: sec, skill: sec, timeoutSec: 30}
+"""
 ASKS = {
     "id": "asks",
     "name": "Asks",
@@ -63,7 +73,8 @@ CHAIN = """{"id": "Chat_1", "token_limit": 9, "tasks": [
      {"operator": "default", "goto": "end"}]}},
   {"id": "B", "handler": "hook", "hook": {"name": "h"}, "system_instruction": "S", "prompt_template": "P",
    "transition": {"branches": []}}]}"""
-MINE = [json.dumps(own.ALP), json.dumps(own.VIBE), own.FLUX, own.CONTENOX, own.AEEF, LOOP, json.dumps(ASKS), CHAIN,
+MINE = [json.dumps(own.ALP), json.dumps(own.VIBE), own.FLUX, own.CONTENOX, own.AEEF, LOOP, SIDE_BY_SIDE,
+        json.dumps(ASKS), CHAIN,
         json.dumps(test_alp_drafts.LINE), test_alp_drafts.with_condition(when="failure"),
         test_alp_drafts.with_gate(approveWarnings=True, mode="dry-run"),
         test_alp_drafts.with_gate(tool={"kind": "mcp"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef import ENDS, READ_OF_MACHINE, REWORK, REWORKS, is_record
+from pipelines.formats.foreign.aeef import ENDS, READ_OF_MACHINE, REWORK, REWORKS, Way, is_record
 from pipelines.formats.foreign.aeef_contracts import TITLES
 from pipelines.formats.foreign.carrier import kept, slug
 from pipelines.formats.foreign.writers.parts import Json, extra, in_order
@@ -53,7 +53,7 @@ def _machine(line: Json) -> Json:
 
 def _state(name: Any, key: str, otherwise: str = "") -> str:
     """As it is called, where its key is still that name's."""
-    return name if isinstance(name, str) and slug(name, "") == key else otherwise or key.upper()
+    return name if isinstance(name, str) and slug(name, "state") == key else otherwise or key.upper()
 
 
 def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) -> Iterator[Json]:
@@ -80,8 +80,16 @@ def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) ->
             "to": target,
             **({"requires": asked} if asked else {}),
             **({"failure_type": failure} if isinstance(failure, str) and failure else {}),
+            **_result(source, target, failure, inner),
             **({"max": rule["max_retries"]} if rule.get("max_retries") else {}),
         }
+
+
+def _result(source: str, target: str, failure: Any, tests: list[Any]) -> Json:
+    """Where the target says another one."""
+    usual = Way("", source, target, failure=failure if isinstance(failure, str) else "").forward
+    other = "fail" if usual else "pass"
+    return {"result": other} if {"verdict": other} in tests else {}
 
 
 def _required(station: Json, gates: Mapping[str, Json]) -> Json:

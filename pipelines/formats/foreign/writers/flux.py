@@ -35,7 +35,7 @@ def write(line: Json) -> Json:
         "description": line.get("description") or "",
         "prompt": base if isinstance(base, str) else "",
         "stages": [
-            _stage(each, names, gates, base, forks)
+            _stage(_without_its_join(each, line), names, gates, base, forks)
             for each in in_order(line)
             if each["key"] not in children and not _is_start(each, line)
         ],
@@ -51,6 +51,19 @@ def _is_start(station: Json, line: Json) -> bool:
         and len(rules) == 1
         and isinstance(rules[0]["to"], list)
     )
+
+
+def _without_its_join(station: Json, line: Json) -> Json:
+    """A stage of a parallel one ends its branch by leading nowhere."""
+    joins = [
+        each["key"]
+        for each in line["stations"]
+        if station["key"] in (each.get("join") or {}).get("wait_for", ())
+    ]
+    rules = [
+        rule for rule in station.get("rules") or [] if rule.get("when") is not None or rule["to"] not in joins
+    ]
+    return {**station, "rules": rules}
 
 
 def _forks(line: Json) -> dict[tuple[str, ...], str]:

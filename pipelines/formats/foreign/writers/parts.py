@@ -21,7 +21,7 @@ def extra(part: Mapping[str, Any], *but: str) -> Json:
 def name_in(part: Mapping[str, Any], field: str = "id") -> str:
     """What the part was called there, if its key is still that name's; else its key."""
     kept = extra(part).get(field)
-    return kept if isinstance(kept, str) and slug(kept, "") == part["key"] else str(part["key"])
+    return kept if isinstance(kept, str) and slug(kept, part["key"]) == part["key"] else str(part["key"])
 
 
 def texts(work: Mapping[str, Any]) -> tuple[str, str]:
