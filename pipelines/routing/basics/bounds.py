@@ -41,9 +41,10 @@ class Steps:
 
     __slots__ = ("_also", "left")
 
-    def __init__(self, limit: int = MAX_STEPS) -> None:
+    def __init__(self, limit: int = MAX_STEPS, *, again: bool = False) -> None:
+        """`again`: of what was decided before and is only looked at once more; nobody else counts it."""
         self.left = limit
-        self._also = _COUNTED.get()
+        self._also = None if again else _COUNTED.get()
 
     def spend(self, count: int = 1) -> None:
         if self._also is not None:

@@ -44,6 +44,8 @@ SYNTAX_ERRORS = (JSONPathError, jsontext.JsonTextError)
 
 Finder = Callable[[Any, Any, Steps], list[Any]]
 """(current value, root, steps) -> values."""
+One = Callable[[Any], Any]
+"""(current value) -> the only value that can be found, or MISSING."""
 Test = Callable[[Any, Any, Steps], bool]
 Operand = Callable[[Any, Any, Steps], Any]
 
@@ -91,25 +93,49 @@ def evaluator(query: JSONPathQuery) -> Callable[[Any, Steps], list[Any]]:
     return lambda document, steps: find(document, document, steps)
 
 
+def only_one(query: JSONPathQuery) -> One | None:
+    """Of a singular query, which has names and indices only: the common case."""
+    if not query.singular_query():
+        return None
+    return _one([segment.selectors[0] for segment in query.segments])
+
+
 def _query(query: JSONPathQuery) -> Finder:
-    if query.singular_query():
-        return _singular([segment.selectors[0] for segment in query.segments])
-    return _chain([_segment(segment) for segment in query.segments])
+    one = only_one(query)
+    return _chain([_segment(segment) for segment in query.segments]) if one is None else _listed(one)
 
 
-def _singular(selectors: list[JSONPathSelector]) -> Finder:
-    """Names and indices only: at most one value, the common case."""
+def _one(selectors: list[JSONPathSelector]) -> One:
     steps_in: list[Any] = [s.name if isinstance(s, NameSelector) else s.index for s in selectors]  # type: ignore[attr-defined]
+    if len(steps_in) == 1 and type(steps_in[0]) is str:
+        return member(steps_in[0])
 
-    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+    def find(value: Any) -> Any:
         for step in steps_in:
             if type(value) is dict:
                 if step not in value:  # an index is never a key
-                    return []
+                    return MISSING
             elif type(value) is not list or type(step) is str or not -len(value) <= step < len(value):
-                return []
+                return MISSING
             value = value[step]
-        return [value]
+        return value
+
+    return find
+
+
+def member(name: str) -> One:
+    """Of objects; nothing else has members with a name."""
+
+    def find(value: Any) -> Any:
+        return value.get(name, MISSING) if type(value) is dict else MISSING
+
+    return find
+
+
+def _listed(one: One) -> Finder:
+    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+        found = one(value)
+        return [] if found is MISSING else [found]
 
     return find
 
@@ -153,7 +179,7 @@ def _members(value: Any) -> Iterable[Any]:
 
 def _selector(selector: JSONPathSelector) -> Finder:
     if isinstance(selector, (NameSelector, IndexSelector)):
-        return _spending(_singular([selector]))
+        return _spending(_listed(_one([selector])))
     if isinstance(selector, SliceSelector):
         return _slice(selector.slice)
     if isinstance(selector, FilterSelector):

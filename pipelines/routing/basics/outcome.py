@@ -12,7 +12,7 @@ from typing import Any, Final
 from pipelines.routing.basics import facts as observed
 from pipelines.routing.basics import shapes
 from pipelines.routing.basics.problems import Malformed, join
-from pipelines.routing.basics.values import MISSING, check, is_number
+from pipelines.routing.basics.values import MISSING, check_members, is_number
 
 RESULTS: Final = ("success", "failure", "cancelled", "blocked")
 VERDICTS: Final = ("pass", "fail", "blocked")
@@ -58,7 +58,10 @@ class Outcome:
     @property
     def signal(self) -> dict[str, Any] | None:
         """The first valid signal: it decides, later ones are only recorded."""
-        return next((signal for signal in self.signals if is_signal(signal.get("verdict"))), None)
+        for signal in self.signals:
+            if is_signal(signal.get("verdict")):
+                return signal
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_outcome` reads back."""
@@ -71,7 +74,7 @@ class Outcome:
         return kept if self.output is MISSING else {**kept, "output": self.output}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Derived:
     """Result, verdict and eval with what is absent filled in, or what a forced route puts in their place."""
 
@@ -82,9 +85,10 @@ class Derived:
     @property
     def standing(self) -> str:
         """blocked, failed or passed (law §2)."""
-        if "blocked" in (self.result, self.verdict):
+        result, verdict = self.result, self.verdict
+        if result == "blocked" or verdict == "blocked":
             return "blocked"
-        failed = self.result in ("failure", "cancelled") or self.verdict == "fail"
+        failed = verdict == "fail" or result in ("failure", "cancelled")
         return "failed" if failed else "passed"
 
     def with_verdict(self, verdict: str) -> Derived:
@@ -134,38 +138,18 @@ def _read(data: Any, at: str) -> Outcome:
     if type(data) is not dict:
         raise OutcomeError(at, "has to be an object")
     shapes.only(data, at, _KNOWN)
-    for key, value in data.items():
-        check(value, join(at, key))
-
-    def given(name: str, read: Callable[..., Any], *more: Any) -> Any:
-        """Most are absent, and of those nobody needs the place."""
-        value = data.get(name)
-        return read(value, "" if value is None else join(at, name), *more)
-
-    texts = {name: given(name, shapes.text) for name in _TEXTS}
-    outcome = Outcome(
-        result=given("result", shapes.word, RESULTS),
-        verdict=given("verdict", shapes.word, VERDICTS),
-        exit_code=given("exit_code", shapes.integer),
-        output=data.get("output", MISSING),
-        output_error=given("output_error", _output_error),
-        signals=given("signals", _signals),
-        blockers=tuple(given("blockers", shapes.sequence)),
-        artifacts=tuple(given("artifacts", shapes.sequence)),
-        handoff=data.get("handoff"),
-        usage=given("usage", _usage),
-        git=given("git", shapes.mapping),
-        facts=given("facts", observed.read),
-        **texts,
-    )
+    check_members(data, at)
+    # Most are absent, and of those nobody needs the place.
+    given = {
+        name: read(value, join(at, name)) for name, read in _READERS if (value := data.get(name)) is not None
+    }
+    outcome = Outcome(**given, output=data.get("output", MISSING))
     if (outcome.result, outcome.verdict, outcome.eval, outcome.exit_code) == (None, None, None, None):
         raise OutcomeError(at, "says none of result, verdict, eval and exit_code")
     return outcome
 
 
 def _output_error(value: Any, path: str) -> bool | str:
-    if value is None:
-        return False
     if type(value) is not bool and type(value) is not str:
         raise Malformed(path, "has to be true, false or a text")
     return value or False
@@ -193,3 +177,24 @@ def _usage(value: Any, path: str) -> dict[str, Any]:
         if usage.get(key) is not None and not is_number(usage[key]):
             raise Malformed(join(path, key), "has to be a number")
     return usage
+
+
+def _members(value: Any, path: str) -> tuple[Any, ...]:
+    return tuple(shapes.sequence(value, path))
+
+
+_READERS: Final[tuple[tuple[str, Callable[[Any, str], Any]], ...]] = (
+    *((name, shapes.text) for name in _TEXTS),
+    ("result", lambda value, path: shapes.word(value, path, RESULTS)),
+    ("verdict", lambda value, path: shapes.word(value, path, VERDICTS)),
+    ("exit_code", shapes.integer),
+    ("output_error", _output_error),
+    ("signals", _signals),
+    ("blockers", _members),
+    ("artifacts", _members),
+    ("handoff", lambda value, path: value),
+    ("usage", _usage),
+    ("git", shapes.mapping),
+    ("facts", observed.read),
+)
+"""How each value that is not null is read, in the order in which faults are told; the output is as it is."""

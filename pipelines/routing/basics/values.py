@@ -160,9 +160,18 @@ def check(value: Any, path: str) -> None:
         raise Malformed(reduce(join, trail, path), message)
 
 
+def check_members(values: dict[str, Any], path: str) -> None:
+    """`check` of each value; their places are only made where one is wrong."""
+    for key, value in values.items():
+        if not _is_sound(value):
+            check(value, join(path, key))
+
+
 def _is_sound(value: Any) -> bool:
     """Whether nothing is wrong: level by level, which is several times quicker than `_fault`, which says what is. What
     is nested very deeply is left to that."""
+    if type(value) is str:
+        return _is_storable(value)
     level = [value]
     for _level in range(MAX_DEPTH):
         below: list[Any] = []

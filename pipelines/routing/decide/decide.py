@@ -5,7 +5,7 @@ Pure: the same line and the same situation give the same decision, always. Bound
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.composing import composed
@@ -18,6 +18,7 @@ from pipelines.routing.decide.steps.policies import on_failure, without_match
 from pipelines.routing.decide.steps.signals import follow
 from pipelines.routing.decide.steps.station_gate import after_station_gate
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, obstacle
+from pipelines.routing.decide.trace import Trace
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
 from pipelines.routing.document.gates import Gate
@@ -43,8 +44,9 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
             step = _take(case, step)
     if isinstance(step, Move):
         # A gate did not let it through: a check failed, or a person said something other than approve.
-        step = replace(step, standing="failed" if step.by == "gate" else standing)
-    return replace(step, trace=tuple(case.trace))
+        step.standing = "failed" if step.by == "gate" else standing
+    step.trace = Trace(case.trace)
+    return step
 
 
 def _begin(case: Case) -> Decision | TakenRoute:
@@ -100,13 +102,13 @@ def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
 def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
     rule = match.rule
     guards = [case.line.gate(key) for key in rule.gates]
-    against = gates.word_against(case, "rule_gates", guards, rule)
+    against = gates.word_against(case, "rule_gates", guards, rule) if guards else None
     if against is not None:
         return against
     text = match.text if rule.feedback else None
     feedback = text if route.reason is None else route.reason
     try:
-        variables = composed(rule.compose, case.composable, case.of_now.facts.variables, case.steps)
+        variables = _composed(case, rule) if rule.compose else {}
     except ComposeFailed as failure:
         case.note("target", rule, "error", f"compose: {failure}")
         return on_failure(case, rule, "compose_failed", feedback)
@@ -118,6 +120,10 @@ def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
         )
     way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     return obstacle(case, way) or _through_gates(case, way, guards) or arrive(case, way)
+
+
+def _composed(case: Case, rule: Rule) -> dict[str, Any]:
+    return composed(rule.compose, case.composable, case.of_now.facts.variables, case.steps)
 
 
 def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:

@@ -1,4 +1,7 @@
-"""What `decide` answers: plain data, in the shape of line-document.md, The decision tool."""
+"""What `decide` answers: plain data, in the shape of line-document.md, The decision tool.
+
+Nobody changes a decision once `decide` has answered it; that it could be changed makes it cheaper to make.
+"""
 
 from __future__ import annotations
 
@@ -6,52 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from pipelines.routing.document.checks import CheckResult
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.decide.trace import NO_TRACE, Trace
 
-STEPS = (
-    "fence",
-    "record",
-    "signal",
-    "blocked",
-    "station_gate",
-    "rules",
-    "target",
-    "rule_gates",
-    "effects",
-)
-"""Steps of law §5 as a trace names them; fence and record are the engine's."""
+
+class Traced:
+    """A decision: `plain` as it is stored, `to_dict` with its trace."""
+
+    __slots__ = ()
+
+    trace: Trace
+
+    def plain(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.plain(), "trace": [entry.to_dict() for entry in self.trace]}
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class TraceEntry:
-    """One step that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given. Nobody
-    changes one; that it could be makes it cheaper, and a decision makes one for each rule."""
-
-    step: str
-    rule: str | None
-    result: bool | str
-    saw: tuple[Seen | CheckResult, ...] = ()
-    why: str = ""
-    took: float | None = field(default=None, compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        took = {} if self.took is None else {"took": round(self.took, 7)}
-        return {
-            "step": self.step,
-            "rule": self.rule,
-            "result": self.result,
-            "saw": [seen.to_dict() for seen in self.saw],
-            "why": self.why,
-            **took,
-        }
-
-
-Trace = tuple[TraceEntry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Traced):
     """To one station, or to several (fork).
 
     `standing`: passed, failed or blocked, as the rules saw the outcome: what a branch counts as at a join.
@@ -64,10 +40,10 @@ class Move:
     by: str
     feedback: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
-    trace: Trace = ()
+    trace: Trace = NO_TRACE
     standing: str = field(default="passed", compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "to": list(self.to),
@@ -75,12 +51,11 @@ class Move:
             "by": self.by,
             "feedback": self.feedback,
             "variables": dict(self.variables),
-            **_trace(self.trace),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+@dataclass(slots=True, unsafe_hash=True)
+class Finish(Traced):
     """The token ends. `end_kind` (in documents `kind`): completed, failed, cancelled."""
 
     kind: ClassVar[str] = "finish"
@@ -90,9 +65,9 @@ class Finish:
     rule: str | None
     by: str
     error: str | None = None
-    trace: Trace = ()
+    trace: Trace = NO_TRACE
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "end": self.end,
@@ -100,12 +75,11 @@ class Finish:
             "rule": self.rule,
             "by": self.by,
             "error": self.error,
-            **_trace(self.trace),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+@dataclass(slots=True, unsafe_hash=True)
+class Wait(Traced):
     """The token stays: awaiting_review, blocked or held."""
 
     kind: ClassVar[str] = "wait"
@@ -117,9 +91,9 @@ class Wait:
     question: str | None = None
     missing: tuple[str, ...] = ()
     evaluation: Mapping[str, Any] | None = None
-    trace: Trace = ()
+    trace: Trace = NO_TRACE
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "status": self.status,
@@ -129,25 +103,24 @@ class Wait:
             "question": self.question,
             "missing": list(self.missing),
             "evaluation": None if self.evaluation is None else dict(self.evaluation),
-            **_trace(self.trace),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+@dataclass(slots=True, unsafe_hash=True)
+class Ask(Traced):
     """An evaluation has to be run first: `{agentic: {…}}` or `{hook: {…}}`, as written in the document."""
 
     kind: ClassVar[str] = "ask"
 
     evaluation: Mapping[str, Any]
-    trace: Trace = ()
+    trace: Trace = NO_TRACE
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"decision": self.kind, "evaluation": dict(self.evaluation), **_trace(self.trace)}
+    def plain(self) -> dict[str, Any]:
+        return {"decision": self.kind, "evaluation": dict(self.evaluation)}
 
 
-@dataclass(frozen=True, slots=True)
-class Escalate:
+@dataclass(slots=True, unsafe_hash=True)
+class Escalate(Traced):
     """`trigger`: no_match, on_failure, compose_failed, RetryLimitExceeded. `budget`: the key of the named budget that
     is spent, and the `role` that it names."""
 
@@ -157,21 +130,20 @@ class Escalate:
     rule: str | None = None
     budget: str | None = None
     role: str | None = None
-    trace: Trace = ()
+    trace: Trace = NO_TRACE
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         named = {"budget": self.budget, "role": self.role}
         return {
             "decision": self.kind,
             "trigger": self.trigger,
             "rule": self.rule,
             **{key: value for key, value in named.items() if value is not None},
-            **_trace(self.trace),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Stuck:
+@dataclass(slots=True, unsafe_hash=True)
+class Stuck(Traced):
     """The engine could not decide; `error` is one of the names of law §11, `message` a sentence."""
 
     kind: ClassVar[str] = "stuck"
@@ -179,20 +151,15 @@ class Stuck:
     error: str
     message: str
     rule: str | None = None
-    trace: Trace = ()
+    trace: Trace = NO_TRACE
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "error": self.error,
             "message": self.message,
             "rule": self.rule,
-            **_trace(self.trace),
         }
 
 
 Decision = Move | Finish | Wait | Ask | Escalate | Stuck
-
-
-def _trace(trace: Trace) -> dict[str, Any]:
-    return {"trace": [entry.to_dict() for entry in trace]}

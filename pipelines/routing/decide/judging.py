@@ -51,7 +51,7 @@ SET_BY_GATELINE: Final = (
 """Failure types of what kept the work from being done. A result document names no result, so it cannot say one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Judged:
     """`outcome` with result, verdict, eval and failure type as the fact `by` sets them, "" where none decides.
     `review`: a person is asked at the gate of the station. `saw`: the facts that decided."""

@@ -1,7 +1,8 @@
 """The closed algebra of conditions, as data (law §3).
 
-A condition is one of the frozen classes below; `reading.conditions` makes them from a document, `holds` asks
-whether one is true of a `View`. Nothing here reads a clock, a file or a network.
+A condition is one of the frozen classes below; `reading.conditions` makes them from a document, `test` asks whether one
+is true of a `View` and notes there what it saw. `compiled` makes the same test without notes, which is how rules are
+asked. Nothing here reads a clock, a file or a network.
 """
 
 from __future__ import annotations
@@ -110,17 +111,14 @@ class PathTest:
     of: str = "some"
     prepared: Any = field(default=None, compare=False, repr=False)
 
-    def _asked_of(self, document: Any, operand: str, view: View) -> bool:
-        steps, path = view.steps, self.path
+    def found(self, document: Any, steps: Steps) -> list[Any]:
         steps.spend()
-        nodes = path.nodes(document, steps)
-        view.saw.append(Seen(operand, nodes, path.text))
-        if self.of == "count":
-            return self._of_nodes([len(nodes)], steps)
-        # What is not there is the most frequent answer; see below for the others.
-        return self._of_nodes(nodes, steps) if nodes else self.op == "missing"
+        return self.path.nodes(document, steps)
 
-    def _of_nodes(self, nodes: list[Any], steps: Steps) -> bool:
+    def holds_of(self, nodes: list[Any], steps: Steps) -> bool:
+        """Of what was found."""
+        if self.of == "count":
+            nodes = [len(nodes)]
         if self.op == "missing":
             return not nodes
         if self.op == "exists" or not nodes:
@@ -132,12 +130,20 @@ class PathTest:
         tests = (operator(node, self.prepared) for node in nodes)
         return all(tests) if self.of == "every" else any(tests)
 
+    def _asked_of(self, document: Any, operand: str, view: View) -> bool:
+        nodes = self.found(document, view.steps)
+        view.saw.append(Seen(operand, nodes, self.path.text))
+        return self.holds_of(nodes, view.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class OutputTest(PathTest):
-    def test(self, view: View) -> bool:
+    def refuse_unreadable(self, view: View) -> None:
         if view.unreadable or (view.unreadable_keys and self.path.asks_for(view.unreadable_keys)):
             raise OutputUnreadable
+
+    def test(self, view: View) -> bool:
+        self.refuse_unreadable(view)
         return self._asked_of(view.document, "output", view)
 
 

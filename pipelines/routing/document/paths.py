@@ -34,6 +34,8 @@ class OutputPath:
 
     text: str
     _find: Callable[[Any, Steps], Nodes] = field(repr=False, compare=False)
+    one: Callable[[Any], Any] | None = field(repr=False, compare=False)
+    """Of a path that finds one value or none: that value, or MISSING."""
 
     @property
     def is_key(self) -> bool:
@@ -57,7 +59,7 @@ def compile_path(text: str) -> OutputPath:
         raise PathError(_("the path is empty"))
     if len(text) > MAX_PATH:
         raise PathError(_("the path is longer than %(most)s characters", most=MAX_PATH))
-    return OutputPath(text, _jsonpath(text) if text.startswith("$") else _key(text))
+    return OutputPath(text, *(_jsonpath(text) if text.startswith("$") else _key(text)))
 
 
 def look_up(document: Any, key: str) -> Any:
@@ -73,19 +75,24 @@ def look_up(document: Any, key: str) -> Any:
     return document
 
 
-def _key(text: str) -> Callable[[Any, Steps], Nodes]:
+Finders = tuple[Callable[[Any, Steps], Nodes], Callable[[Any], Any] | None]
+
+
+def _key(text: str) -> Finders:
+    one = (lambda document: look_up(document, text)) if "." in text else jsonpath.member(text)
+
     def find(document: Any, steps: Steps) -> Nodes:
-        found = look_up(document, text)
+        found = one(document)
         return [] if found is MISSING else [found]
 
-    return find
+    return find, one
 
 
-def _jsonpath(text: str) -> Callable[[Any, Steps], Nodes]:
+def _jsonpath(text: str) -> Finders:
     try:
         query = jsonpath.parse(text)
     except jsonpath.SYNTAX_ERRORS as error:
         raise PathError(_("not a JSONPath (RFC 9535): %(error)s", error=str(error))) from None
     except RecursionError:
         raise PathError(_("the JSONPath is nested too deeply")) from None
-    return jsonpath.evaluator(query)
+    return jsonpath.evaluator(query), jsonpath.only_one(query)

@@ -3,8 +3,9 @@ reached; the rest may not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
@@ -12,7 +13,8 @@ from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema
 from pipelines.routing.basics.values import named
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import Condition
+from pipelines.routing.document.algebra import Answered, Condition, View, leaves
+from pipelines.routing.document.compiled import compiled, forgetting
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.exhausted import Exhausted
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
@@ -226,6 +228,17 @@ class Rule:
     fault: Problem | None = None
     source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     extra: Mapping[str, Any] = declared(extra())
+
+    @cached_property
+    def test(self) -> Callable[[View], bool]:
+        """Whether its condition is true of a view. Of a rule that has no fault."""
+        test = compiled(self.when)
+        return forgetting(test) if self.asks else test
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether its condition has an evaluation, whose text it may hand on."""
+        return any(isinstance(leaf, Answered) for leaf in leaves(self.when))
 
 
 class RuleRecord(Record[Rule]):

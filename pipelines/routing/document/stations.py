@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.algebra import View
 from pipelines.routing.document.expected import ARTIFACT, EXPECTS, OUTCOME_OF, REVIEW, DeclaredArtifact
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
 from pipelines.routing.document.fields.nested import Each, One
@@ -251,6 +253,21 @@ class Station:
     @property
     def kind(self) -> str:
         return str(self.work["kind"])
+
+    @cached_property
+    def readable(self) -> tuple[Rule, ...]:
+        """The rules above the first faulty one: there a decision stops."""
+        return self.rules[: next((at for at, rule in enumerate(self.rules) if rule.fault), len(self.rules))]
+
+    @cached_property
+    def tests(self) -> tuple[Callable[[View], bool], ...]:
+        """Of the conditions of the readable rules."""
+        return tuple(rule.test for rule in self.readable)
+
+    @property
+    def faulty(self) -> Rule | None:
+        """The first faulty rule."""
+        return self.rules[len(self.readable)] if len(self.readable) < len(self.rules) else None
 
 
 def _check(reader: Reader, around: Around) -> None:

@@ -83,9 +83,7 @@ def tried(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
 
 
 def _shown(decision: Decision) -> dict[str, Any]:
-    shown = decision.to_dict()
-    del shown["trace"]
-    return shown
+    return decision.plain()
 
 
 def variants(pair: Pair, given: Situation, old: Rule | None, new: Rule | None) -> Iterator[Situation]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from pipelines.routing.decide.decide import decide
@@ -19,6 +18,4 @@ def again(line: Line, situation: Mapping[str, Any]) -> Decision:
 
 def said(decision: Decision) -> dict[str, Any]:
     """The answer as it is stored: without its trace."""
-    plain = replace(decision, trace=()).to_dict()
-    plain.pop("trace")
-    return plain
+    return decision.plain()

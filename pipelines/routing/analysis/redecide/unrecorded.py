@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TypeVar
 
 from pipelines.routing.analysis.redecide.walk import RedecidedWalk
 from pipelines.routing.basics.values import MISSING
@@ -82,7 +81,7 @@ def _policy(gate: Gate) -> object:
 
 
 def _fields(old: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
-    for result in _seen(walked, CheckResult):
+    for result in _checked(walked):
         if result.saw is MISSING and not _could_be_there(result.check.field, old, situation, walked):
             message = f"A check reads {result.check.field}, which the version of that time did not have."
             yield Unrecorded("field_not_recorded", message)
@@ -109,8 +108,8 @@ def _composed(line: Line) -> Iterator[str]:
 def _observed(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
     if old.reads_stations or not new.reads_stations:
         return
-    paths = (seen.path for seen in _seen(walked, Seen) if seen.operand == "fact" and seen.path)
-    fields = (result.check.field for result in _seen(walked, CheckResult))
+    paths = (seen.path for seen in _seen(walked) if seen.operand == "fact" and seen.path)
+    fields = (result.check.field for result in _checked(walked))
     asked = next((path for path in (*paths, *fields) if "stations" in path), None)
     if asked:
         message = f"{asked} reads other stations, which the version of that time did not."
@@ -148,10 +147,12 @@ Counter = tuple[str, str, int]
 def _edges(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Iterator[Counter]:
     """Edges that conditions read, to or from a station that the recorded version did not have."""
     counted = situation.facts.edges
-    read = dict.fromkeys(seen.path for seen in _seen(walked, Seen) if seen.operand == "edge" and seen.path)
+    gone = sum(count for edge, count in counted.items() if not _knows(new, edge))
+    if not gone:
+        return
+    read = dict.fromkeys(seen.path for seen in _seen(walked) if seen.operand == "edge" and seen.path)
     strange = [edge for edge in read if edge not in counted and not _knows(old, edge)]
-    gone = sum(count for edge, count in counted.items() if not _knows(new, edge)) if strange else 0
-    yield from (("edges", edge, gone) for edge in strange if gone)
+    yield from (("edges", edge, gone) for edge in strange)
 
 
 def _knows(line: Line, edge: str) -> bool:
@@ -187,10 +188,14 @@ def _counted(situation: Situation, kind: str, name: str, count: int) -> Situatio
     return replace(situation, facts=replace(facts, now=now))
 
 
-T = TypeVar("T")
+def _checked(walked: RedecidedWalk) -> Iterator[CheckResult]:
+    """What checks of gates saw; no rule has any."""
+    for step in walked.steps:
+        for entry in step.trace.noted:
+            yield from (seen for seen in entry.saw if isinstance(seen, CheckResult))
 
 
-def _seen(walked: RedecidedWalk, kind: type[T]) -> Iterator[T]:
+def _seen(walked: RedecidedWalk) -> Iterator[Seen]:
     for step in walked.steps:
         for entry in step.trace:
-            yield from (seen for seen in entry.saw if isinstance(seen, kind))
+            yield from (seen for seen in entry.saw if isinstance(seen, Seen))

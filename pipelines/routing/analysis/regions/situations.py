@@ -189,18 +189,12 @@ class TestedSituation:
         return self.tested[: len(rules)] == tuple((rule.id, False) for rule in rules)
 
     def to_witness(self) -> Witness:
-        shown = self.decision.to_dict()
-        del shown["trace"]
-        return Witness(self.situation, shown, self.matches[0] if self.matches else None)
+        return Witness(self.situation, self.decision.plain(), self.matches[0] if self.matches else None)
 
 
 def walked(line: Line, given: dict[str, Any]) -> TestedSituation:
     decision = decide(line, read_situation(given))
-    entries = [entry for entry in decision.trace if entry.step == "rules" and entry.rule]
-    rules = {rule.id for rule in line.station(given["station"]).rules}
-    return TestedSituation(
-        decision, given, tuple((str(e.rule), e.result) for e in entries if e.rule in rules and not e.why)
-    )
+    return TestedSituation(decision, given, tuple(decision.trace.tested))
 
 
 def first_walk(

@@ -27,24 +27,25 @@ class Breach:
 
 def breaches(case: Case, way: TransitionCandidate) -> list[Breach]:
     """Every budget that this move would exceed: the rule's, the stations' and the line's, in this order."""
-    return [*_of_rule(case, way), *_of_stations(case, way), *_of_line(case, way)]
+    found = [*_of_rule(case, way), *_of_stations(case, way)]
+    return [*found, *_of_line(case, way)] if case.line.named_limits else found
 
 
 def _of_rule(case: Case, way: TransitionCandidate) -> list[Breach]:
     """The rule's own budgets, with what each of them leads to."""
     rule = way.rule
-    if rule is None or not way.takes:
+    limit = case.line.policy.self_loop_limit
+    if rule is None or not way.takes or (rule.max_retries, rule.max_visits, limit) == (None, None, None):
         return []
     how = "target" if rule.exhausted_to else rule.on_exhausted or case.line.policy.on_exhausted
     taken = case.of_now.facts.rules.get(rule.id, 0)
     whys = []
     if rule.max_retries is not None and taken >= rule.max_retries:
         whys.append(f"rule {rule.id} was taken {taken} of {rule.max_retries} times")
-    for station in stations(case, way):
-        visits = case.of_now.visits_of(station)
-        if rule.max_visits is not None and visits >= rule.max_visits:
-            whys.append(f"{station} was entered {visits} of {rule.max_visits} times")
-    limit = case.line.policy.self_loop_limit
+    if rule.max_visits is not None:
+        entered = [(station, case.of_now.visits_of(station)) for station in stations(case, way)]
+        most = rule.max_visits
+        whys += [f"{station} was entered {n} of {most} times" for station, n in entered if n >= most]
     if limit is not None and taken >= limit and _is_free_loop(case, way, rule):
         whys.append(f"rule {rule.id}, a loop, was taken {taken} of {limit} times")
     return [Breach(how, why, rule.exhausted_to) for why in whys]
@@ -56,11 +57,14 @@ def _is_free_loop(case: Case, way: TransitionCandidate, rule: Rule) -> bool:
     return free and case.station.key in stations(case, way)
 
 
-def _of_stations(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
+def _of_stations(case: Case, way: TransitionCandidate) -> list[Breach]:
+    found = []
     for station in stations(case, way):
-        most, visits = case.line.station(station).limits.max_visits, case.of_now.visits_of(station)
-        if most is not None and visits >= most:
-            yield Breach(case.line.policy.on_exhausted, f"{station} was entered {visits} of {most} times")
+        most = case.line.station(station).limits.max_visits
+        if most is not None and (visits := case.of_now.visits_of(station)) >= most:
+            why = f"{station} was entered {visits} of {most} times"
+            found.append(Breach(case.line.policy.on_exhausted, why))
+    return found
 
 
 def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:

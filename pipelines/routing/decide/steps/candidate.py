@@ -10,9 +10,9 @@ from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.document.rules import Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TransitionCandidate:
-    """Where a token is about to go, and why.
+    """Where a token is about to go, and why. Nobody changes one.
 
     `rule` names the rule that led here; `takes` says that this very rule is taken, so that its budgets and
     the revisit policy bind. `targets` holds stations, or one end, or `@blocked`. `over`: named budgets that were
@@ -26,6 +26,7 @@ class TransitionCandidate:
     feedback: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
     over: frozenset[str] = frozenset()
+    _stations: tuple[str, ...] | None = None
 
     @property
     def rule_id(self) -> str | None:
@@ -37,5 +38,8 @@ class TransitionCandidate:
 
 
 def stations(case: Case, way: TransitionCandidate) -> tuple[str, ...]:
-    """Those among its targets."""
-    return tuple(target for target in way.targets if target in case.line.stations_by_key)
+    """Those among its targets. Every check asks, so they are looked up once."""
+    if way._stations is None:
+        known = case.line.stations_by_key
+        way._stations = tuple([target for target in way.targets if target in known])
+    return way._stations

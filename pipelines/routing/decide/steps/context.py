@@ -10,9 +10,9 @@ from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.outcome import FORCED, Derived, derive
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.check_fields import facts_of, read_field
-from pipelines.routing.decide.decisions import TraceEntry
 from pipelines.routing.decide.judging import Judged, judged
 from pipelines.routing.decide.situation import Facts, Situation
+from pipelines.routing.decide.trace import TestedRules, TraceEntry
 from pipelines.routing.document.algebra import View
 from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.evaluations import EvaluationAnswer, by_key
@@ -26,7 +26,7 @@ Clock = Callable[[], float]
 """Seconds from any start; only differences count."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TakenRoute:
     """One pass through the rules of the station, with the outcome as they see it. `by`: the cause recorded for a
     target that a rule chooses. `forced`: demanded by a signal, a gate or the fallback. `demanded_by`: the rule whose
@@ -63,12 +63,12 @@ def fallback(rule: Rule | None = None) -> TakenRoute:
     return replace(forced("blocked", "fallback"), demanded_by=rule)
 
 
-@dataclass
+@dataclass(slots=True)
 class Case:
     line: Line
     situation: Situation
     clock: Clock | None = None
-    trace: list[TraceEntry] = field(default_factory=list)
+    trace: list[TraceEntry | TestedRules] = field(default_factory=list)
     steps: Steps = field(default_factory=Steps)
     # Whether the station has no gate, or the token passed it with its checks (a precondition of law §8).
     gate_passed: bool = False
@@ -106,11 +106,11 @@ class Case:
 
     def view(self, route: TakenRoute) -> View:
         """What conditions see on this route."""
-        outcome = self.situation.outcome
+        outcome, seen = self.situation.outcome, route.seen
         return View(
-            result=route.seen.result,
-            verdict=route.seen.verdict,
-            eval=route.seen.eval,
+            result=seen.result,
+            verdict=seen.verdict,
+            eval=seen.eval,
             failure_type=outcome.failure_type,
             document=self.document,
             unreadable=bool(outcome.output_error) and not route.no_output,
@@ -156,6 +156,8 @@ class Case:
         """The keys of the context that nobody can read after this outcome: a completed station should have said them,
         and its output was not JSON (Vibe Factory C25)."""
         outcome, facts = self.situation.outcome, self.of_now.facts
+        if not (outcome.output_error or facts.unreadable):
+            return frozenset()
         if self.recorded.standing == "failed":  # outputs of failed stations do not count
             return _unread(facts, MISSING)
         own = frozenset(self.station.output_keys) if outcome.output_error else frozenset()

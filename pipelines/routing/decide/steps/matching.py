@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
-from pipelines.routing.decide.decisions import Ask, Decision, Stuck, TraceEntry, Wait
+from pipelines.routing.decide.decisions import Ask, Decision, Stuck, Wait
 from pipelines.routing.decide.steps.context import Case, TakenRoute
+from pipelines.routing.decide.trace import TestedRules, TraceEntry
 from pipelines.routing.document.rules import Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Match:
     """The first rule that was true. `text`: from the last answered evaluation that it reached."""
 
@@ -20,29 +21,37 @@ class Match:
 
 def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
-    view, clock, note = case.view(route), case.clock, case.trace.append
-    for rule in case.station.rules:
-        if rule.id in case.left_out:
-            continue
-        if rule.fault is not None:
-            note(TraceEntry("rules", rule.id, "error", (), str(rule.fault)))
-            return Stuck("InvalidTransitionSyntax", f"Rule {rule.id} cannot be read: {rule.fault}", rule.id)
-        view.saw, view.text = [], None
-        started = clock() if clock else 0.0
-        try:
-            true = rule.when.test(view)
-        except (EvaluationFailed, NotAnswered) as error:
-            result, why, answer = _without_answer(rule, error)
-            note(
-                TraceEntry(
-                    "rules", rule.id, result, tuple(view.saw), why, clock() - started if clock else None
-                )
-            )
-            return answer
-        note(TraceEntry("rules", rule.id, true, tuple(view.saw), "", clock() - started if clock else None))
-        if true:
-            return Match(rule, view.text)
-    return None
+    view, clock = case.view(route), case.clock
+    rules, tests = case.station.readable, case.station.tests
+    tested = TestedRules(view, rules, view.steps.left)
+    if case.left_out:
+        tested.without = frozenset(case.left_out)
+        rules = tuple(rule for rule in rules if rule.id not in case.left_out)
+        tests = tuple(rule.test for rule in rules)
+    times = tested.times = [clock()] if clock else []
+    number = 0
+    try:
+        for number, test in enumerate(tests, start=1):
+            true = test(view)
+            if clock:
+                times.append(clock())
+            if true:
+                tested.result, rule = True, rules[number - 1]
+                return Match(rule, view.text if rule.asks else None)
+    except (EvaluationFailed, NotAnswered) as error:
+        tested.result, tested.why, answer = _without_answer(rules[number - 1], error)
+        if clock:
+            times.append(clock())
+        return answer
+    finally:
+        if number:
+            tested.count = number
+            case.trace.append(tested)
+    faulty = case.station.faulty
+    if faulty is None:
+        return None
+    case.trace.append(TraceEntry("rules", faulty.id, "error", (), str(faulty.fault)))
+    return Stuck("InvalidTransitionSyntax", f"Rule {faulty.id} cannot be read: {faulty.fault}", faulty.id)
 
 
 def _without_answer(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, Decision]:

@@ -21,11 +21,14 @@ Missing = tuple[str, str]
 def missing(case: Case, way: TransitionCandidate) -> Wait | None:
     """Of a forward move: what the station requires, in its order; what the facts say is not met; then
     `no_open_escalation`."""
+    facts = case.of_now.facts
+    if not (facts.preconditions or facts.open_escalations or case.line.requires(case.station.key)):
+        return None
     forward = [target for target in way.targets if _is_forward(case, target)]
     if not forward:
         return None
     found = [*_required(case, forward), *_told(case)]
-    if case.of_now.facts.open_escalations:
+    if facts.open_escalations:
         found.append((NO_ESCALATION, ""))
     if not found:
         return None

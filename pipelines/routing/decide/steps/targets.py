@@ -77,6 +77,8 @@ def _cap(case: Case, way: TransitionCandidate) -> Decision | None:
 
 def _forbidden(case: Case, way: TransitionCandidate) -> Decision | None:
     """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
+    if not case.line.forbidden_parallel:
+        return None
     entered = [target for target in stations(case, way) if not case.line.waits_at(target, case.station.key)]
     for place, station in enumerate(entered):
         for other in (*entered[place + 1 :], *case.of_now.facts.beside):

@@ -1,0 +1,180 @@
+"""The trace of a decision: every step that was tried, in its order (law §5 and §9).
+
+Rules are tested without notes. What each of them saw is worked out when somebody reads its entry: a condition asked
+again of the same view sees the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.document.algebra import View
+from pipelines.routing.document.checks import CheckResult
+from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.rules import Rule
+
+STEPS = (
+    "fence",
+    "record",
+    "signal",
+    "blocked",
+    "station_gate",
+    "rules",
+    "target",
+    "rule_gates",
+    "effects",
+)
+"""Steps of law §5 as a trace names them; fence and record are the engine's."""
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class TraceEntry:
+    """One step that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given. Nobody
+    changes one; that it could be makes it cheaper."""
+
+    step: str
+    rule: str | None
+    result: bool | str
+    saw: tuple[Seen | CheckResult, ...] = ()
+    why: str = ""
+    took: float | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        took = {} if self.took is None else {"took": round(self.took, 7)}
+        return {
+            "step": self.step,
+            "rule": self.rule,
+            "result": self.result,
+            "saw": [seen.to_dict() for seen in self.saw],
+            "why": self.why,
+            **took,
+        }
+
+
+@dataclass(slots=True)
+class TestedRules:
+    """Rules that were tested one after the other on one view: all false, but perhaps the last.
+
+    `among`: the rules, of which, but for the ids in `without`, the first `count` were tested. `left`: how many steps
+    were left before the first. `result` and `why`: of the last. `times`: of the clock, before the first and after each,
+    if there was one.
+    """
+
+    view: View
+    among: Sequence[Rule]
+    left: int
+    count: int = 0
+    result: bool | str = False
+    why: str = ""
+    times: Sequence[float] = ()
+    without: frozenset[str] = frozenset()
+
+    @property
+    def untaken(self) -> int:
+        """How many were false."""
+        return self.count - (self.result is not False)
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        if not self.without:
+            return self.among[: self.count]
+        return [rule for rule in self.among if rule.id not in self.without][: self.count]
+
+    @property
+    def reach(self) -> int:
+        """The number, among all, of the last rule that was false; 0 where the first was not."""
+        if not self.without or not self.untaken:
+            return self.untaken
+        last = self.rules[self.untaken - 1].id
+        return next(number for number, rule in enumerate(self.among, start=1) if rule.id == last)
+
+    @property
+    def last(self) -> TraceEntry | None:
+        """The entry of the one that was not false."""
+        if self.result is False:
+            return None
+        if self.result == "error":  # perhaps for want of steps, which those before it took
+            return list(self.entries())[-1]
+        at, view = self.untaken, replace(self.view, steps=Steps(self.left, again=True))
+        rule = self.rules[at]
+        return TraceEntry("rules", rule.id, self.result, _seen(rule, view), self.why, self.took(at))
+
+    def entries(self) -> Iterator[TraceEntry]:
+        view = replace(self.view, steps=Steps(self.left, again=True))
+        for at, rule in enumerate(self.rules):
+            result, why = (False, "") if at < self.untaken else (self.result, self.why)
+            yield TraceEntry("rules", rule.id, result, _seen(rule, view), why, self.took(at))
+
+    def took(self, at: int) -> float | None:
+        return self.times[at + 1] - self.times[at] if self.times else None
+
+
+def _seen(rule: Rule, view: View) -> tuple[Seen, ...]:
+    view.saw = []
+    with suppress(EvaluationFailed, NotAnswered):  # what it saw until then
+        rule.when.test(view)
+    return tuple(view.saw)
+
+
+class Trace(Sequence[TraceEntry]):
+    """A sequence of entries, made when they are asked for. `parts` as `decide` noted them."""
+
+    __slots__ = ("_entries", "parts")
+
+    def __init__(self, parts: Sequence[TraceEntry | TestedRules] = ()) -> None:
+        self.parts = parts
+        self._entries: tuple[TraceEntry, ...] | None = None
+
+    @property
+    def entries(self) -> tuple[TraceEntry, ...]:
+        if self._entries is None:
+            made: list[TraceEntry] = []
+            for part in self.parts:
+                made += part.entries() if isinstance(part, TestedRules) else (part,)
+            self._entries = tuple(made)
+        return self._entries
+
+    @property
+    def noted(self) -> Iterator[TraceEntry]:
+        """All but the rules that were tested."""
+        return (part for part in self.parts if isinstance(part, TraceEntry))
+
+    @property
+    def tested(self) -> Iterator[tuple[str, bool | str]]:
+        """The rules that were true or false, by id, in their order."""
+        for part in self.parts:
+            if isinstance(part, TestedRules):
+                false = part.untaken
+                yield from ((rule.id, False) for rule in part.rules[:false])
+                if part.result is True:
+                    yield part.rules[false].id, True
+
+    def __len__(self) -> int:
+        return sum(part.count if isinstance(part, TestedRules) else 1 for part in self.parts)
+
+    @overload
+    def __getitem__(self, at: int) -> TraceEntry: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[TraceEntry]: ...
+    def __getitem__(self, at: int | slice) -> TraceEntry | Sequence[TraceEntry]:
+        return self.entries[at]
+
+    def __iter__(self) -> Iterator[TraceEntry]:
+        return iter(self.entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and self.entries == other.entries
+
+    def __hash__(self) -> int:
+        return hash(self.entries)
+
+    def __repr__(self) -> str:
+        return f"Trace({list(self.entries)})"
+
+
+NO_TRACE = Trace()

@@ -1,0 +1,198 @@
+"""Conditions as closures: the test of `algebra` without its notes, which is several times as fast.
+
+Made once for each station of a version. What a rule saw is asked of the condition itself, when somebody wants to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import eq
+from typing import Any
+
+from pipelines.routing.basics.values import MISSING, number_in
+from pipelines.routing.document import operators
+from pipelines.routing.document.algebra import (
+    All,
+    Always,
+    Answered,
+    AnyOf,
+    Condition,
+    EdgeTaken,
+    EvalTest,
+    FactTest,
+    FailureTypeIs,
+    Not,
+    OutputTest,
+    PathTest,
+    ResultIs,
+    VerdictIs,
+    View,
+)
+
+Test = Callable[[View], bool]
+"""Raises what the condition raises."""
+
+
+def compiled(condition: Condition) -> Test:
+    return _FORMS[type(condition)](condition)
+
+
+def forgetting(test: Test) -> Test:
+    """With no text of an evaluation that was reached before."""
+
+    def forgetful(view: View) -> bool:
+        view.text = None
+        return test(view)
+
+    return forgetful
+
+
+def _always(condition: Always) -> Test:
+    return lambda view: True
+
+
+def _result(condition: ResultIs) -> Test:
+    results = condition.results
+    return lambda view: view.result in results
+
+
+def _verdict(condition: VerdictIs) -> Test:
+    verdicts = condition.verdicts
+    return lambda view: view.verdict in verdicts
+
+
+def _failure_type(condition: FailureTypeIs) -> Test:
+    types = condition.types
+    return lambda view: view.failure_type in types
+
+
+def _eval(condition: EvalTest) -> Test:
+    value = condition.value
+    if condition.bounds is not None:
+        low, high = condition.bounds
+
+        def in_range(view: View) -> bool:
+            number = number_in(view.eval)
+            return number is not None and low <= number <= high
+
+        return in_range
+    holds = operators.COMMON[condition.op].holds
+    if condition.op not in operators.ORDERED:
+        return lambda view: holds(view.eval, value)
+
+    def in_order(view: View) -> bool:
+        number = number_in(view.eval)
+        return number is not None and holds(number, value)
+
+    return in_order
+
+
+# Paths
+
+
+def _output(condition: OutputTest) -> Test:
+    one = _one(condition)
+    if one is None:
+        found, holds_of = condition.found, condition.holds_of
+
+        def of_all(view: View) -> bool:
+            condition.refuse_unreadable(view)
+            return holds_of(found(view.document, view.steps), view.steps)
+
+        return of_all
+    holds, named = _holds(condition), condition.prepared
+
+    def test(view: View) -> bool:
+        if view.unreadable or view.unreadable_keys:
+            condition.refuse_unreadable(view)
+        view.steps.spend()
+        value = one(view.document)
+        return value is not MISSING and holds(value, named)
+
+    return test
+
+
+def _fact(condition: FactTest) -> Test:
+    one = _one(condition)
+    if one is None:
+        found, holds_of = condition.found, condition.holds_of
+        return lambda view: holds_of(found(view.facts, view.steps), view.steps)
+    holds, named = _holds(condition), condition.prepared
+
+    def test(view: View) -> bool:
+        view.steps.spend()
+        value = one(view.facts)
+        return value is not MISSING and holds(value, named)
+
+    return test
+
+
+def _one(condition: PathTest) -> Callable[[Any], Any] | None:
+    """The one value that the operator is asked of; None of conditions that are about all that is found."""
+    about_all = condition.of == "count" or condition.op in operators.ALONE
+    return None if about_all else condition.path.one
+
+
+def _holds(condition: PathTest) -> Callable[[Any, Any], bool]:
+    # A text equals a text that is the same, and nothing else: there `==` says what `values.equal` does.
+    if condition.op == "equals" and type(condition.prepared) is str:
+        return eq
+    return operators.OUTPUT[condition.op].holds
+
+
+# The rest
+
+
+def _edge(condition: EdgeTaken) -> Test:
+    edge, at_least = f"{condition.source}->{condition.target}", condition.at_least
+    return lambda view: view.edges.get(edge, 0) >= at_least
+
+
+def _answered(condition: Answered) -> Test:
+    """Its text is wanted of the rule that is taken, so it notes."""
+    return condition.test
+
+
+def _all(condition: All) -> Test:
+    tests = tuple(map(compiled, condition.members))
+
+    def test(view: View) -> bool:
+        for each in tests:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
+            if not each(view):
+                return False
+        return True
+
+    return test
+
+
+def _any(condition: AnyOf) -> Test:
+    tests = tuple(map(compiled, condition.members))
+
+    def test(view: View) -> bool:
+        for each in tests:  # noqa: SIM110
+            if each(view):
+                return True
+        return False
+
+    return test
+
+
+def _not(condition: Not) -> Test:
+    inner = compiled(condition.inner)
+    return lambda view: not inner(view)
+
+
+_FORMS: dict[type, Callable[[Any], Test]] = {
+    Always: _always,
+    ResultIs: _result,
+    VerdictIs: _verdict,
+    FailureTypeIs: _failure_type,
+    EvalTest: _eval,
+    OutputTest: _output,
+    FactTest: _fact,
+    EdgeTaken: _edge,
+    All: _all,
+    AnyOf: _any,
+    Not: _not,
+    Answered: _answered,
+}
