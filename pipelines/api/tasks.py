@@ -19,6 +19,7 @@ from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import ENDED, Line, Task, Token, displayed
 from pipelines.models import Status as TaskStatus
 from pipelines.queries import versions
+from pipelines.queries.trace import trace_of
 from pipelines.routing.document.line import Problem
 
 router = Router(tags=["tasks"])
@@ -111,7 +112,7 @@ def decisions(request: Request, owner: str, project: str, line: str, task: str) 
             version=d.pinned.number,
             situation=d.situation,
             decision=d.answer,
-            trace=d.trace,
+            trace=trace_of(d),
             revision=d.revision,
             micros=d.micros,
         )

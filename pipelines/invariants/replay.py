@@ -9,6 +9,7 @@ from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
+from pipelines.routing.analysis.redecide.kept import comes_out_again
 from pipelines.routing.analysis.redecide.recorded import again, said
 from pipelines.routing.document.line import REVISION
 
@@ -24,6 +25,8 @@ def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
             now = _again(decision) if decision.revision == REVISION else decision.answer
             if now != decision.answer:
                 yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
+            elif decision.revision == REVISION and not _tested_again(decision):
+                yield each.broken("I9", f"the trace of decision {decision.pk} does not come out again")
             if decision.situation["outcome"] != outcomes.get(decision.job_id):
                 yield each.broken("I9", f"decision {decision.pk} was not about the outcome of its job")
         yield from _followed(each)
@@ -67,6 +70,10 @@ def waits_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
 
 def _again(decision: Decision) -> dict[str, Any]:
     return said(again(versions.by_id(decision.pinned_id), decision.situation))
+
+
+def _tested_again(decision: Decision) -> bool:
+    return comes_out_again(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
 def _followed(each: Whole) -> Iterable[Violation]:

@@ -9,6 +9,7 @@ from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
+from pipelines.queries.trace import trace_of
 from pipelines.routing.analysis.redecide.recorded import again
 from pipelines.routing.document.line import REVISION
 
@@ -33,7 +34,7 @@ def words_lead_where_shown(task_ids: Ids) -> Iterable[Violation]:
 
 def _swallowed(each: Whole, question: Decision, decision: Decision) -> Iterator[Violation]:
     shown = _shown(question, decision)
-    stands, stood = list(_tried(decision.trace)), list(_tried(shown["trace"]))
+    stands, stood = list(_tried(trace_of(decision))), list(_tried(shown["trace"]))
     refused = [place for place in map(_refused, (stands, stood)) if place is not None]
     until = min(refused, default=None)
     if stands[:until] != stood[:until]:

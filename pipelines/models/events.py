@@ -30,7 +30,9 @@ class Decision(models.Model):
     station = models.CharField(max_length=64)
     situation = models.JSONField(help_text=_("Input of the decision tool."))
     answer = models.JSONField(help_text=_("Output of the decision tool, without its trace."))
-    trace = models.JSONField()
+    trace = (
+        models.JSONField()
+    )  # as far as it cannot be worked out again: see routing/analysis/redecide/kept.py
     micros = models.PositiveIntegerField(help_text=_("Time that deciding took, in µs."))
     at = models.DateTimeField()
 

@@ -172,13 +172,17 @@ class _Wanted:
 
 
 TESTED = """
-SELECT decision.station, coalesce(entry->>'rule', ''),
+SELECT decision.station, coalesce(rule.key, entry->>'rule', ''),
        CASE WHEN entry->>'why' ~ '^(no_rules|no_match|on_failure|failure_rules): '
             THEN split_part(entry->>'why', ' after ', 1)
             WHEN entry->>'why' LIKE 'blocked, and%%' THEN 'blocked' ELSE '' END AS knob,
        count(DISTINCT decision.job_id)
 FROM {decisions} CROSS JOIN LATERAL jsonb_array_elements(decision.trace) entry
-WHERE entry->>'step' = 'rules' GROUP BY 1, 2, 3"""
+LEFT JOIN (pipelines_versionrule rule JOIN pipelines_versionstation station ON station.id = rule.station_id)
+ON station.version_id = decision.pinned_id AND station.key = decision.station
+AND rule.position < (entry->>'untaken')::int
+WHERE entry->>'step' = 'rules' OR rule.id IS NOT NULL GROUP BY 1, 2, 3"""
+"""`untaken`: the first so many rules of the station were false. One that was left out there had been tested before."""
 
 TAKEN = """
 SELECT decision.station, counted.rule, count(*), max(event.at)

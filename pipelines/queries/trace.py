@@ -1,4 +1,6 @@
-"""The trace of a decision, whole: every step that was tried, in its order, and the checks of its gates."""
+"""The trace of a decision, whole: every step that was tried, in its order, and the checks of its gates.
+
+Stored is what cannot be worked out again; who shows rules asks `trace_of`. Entries of gates are there as they are."""
 
 from __future__ import annotations
 
@@ -9,6 +11,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.models import Decision
+from pipelines.queries import versions
+from pipelines.routing.analysis.redecide.kept import whole
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import gate_name
 from pipelines.routing.sentences.notes import note_words
@@ -41,6 +46,10 @@ class TraceStep:
     saw: list[str]
     why: str
     micros: float | None
+
+
+def trace_of(decision: Decision) -> list[dict[str, Any]]:
+    return whole(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
 def checks_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
-from pipelines.queries.trace import TraceStep, checks_of, steps_of
+from pipelines.queries.trace import TraceStep, checks_of, steps_of, trace_of
 from pipelines.routing.document.line import Line, Rule
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
@@ -88,7 +88,7 @@ class Why(Explained):
 
 def why(decision: Decision) -> Why:
     line = versions.by_id(decision.pinned_id)
-    told = explained(line, decision.station, decision.answer, decision.trace)
+    told = explained(line, decision.station, decision.answer, trace_of(decision))
     told.gates = list(_visits(line, decision))
     return Why(
         **{each.name: getattr(told, each.name) for each in fields(told)}, decision=decision, at=decision.at

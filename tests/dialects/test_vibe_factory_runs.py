@@ -10,6 +10,7 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict
 from pipelines.models import LineVersion, Task
 from pipelines.queries import analytics
+from pipelines.queries.trace import trace_of
 from tests.api.conftest import Apis
 from tests.factories import World, station
 
@@ -216,7 +217,7 @@ def test_C32_every_transition_that_was_evaluated_is_kept_with_its_time(world: Wo
     rules = [on("bad", "failure", "ship"), on("good", "success", "ship"), on("never", "cancelled", "ship")]
     task = world.start(workflow(world, station("build", *rules), "ship"))
     world.report(task)
-    tested = [entry for entry in task.decisions.get().trace if entry["step"] == "rules"]
+    tested = [entry for entry in trace_of(task.decisions.get()) if entry["step"] == "rules"]
     assert [(entry["rule"], entry["result"]) for entry in tested] == [("bad", False), ("good", True)]
     assert all(entry["took"] >= 0 for entry in tested)
 

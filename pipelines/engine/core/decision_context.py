@@ -19,6 +19,7 @@ from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.queries.standing_approvals import gates_that_stand, standing_approval
 from pipelines.queries.usage import cost_of_task
+from pipelines.routing.analysis.redecide.kept import kept
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.decide.across import across
 from pipelines.routing.decide.decide import decide
@@ -246,7 +247,7 @@ def fresh(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
 
 def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and keep the decision with everything it read; the answer is a value, applied by
-    `effects`. The trace is kept apart from it."""
+    `effects`. The trace is kept apart from it, as far as it cannot be worked out again."""
     facts = fresh(turn, facts)
     began = time.perf_counter_ns()
     read = of_engine(facts, turn.told)
@@ -254,7 +255,6 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     micros = (time.perf_counter_ns() - began) // 1000
     station = turn.judged_by.station(read.station)
     turn.outcome = judged(turn.judged_by, station, read.outcome, read.facts.spent).outcome
-    said = answer.to_dict()
     turn.decision = rows.new(
         Decision,
         id=uuid.uuid4(),
@@ -266,8 +266,8 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
         cause=turn.cause,
         station=turn.token.station,
         situation=facts,
-        trace=said.pop("trace", []),
-        answer=said,
+        trace=kept(answer.trace),
+        answer=answer.plain(),
         micros=micros,
         at=turn.batch.now,
     )

@@ -48,9 +48,7 @@ class TaskImpact:
 
 
 def _shown(token: Token, effect: MigrationEffect, words: str) -> dict[str, Any]:
-    decision = effect.decision.to_dict() if effect.decision else None
-    if decision:
-        del decision["trace"]
+    decision = effect.decision.plain() if effect.decision else None
     before = {"station": token.station, "status": str(token.status)}
     return {**effect.to_dict(), "before": before, "words": words, "decision": decision}
 
