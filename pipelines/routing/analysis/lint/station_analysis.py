@@ -163,7 +163,7 @@ def _study(line: Line, key: str, units: int) -> StationAnalysis:
         standings = analysis.standings
         constants = {rule.id: analysis.constant(rule) for rule in analysis.readable}
         rests = {standing: analysis.rest(standing) for standing in STANDINGS}
-        targets = {rule.id: set(rule.to) for rule in analysis.readable}
+        targets = {rule.id: set(rule.to) for rule in station.rules}
         shadowing = {each.rule.id: _shadows(analysis, each, targets) for each in standings}
     return StationAnalysis(
         readable=analysis.readable,
