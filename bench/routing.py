@@ -4,8 +4,9 @@
 
 Lint: lines of 10, 100 and 1,000 stations with five rules each, once of the kind that people write and once of the kind
 that is hard (nested conditions, patterns, rules that are dead only together). Each line is linted in a process of its
-own, so nothing is remembered. Decision: twenty rules, one situation for each of them; the chain answers the same. And a
-decision over as many rules as `--sizes` says, with the bytes of its trace. Each growth has its exponent."""
+own, so nothing is remembered. Decision: twenty rules, one situation for each of them; the chain answers the same, and
+so do json-logic and zen-engine in the environment of the contenders. And a decision over as many rules as `--sizes`
+says, with the bytes of its trace as it is stored. Each growth has its exponent."""
 
 from __future__ import annotations
 
@@ -19,8 +20,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bench.contenders.environment import ROOT, python
 from bench.rig import Json, exponent, keep
 from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.redecide.kept import kept
+from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.values import number_in
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Line, read_line
@@ -259,13 +264,41 @@ def decided(rounds: int) -> Json:
         assert decide(line, situation).to_dict()["rule"] == name
         assert chain(each["outcome"], each["facts"]["edges"]) == name
     rows = []
-    for (name, _), situation, each in zip(RULES, situations, told, strict=True):
+    for situation, each in zip(situations, told, strict=True):
         edges, outcome = each["facts"]["edges"], each["outcome"]
         ours = microseconds(lambda s=situation: decide(line, s), rounds)  # type: ignore[misc]
         read = microseconds(lambda e=each: decide(line, read_situation(e)), rounds)  # type: ignore[misc]
         hand = microseconds(lambda o=outcome, e=edges: chain(o, e), rounds)  # type: ignore[misc]
-        rows.append({"taken": name, "decide": ours, "read and decide": read, "chain": hand})
+        rows.append({"decide": ours, "read and decide": read, "chain": hand})
+    for contender, took in contenders(rounds).items():
+        for row, one in zip(rows, took, strict=True):
+            row[contender] = one
     return {"twentieth rule taken": _shown(rows[-1]), "mean of all twenty": _shown(_mean(rows))}
+
+
+def contenders(rounds: int) -> dict[str, list[float]]:
+    """Microseconds of others, for each of the situations."""
+    told = [as_told(outcome, 3 if at == 9 else 0) for at, outcome in enumerate(OUTCOMES)]
+    command = [python(), "-m", "bench.contenders.decisions", str(rounds)]
+    done = subprocess.run(command, cwd=ROOT, input=json.dumps(told), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[float]] = json.loads(done.stdout)
+    return found
+
+
+def as_told(outcome: Json, edges: int) -> Json:
+    """What follows from an outcome filled in, as the others want it."""
+    derived = derive(read_outcome(outcome))
+    number = number_in(derived.eval)
+    return {
+        "result": derived.result,
+        "verdict": derived.verdict,
+        "eval": derived.eval,
+        "number": None if number is None else float(number),
+        "failure_type": outcome.get("failure_type"),
+        "output": outcome.get("output", {}),
+        "edges": {"work->fix": edges},
+    }
 
 
 def by_rules(sizes: list[int], rounds: int) -> list[Json]:
@@ -282,7 +315,7 @@ def by_rules(sizes: list[int], rounds: int) -> list[Json]:
         said = {"station": "work", "outcome": {"result": "success", "output": {"score": 7}}, "facts": {}}
         situation = read_situation(said)
         took = microseconds(lambda s=situation, at=line: decide(at, s), max(rounds // count, 5))  # type: ignore[misc]
-        trace = json.dumps(decide(line, situation).to_dict()["trace"])
+        trace = json.dumps(kept(decide(line, situation, clock=time.perf_counter).trace))
         found.append({"rules": count, "decide µs": round(took, 1), "bytes of the trace": len(trace)})
     return found
 
@@ -300,11 +333,11 @@ def slopes(lint_rows: list[Json], rule_rows: list[Json]) -> Json:
 
 
 def _mean(rows: list[Json]) -> Json:
-    return {key: statistics.mean(row[key] for row in rows) for key in ("decide", "read and decide", "chain")}
+    return {key: statistics.mean(row[key] for row in rows) for key in rows[0]}
 
 
 def _shown(row: Json) -> Json:
-    shown = {f"{key} µs": round(row[key], 2) for key in ("decide", "read and decide", "chain")}
+    shown = {f"{key} µs": round(took, 2) for key, took in row.items()}
     return {**shown, "ratio": round(row["decide"] / row["chain"], 1)}
 
 

@@ -15,30 +15,17 @@ import re
 import statistics
 import subprocess
 import sys
-import venv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from bench import moves as own
+from bench.contenders.environment import ROOT, python
 from bench.reports import reports
 from bench.rig import Json, database, keep
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-PLACE = ROOT / ".contenders"
 NAMES = ("viewflow", "dbos", "procrastinate")
-
-
-def python() -> str:
-    """That of the contenders' environment."""
-    found = PLACE / "bin" / "python"
-    if not found.exists():
-        venv.create(PLACE, with_pip=True)
-        wanted = ["-m", "pip", "install", "--quiet", "-r", str(HERE / "requirements.txt")]
-        subprocess.run([str(found), *wanted], check=True)
-    return str(found)
 
 
 def contender(name: str, tasks: int, at_once: int) -> Json:
