@@ -13,9 +13,10 @@ from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema
 from pipelines.routing.basics.values import named
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import Answered, Condition, View, leaves
+from pipelines.routing.document.algebra import Answered, Condition, PathTest, View, leaves
 from pipelines.routing.document.compiled import compiled, forgetting
 from pipelines.routing.document.compose_strategies import STRATEGIES
+from pipelines.routing.document.evaluations import Evaluation
 from pipelines.routing.document.exhausted import Exhausted
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
 from pipelines.routing.document.fields.nested import Each
@@ -236,9 +237,19 @@ class Rule:
         return forgetting(test) if self.asks else test
 
     @cached_property
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """Of its condition, in the order in which they are asked."""
+        return tuple(leaf.evaluation for leaf in leaves(self.when) if isinstance(leaf, Answered))
+
+    @property
     def asks(self) -> bool:
         """Whether its condition has an evaluation, whose text it may hand on."""
-        return any(isinstance(leaf, Answered) for leaf in leaves(self.when))
+        return bool(self.evaluations)
+
+    @cached_property
+    def walked_paths(self) -> int:
+        """How many operands of its condition have a path with `$`, which may have to be walked."""
+        return sum(isinstance(leaf, PathTest) and not leaf.path.is_key for leaf in leaves(self.when))
 
 
 class RuleRecord(Record[Rule]):

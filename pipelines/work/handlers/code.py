@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.regions.situations import evaluations
 from pipelines.routing.document.kinds import elsewhere, executes, secrets
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.document.work.network import OPEN
@@ -20,7 +19,7 @@ def runs_code(station: Station) -> bool:
 def code_of(line: Line, station: Station) -> list[Any]:
     """Its own work, if that is code on a worker or what an agent elsewhere is told, sends a secret of the worker
     somewhere or has the network; the hooks that its rules ask, and the tools of its gates."""
-    asked = [each for rule in station.rules for each in evaluations(rule.when)]
+    asked = [each for rule in station.rules for each in rule.evaluations]
     hooks = [each.payload for each in asked if each.kind == "hook"]
     keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
     found = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]

@@ -11,7 +11,6 @@ from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most, 
 from pipelines.routing.analysis.regions.formulas import Both, Either, Literal, negation
 from pipelines.routing.analysis.regions.guesses import around, guesses
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
-from pipelines.routing.analysis.regions.situations import evaluations
 from pipelines.routing.analysis.regions.solver import Box, solve
 from pipelines.routing.analysis.regions.stations import demands_rework
 from pipelines.routing.basics.values import MISSING
@@ -73,7 +72,7 @@ FLAGS = {"flags": {"agentic_conditions": True}}
 )
 def test_all_that_a_condition_asks_for_is_answered(when: dict[str, Any], kinds: list[str]) -> None:
     rule = ruled({"when": when}, **FLAGS).stations[0].rules[0]
-    assert [each.kind for each in evaluations(rule.when)] == kinds
+    assert [each.kind for each in rule.evaluations] == kinds
 
 
 def test_an_answer_is_shown_as_the_rule_wants_it_and_one_that_is_no_matter_is_the_usual_one() -> None:

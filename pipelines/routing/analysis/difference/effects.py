@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from pipelines.routing.analysis.regions.situations import evaluations
 from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.document.checks import RANK, Check, CheckGroup
@@ -85,7 +84,7 @@ def _compose(line: Line, rule: Rule) -> Key:
 
 def _feedback(rule: Rule) -> Key:
     """Of several evaluations the last that was reached speaks: then the condition itself is part of it."""
-    asked = evaluations(rule.when) if rule.feedback else []
+    asked = rule.evaluations if rule.feedback else ()
     if len(asked) < 2:
         return tuple(each.key for each in asked)
     return (canonical(rule.source.get("when")),)

@@ -82,12 +82,12 @@ def study(line: Line, station: Station, units: int) -> StationAnalysis:
 def excerpt(line: Line, station: Station) -> Line:
     """Everything of the line that a decision at this station reads, and nothing else."""
     targets = set(_targets(line, station))
+    there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
     kept = tuple(
-        replace(each, work={"kind": each.kind}, labels=(), join=None, extra={})
-        if each is station
-        else _outline(each, station)
-        for each in line.stations
-        if each is station or each.key in targets
+        replace(station, work={"kind": station.kind}, labels=(), join=None, extra={})
+        if key == station.key
+        else _outline(line.station(key), station)
+        for key in there
     )
     gates = {station.gate, *(key for rule in station.rules for key in rule.gates)}
     return replace(
@@ -161,8 +161,8 @@ def _study(line: Line, key: str, units: int) -> StationAnalysis:
     analysis = Analysis(line, station)
     with at_most(units) as meter:
         standings = analysis.standings
-        constants = {rule.id: analysis.constant(rule) for rule in analysis.readable}
         rests = {standing: analysis.rest(standing) for standing in STANDINGS}
+        constants = {rule.id: analysis.constant(rule) for rule in analysis.readable}
         targets = {rule.id: set(rule.to) for rule in station.rules}
         shadowing = {each.rule.id: _shadows(analysis, each, targets) for each in standings}
     return StationAnalysis(
@@ -182,8 +182,5 @@ def _shadows(analysis: Analysis, standing: Liveness, targets: dict[str, set[str]
         return ()
     if standing.status != SHADOWED and not rule.gates:
         return ()
-    found = analysis.shadows(rule)
-    return tuple(
-        shadow if index == 0 or (rule.gates and targets[shadow.by] & targets[rule.id]) else Shadow(shadow.by)
-        for index, shadow in enumerate(found)
-    )
+    in_short = [other for other, to in targets.items() if not (rule.gates and to & targets[rule.id])]
+    return analysis.shadows(rule, in_short)

@@ -6,6 +6,7 @@ What cannot be stored (NUL, half surrogate pairs) is no character here. So an em
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
@@ -207,7 +208,12 @@ def searching(pattern: str) -> Searching:
 
 def alphabet(automata: list[Automaton]) -> list[str]:
     """One storable character for each group that the automata can tell apart, pleasant ones first."""
-    borders = sorted(set().union({1, 0xD800, 0xE000}, *(a.borders() for a in automata)) - {0})
+    return _letters(frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0}))
+
+
+@lru_cache(maxsize=2_000)
+def _letters(of: frozenset[int]) -> list[str]:
+    borders = sorted(of)
     groups = [
         (low, (borders[i + 1] if i + 1 < len(borders) else MAX_CHARACTER + 1) - 1)
         for i, low in enumerate(borders)
@@ -228,6 +234,33 @@ def _cost(automaton: Automaton) -> int:
     return 1 + len(automaton.text) // 100 if isinstance(automaton, Containing) else 1
 
 
+class _Part:
+    """One automaton of a product. What it says of a state is the same wherever the state stands in the product."""
+
+    def __init__(self, automaton: Automaton, sign: bool, letters: list[str]) -> None:
+        self.automaton, self.sign = automaton, sign
+        borders = sorted(automaton.borders())
+        self.groups = [bisect_right(borders, ord(letter)) for letter in letters]
+        self.one_of_each = dict(zip(self.groups, letters, strict=True))
+        self._rows: dict[Any, list[Hashable]] = {}
+        self._verdicts: dict[Any, bool] = {}
+
+    def after(self, state: Any) -> list[Hashable]:
+        """The states after each letter; letters of one group lead to the same."""
+        row = self._rows.get(state)
+        if row is None:
+            step = self.automaton.step
+            led = {group: step(state, letter) for group, letter in self.one_of_each.items()}
+            row = self._rows[state] = [led[group] for group in self.groups]
+        return row
+
+    def is_content(self, state: Any) -> bool:
+        found = self._verdicts.get(state)
+        if found is None:
+            found = self._verdicts[state] = self.automaton.accepts(state) == self.sign
+        return found
+
+
 def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     """Texts that each automaton accepts where its sign is true and refuses where it is false, shortest first.
 
@@ -235,19 +268,26 @@ def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     """
     automata = [automaton for automaton, _ in parts]
     letters = alphabet(automata)
-    each = sum(map(_cost, automata))
+    cost = len(letters) * sum(map(_cost, automata))
+    product = [_Part(automaton, sign, letters) for automaton, sign in parts]
     first = tuple(automaton.begin() for automaton in automata)
     seen = {first}
     queue = deque([(first, "")])
+    if _are_content(product, first):
+        yield ""
     while queue:
         states, text = queue.popleft()
-        spend(len(letters) * each)
-        if all(a.accepts(s) == sign for (a, sign), s in zip(parts, states, strict=True)):
-            yield text
-        for letter in letters:
-            after = tuple(a.step(s, letter) for a, s in zip(automata, states, strict=True))
+        spend(cost)
+        rows = [part.after(state) for part, state in zip(product, states, strict=True)]
+        for letter, after in zip(letters, zip(*rows, strict=True), strict=True):
             if after not in seen:
                 if len(seen) >= MAX_PRODUCT:
                     raise Unknown(_("the texts that are left need an automaton beyond the bound"))
                 seen.add(after)
                 queue.append((after, text + letter))
+                if _are_content(product, after):
+                    yield text + letter
+
+
+def _are_content(product: list[_Part], states: tuple[Any, ...]) -> bool:
+    return all(part.is_content(state) for part, state in zip(product, states, strict=True))

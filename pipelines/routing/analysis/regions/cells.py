@@ -15,7 +15,7 @@ from pipelines.routing.basics.values import MISSING, exact, kind
 from pipelines.routing.document.operators import ALONE, ORDERED, OUTPUT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Lists:
     """`literals`, frozen, of which each `has` (sign true) or has not (false) the frozen members named."""
 
@@ -44,7 +44,7 @@ NO_LIST = Lists(choices.NONE)
 ANY_LIST = Lists()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Cell:
     """`missing`, `null`: whether they are allowed; `objects` and the literals of `lists` are frozen."""
 

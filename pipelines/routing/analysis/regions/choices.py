@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.analysis.regions.effort import spend
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class ValueChoice:
     """`only` of them, or all but `but`."""
 
@@ -26,7 +26,7 @@ class ValueChoice:
     def meet(self, other: ValueChoice) -> ValueChoice:
         if self.only is not None:
             spend(len(self.only) // 8)
-            return ValueChoice(frozenset(value for value in self.only if other.holds(value)))
+            return ValueChoice(self.only - other.but if other.only is None else self.only & other.only)
         if other.only is not None:
             return other.meet(self)
         return ValueChoice(None, self.but | other.but)

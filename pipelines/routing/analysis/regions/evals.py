@@ -16,7 +16,7 @@ _NUMERALS = texts.tested("matches", NUMERAL)
 MAX_TRIED = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Evals:
     """Texts that say a number `within` (None: or no number at all), and none of `outside`."""
 

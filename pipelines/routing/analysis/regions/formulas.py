@@ -48,7 +48,7 @@ EVAL: Variable = ("eval",)
 FAILURE_TYPE: Variable = ("failure_type",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Opaque:
     """A condition that stays a free variable; the same condition is the same variable."""
 
@@ -61,7 +61,7 @@ class Opaque:
         return cls((root, test.path.text, test.op, test.of, freeze(test.value)), test)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Literal:
     """`variable` lies in `yes`; `no` is the complement."""
 
@@ -70,12 +70,12 @@ class Literal:
     no: Domain
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Both:
     members: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Either:
     members: tuple[Formula, ...]
 

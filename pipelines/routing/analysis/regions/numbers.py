@@ -15,7 +15,7 @@ MAX_EXPONENT = 400
 """Beyond it no number between two others is computed; the set is then not sampled."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Interval:
     """None is infinity. A closed end belongs to the interval."""
 
@@ -57,7 +57,7 @@ def _sooner(a: Interval, b: Interval) -> tuple[Number | None, bool]:
     return (a.high, a.high_closed) if a.high < b.high else (b.high, b.high_closed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class NumberSet:
     """A union of intervals, none of them empty."""
 

@@ -17,8 +17,9 @@ from pipelines.routing.analysis.regions.formulas import EVAL, FAILURE_TYPE, STAT
 from pipelines.routing.analysis.regions.guesses import guesses
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.analysis.regions.solver import Box
+from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.errors import EvaluationFailed
-from pipelines.routing.basics.outcome import FORCED, derive, read_outcome
+from pipelines.routing.basics.outcome import FORCED, Outcome, derive
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import Wording as _
@@ -27,7 +28,8 @@ from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.judging import as_expected
 from pipelines.routing.decide.situation import assumed, read_situation
 from pipelines.routing.decide.steps.context import Case, TakenRoute
-from pipelines.routing.document.algebra import Answered, Condition, FactTest, PathTest, holds, leaves
+from pipelines.routing.decide.trace import TestedRules
+from pipelines.routing.document.algebra import FactTest, PathTest, holds
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
 from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line
@@ -115,7 +117,7 @@ def _outcome(box: Box, kind_of_work: str) -> dict[str, Any]:
     said: dict[str, Any] = {"result": pair[0]}
     if pair == EXHAUSTED:
         said["signals"] = [{"verdict": "rework"}]
-    usual = derive(read_outcome(said), failed(kind_of_work))
+    usual = derive(Outcome(result=pair[0]), failed(kind_of_work))
     if pair[1] != usual.verdict and pair != EXHAUSTED:
         said["verdict"] = pair[1]
     wanted = box.get(EVAL, evals.ANY)
@@ -153,7 +155,7 @@ def _least(taken: numbers.NumberSet) -> int:
 
 
 def _evaluations_of(station: Station) -> list[Evaluation]:
-    return list({each.key: each for rule in station.rules for each in evaluations(rule.when)}.values())
+    return list({each.key: each for rule in station.rules for each in rule.evaluations}.values())
 
 
 def _tools_of(line: Line, station: Station) -> list[Evaluation]:
@@ -168,10 +170,6 @@ def _answer(box: Box, evaluation: Evaluation) -> str:
     return min(wanted.only) if wanted else ANSWERS[evaluation.kind][0]
 
 
-def evaluations(condition: Condition) -> list[Evaluation]:
-    return [leaf.evaluation for leaf in leaves(condition) if isinstance(leaf, Answered)]
-
-
 @dataclass(frozen=True, slots=True)
 class TestedSituation:
     """What `decide` said of a situation; `tested`: the rules in the order tested, with what came out."""
@@ -184,9 +182,26 @@ class TestedSituation:
     def matches(self) -> tuple[str, ...]:
         return tuple(rule for rule, result in self.tested if result is True)
 
+    @property
+    def at_first(self) -> tuple[tuple[str, bool | str], ...]:
+        """What came out the first time that rules were tested: until one was true."""
+        matched = next((at for at, (_, result) in enumerate(self.tested, 1) if result is True), None)
+        return self.tested[:matched]
+
     def none_of(self, rules: tuple[Rule, ...]) -> bool:
         """Whether the first walk through the rules tested all of them, and none was true."""
         return self.tested[: len(rules)] == tuple((rule.id, False) for rule in rules)
+
+    def is_true_of(self, rule: Rule) -> bool:
+        """Whether the rule's condition is true when rules are first tested."""
+        first = next((part for part in self.decision.trace.parts if isinstance(part, TestedRules)), None)
+        if first is None:
+            return False
+        view = replace(first.view, steps=Steps(again=True))
+        try:
+            return rule.test(view)
+        except EvaluationFailed:
+            return False
 
     def to_witness(self) -> Witness:
         return Witness(self.situation, self.decision.plain(), self.matches[0] if self.matches else None)
@@ -206,7 +221,7 @@ def first_walk(
     rework.
     """
     rules = line.station(found[0]["station"]).rules if found else ()
-    testing = sum(DECISION_RULE + WALKED_PATH * _walked_paths(rule.when) for rule in rules)
+    testing = sum(DECISION_RULE + WALKED_PATH * rule.walked_paths for rule in rules)
     for given in found:
         spend(testing + _reading(given))
         for of in (line, *_without_station_gate(line, given["station"])):
@@ -214,7 +229,7 @@ def first_walk(
                 walk = walked(of, given)
             except Malformed:
                 break  # nested deeper than an outcome may be
-            if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):
+            if _is_as_claimed(walk, rules, wanted, after):
                 return walk
     raise Unknown(
         _("no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)")
@@ -229,10 +244,6 @@ def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) ->
     if not kept:
         raise Unknown(_("no situation was found that is true of both (a path with wildcards or filters)"))
     return kept
-
-
-def _walked_paths(condition: Condition) -> int:
-    return sum(isinstance(leaf, PathTest) and not leaf.path.is_key for leaf in leaves(condition))
 
 
 def _reading(given: dict[str, Any]) -> int:

@@ -34,17 +34,47 @@ COST = 5
 """Of putting one formula into a box, in the units of `effort`."""
 
 
+@dataclass(slots=True)
+class Met:
+    """What two sets have in common; `is_all`: the whole of the first."""
+
+    common: Domain
+    is_empty: bool
+    is_all: bool
+
+
+class Meets:
+    """Which sets were met already, by identity: the questions about one station meet the same ones again and again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Met, Domain, Domain]] = {}
+
+    def of(self, before: Domain | None, other: Domain) -> Met:
+        """`before`: None where nothing is bound."""
+        key = (id(before), id(other))
+        found = self._known.get(key)
+        if found is None:
+            common = other if before is None else before.meet(other)
+            met = Met(common, common.is_empty, before is not None and common == before)
+            found = self._known[key] = (met, before, other)  # which keeps their ids theirs
+        return found[0]
+
+
 @dataclass
 class Solver:
     """`accept` makes something of a box, or raises Impossible (go on) or Unknown (go on, but nothing is proved)."""
 
+    meets: Meets
     branches: int = MAX_BRANCHES
     doubts: list[str] = field(default_factory=list)
 
 
-def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -> T:
-    """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown."""
-    search = Solver()
+def solve(
+    formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T], meets: Meets | None = None
+) -> T:
+    """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown. `meets`: of the questions
+    that were asked before about the same formulas."""
+    search = Solver(meets or Meets())
     try:
         return _solve(list(formulas), dict(given), accept, search, 0)
     except Impossible:
@@ -53,10 +83,12 @@ def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -
         raise
 
 
-def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object]) -> bool:
+def is_impossible(
+    formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object], meets: Meets | None = None
+) -> bool:
     """Proved; False also where nobody knows. Raises Exhausted."""
     try:
-        solve(formulas, given, accept)
+        solve(formulas, given, accept, meets)
     except Impossible:
         return True
     except EffortExhausted:
@@ -67,7 +99,7 @@ def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Solver, depth: int) -> T:
-    choices = _settled(todo, box)
+    choices = _settled(todo, box, search.meets)
     search.branches -= 1
     if search.branches < 0 or depth > MAX_CHOICES:
         raise Unknown(_("more cases than the bound allows"))
@@ -92,23 +124,24 @@ def _accepted(box: Box, accept: Callable[[Box], T], search: Solver) -> T:
         raise Impossible from None
 
 
-def _settled(todo: list[Formula], box: Box) -> list[Either]:
+def _settled(todo: list[Formula], box: Box, meets: Meets) -> list[Either]:
     """Everything without a choice put into the box; the choices that are left. Raises Impossible."""
     while True:
         choices: list[Either] = []
+        seen = 0
         while todo:
             formula = todo.pop()
-            spend(COST)
+            seen += 1
             if isinstance(formula, Both):
                 todo.extend(formula.members)
             elif isinstance(formula, Literal):
-                _bind(formula, box)
+                _bind(formula, box, meets)
             else:
                 choices.append(formula)
+        spend(COST * (seen + sum(len(choice.members) for choice in choices)))
         left = []
         for choice in choices:
-            spend(COST * len(choice.members))
-            open_members = _open(choice, box)
+            open_members = _open(choice, box, meets)
             if open_members is None:
                 continue
             if not open_members:
@@ -122,20 +155,19 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
         todo.extend(left)
 
 
-def _bind(literal: Literal, box: Box) -> None:
+def _bind(literal: Literal, box: Box, meets: Meets) -> None:
     """Raises Impossible where the box has become empty."""
-    before = box.get(literal.variable)
-    after = literal.yes if before is None else before.meet(literal.yes)
-    if after.is_empty:
+    met = meets.of(box.get(literal.variable), literal.yes)
+    if met.is_empty:
         raise Impossible
-    box[literal.variable] = after
+    box[literal.variable] = met.common
 
 
-def _open(choice: Either, box: Box) -> tuple[Formula, ...] | None:
+def _open(choice: Either, box: Box, meets: Meets) -> tuple[Formula, ...] | None:
     """The members that may still hold; None if one holds anyhow."""
     found = []
     for member in choice.members:
-        held = _held(member, box)
+        held = _held(member, box, meets)
         if held is True:
             return None
         if held is None:
@@ -143,16 +175,13 @@ def _open(choice: Either, box: Box) -> tuple[Formula, ...] | None:
     return tuple(found)
 
 
-def _held(formula: Formula, box: Box) -> bool | None:
+def _held(formula: Formula, box: Box, meets: Meets) -> bool | None:
     """True: of the whole box. False: nowhere in it. None: not told."""
     if isinstance(formula, Literal):
-        before = box.get(formula.variable)
-        if before is None:
-            return False if formula.yes.is_empty else None
-        met = before.meet(formula.yes)
-        return True if met == before else False if met.is_empty else None
+        met = meets.of(box.get(formula.variable), formula.yes)
+        return True if met.is_all else False if met.is_empty else None
     spend(COST * len(formula.members))
-    held = [_held(member, box) for member in formula.members]
+    held = [_held(member, box, meets) for member in formula.members]
     if isinstance(formula, Both):
         return False if False in held else True if all(held) else None
     return True if True in held else None if None in held else False

@@ -11,7 +11,7 @@ After a gate of a rule has demanded rework, the rules are tested again as failur
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,9 +32,10 @@ from pipelines.routing.analysis.regions.situations import (
     true_of,
     witness,
 )
-from pipelines.routing.analysis.regions.solver import Box, is_impossible, solve
+from pipelines.routing.analysis.regions.solver import Box, Meets, is_impossible, solve
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.algebra import EdgeTaken, leaves
 from pipelines.routing.document.checks import RANK
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
@@ -93,6 +94,10 @@ class Analysis:
     def __init__(self, line: Line, station: Station) -> None:
         self.line = line
         self.station = station
+        self._meets = Meets()
+        self._choices: dict[frozenset[tuple[str, str]], ValueChoice] = {}
+        self._walks: dict[str, TestedSituation] = {}
+        self._came_out: set[tuple[str, bool | str]] = set()
         self._formulas: dict[str, Formula] = {}
         self._negations: dict[str, Formula] = {}
 
@@ -122,7 +127,7 @@ class Analysis:
         rule, earlier = self.readable[index], self.readable[:index]
         try:
             spend(1 + index)
-            walk = self._search([self._of(rule), *map(self._not, earlier)], rule)
+            walk = self._walks[rule.id] = self._search([self._of(rule), *map(self._not, earlier)], rule)
         except Unknown as unknown:
             return Liveness(rule, UNKNOWN, why=str(unknown))
         except Impossible:
@@ -132,6 +137,8 @@ class Analysis:
     def _beside(self, rule: Rule, earlier: tuple[Rule, ...], shown: Witness) -> Liveness:
         """Of a rule that can be taken: whether earlier ones take a part of it."""
         doubt = ""
+        if any(self._walks[other.id].is_true_of(rule) for other in earlier if other.id in self._walks):
+            return Liveness(rule, SHADOWED, shown)
         for other in earlier:
             try:
                 self._overlap(rule, other)
@@ -148,20 +155,27 @@ class Analysis:
     def _overlap(self, rule: Rule, other: Rule) -> dict[str, Any]:
         """A situation that is true of both. Raises Impossible (proved) or Unknown."""
         return solve(
-            [self._of(rule), self._of(other), COUPLED, *counts([self._of(rule), self._of(other)])],
+            [self._of(rule), self._of(other), COUPLED, *self._counts([self._of(rule), self._of(other)])],
             self._given(self.statuses),
             lambda box: true_of(self.line, witness(self.line, self.station, box), (rule, other))[0],
+            self._meets,
         )
 
-    def shadows(self, rule: Rule) -> tuple[Shadow, ...]:
-        """Earlier rules that take something of it, each with one situation, the rules between them left out."""
-        found = []
+    def shadows(self, rule: Rule, in_short: Container[str] = ()) -> tuple[Shadow, ...]:
+        """Earlier rules that take something of it, each with one situation, the rules between them left out. Of
+        those `in_short` only the first has one."""
+        found: list[Shadow] = []
         earlier = self.readable[: position(self.station.rules, rule)]
         for index, other in enumerate(earlier):
             try:
                 spend(1 + index)
+                short = bool(found) and other.id in in_short
+                if short and other.id in self._walks and self._walks[other.id].is_true_of(rule):
+                    found.append(Shadow(other.id))
+                    continue
                 formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
-                found.append(Shadow(other.id, self._search(formulas, other, also=(rule,)).to_witness()))
+                walk = self._search(formulas, other, also=(rule,))
+                found.append(Shadow(other.id, None if short else walk.to_witness()))
             except EffortExhausted:
                 break
             except (Impossible, Unknown):
@@ -183,6 +197,8 @@ class Analysis:
 
     def constant(self, rule: Rule) -> bool | None:
         """Whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
+        if {(rule.id, True), (rule.id, False)} <= self._came_out:
+            return None
         try:
             if self._is_impossible([self._of(rule)]):
                 return False
@@ -204,7 +220,7 @@ class Analysis:
         return self._negations[rule.id]
 
     def _given(self, statuses: frozenset[tuple[str, str]]) -> Box:
-        return {STATUS: ValueChoice(statuses)}
+        return {STATUS: self._choices.setdefault(statuses, ValueChoice(statuses))}
 
     def _search(
         self,
@@ -216,9 +232,11 @@ class Analysis:
         """A walk of `decide` in which `wanted` is the match, true of `also`, too. Raises Impossible or Unknown."""
         among = self.statuses if statuses is None else statuses
         try:
-            return self._walk(formulas, wanted, among - {EXHAUSTED}, also)
+            walk = self._walk(formulas, wanted, among - {EXHAUSTED}, also)
         except Impossible:
-            return self._walk(formulas, wanted, among & {EXHAUSTED}, also)
+            walk = self._walk(formulas, wanted, among & {EXHAUSTED}, also)
+        self._came_out.update(walk.at_first)
+        return walk
 
     def _walk(
         self,
@@ -230,19 +248,28 @@ class Analysis:
         if not among:
             raise Impossible
         return solve(
-            [*formulas, COUPLED, *counts(formulas)],
+            [*formulas, COUPLED, *self._counts(formulas)],
             self._given(among),
             lambda box: first_walk(
                 self.line, true_of(self.line, witness(self.line, self.station, box), also), wanted
             ),
+            self._meets,
         )
+
+    def _counts(self, formulas: Sequence[Formula]) -> list[Formula]:
+        return counts(formulas) if self._reads_edges else []
+
+    @cached_property
+    def _reads_edges(self) -> bool:
+        return any(isinstance(leaf, EdgeTaken) for rule in self.readable for leaf in leaves(rule.when))
 
     def _is_impossible(self, formulas: Sequence[Formula]) -> bool:
         """Proved: nothing that reaches the rules satisfies them all. Raises Exhausted."""
         return is_impossible(
-            [*formulas, COUPLED, *counts(formulas)],
+            [*formulas, COUPLED, *self._counts(formulas)],
             self._given(self.statuses),
             lambda box: witness(self.line, self.station, box),
+            self._meets,
         )
 
     # Rules that fire only after a gate has demanded rework
@@ -285,7 +312,10 @@ class Analysis:
         then = [self._of(rule), *(self._not(other) for other in earlier if other.id not in left_out)]
         given = {STATUS: ValueChoice(FORCED_FAILURE), EVAL: eval_is("error").yes}
         return not is_impossible(
-            [*then, *counts(then)], given, lambda box: witness(self.line, self.station, box)
+            [*then, *counts(then)],
+            given,
+            lambda box: witness(self.line, self.station, box),
+            self._meets,
         )
 
     def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> TestedSituation:
@@ -308,7 +338,7 @@ class Analysis:
             bare = {variable: domain for variable, domain in seen.items() if variable[-1] != AT_FIRST}
             return first_walk(self.line, witness(self.line, self.station, bare, words), rule, left_out)
 
-        return solve([*at_start, *then, *counts([*at_start, *then])], given, accept)
+        return solve([*at_start, *then, *counts([*at_start, *then])], given, accept, self._meets)
 
     # Killers
 

@@ -26,7 +26,7 @@ NUMERAL = rf"^[{_SPACES}]*-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?[
 """Every text that says a JSON number, stripped of white space, matches it, and no other does."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TextTest:
     """`kind`: contains, starts_with, ends_with, matches."""
 
@@ -53,7 +53,7 @@ class TextTest:
 _pattern = lru_cache(maxsize=2_000)(compile_pattern)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TextSet:
     """`only` of them, or all but `but` for which each test is as its sign says."""
 
@@ -136,7 +136,7 @@ def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> b
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Just:
     """A test and its opposite as sets."""
 
