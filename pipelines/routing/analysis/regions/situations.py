@@ -197,9 +197,9 @@ class TestedSituation:
         first = next((part for part in self.decision.trace.parts if isinstance(part, TestedRules)), None)
         if first is None:
             return False
-        view = replace(first.view, steps=Steps(again=True))
+        first.view.steps = Steps(again=True)
         try:
-            return rule.test(view)
+            return rule.test(first.view)
         except EvaluationFailed:
             return False
 
