@@ -31,10 +31,11 @@ class OutcomeError(Malformed):
     """The outcome is not one; `path` names the place in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Outcome:
-    """What was reported. None (for `output`: MISSING) where nothing was; lists and maps are never None. `facts` is what
-    Gateline observed, never what the work says (law §13)."""
+    """What was reported, which nobody changes; that it could be changed makes it cheaper to make. None (for `output`:
+    MISSING) where nothing was; lists and maps are never None. `facts` is what Gateline observed, never what the work
+    says (law §13)."""
 
     result: str | None = None
     verdict: str | None = None
@@ -141,7 +142,9 @@ def _read(data: Any, at: str) -> Outcome:
     check_members(data, at)
     # Most are absent, and of those nobody needs the place.
     given = {
-        name: read(value, join(at, name)) for name, read in _READERS if (value := data.get(name)) is not None
+        name: read(value, f"{at}.{name}" if at else name)
+        for name, read in _READERS
+        if (value := data.get(name)) is not None
     }
     outcome = Outcome(**given, output=data.get("output", MISSING))
     if (outcome.result, outcome.verdict, outcome.eval, outcome.exit_code) == (None, None, None, None):

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import is_number
+
+
+@lru_cache(maxsize=200)
+def _as_set(known: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(known)
 
 
 def mapping(value: Any, path: str) -> dict[str, Any]:
@@ -82,6 +88,8 @@ def flags(value: Any, path: str) -> dict[str, bool]:
 
 
 def only(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> None:
+    if value.keys() <= _as_set(known):
+        return
     for key in value:
         if key not in known:
             raise Malformed(join(path, key), f"unknown key; known are {', '.join(known)}")

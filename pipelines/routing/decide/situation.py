@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from pipelines.routing.basics import facts as observed
 from pipelines.routing.basics import shapes
@@ -72,9 +72,10 @@ class SamePatch:
         return {"rule": self.rule, "approved": self.approved, "tree": self.tree}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Facts:
-    """Every other fact, each with its default; what a key means stands in line-document.md.
+    """Every other fact, each with its default; nobody changes them (see `Outcome`). What a key means stands in
+    line-document.md.
 
     `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
     which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
@@ -132,11 +133,14 @@ class Facts:
         return {k: v for k, v in given.items() if v or (k in texts_and_lists and v is not None)}
 
 
-@dataclass(frozen=True, slots=True)
+NO_FACTS: Final = Facts()
+
+
+@dataclass(slots=True, unsafe_hash=True)
 class Situation:
     station: str
     outcome: Outcome
-    facts: Facts = Facts()
+    facts: Facts = NO_FACTS
 
     @property
     def of_now(self) -> Situation:
@@ -236,7 +240,7 @@ def _read(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     shapes.only(facts, at, known)
     found = {}
     for key, value in facts.items():
-        path = join(at, key)
+        path = f"{at}.{key}" if at else key
         check(value, path)
         if value is not None:
             found[key] = _FACTS[key](value, path)
