@@ -30,30 +30,31 @@ class Request(HttpRequest):
 class Bearer(HttpBearer):
     """`Authorization: Bearer gl_…`; `request.auth` is the ApiToken. A runner's opens nothing here."""
 
-    of_runners: bool | None = False
-
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         """Unknown, expired and revoked tokens are answered alike. Raises TooMuch: many wrong ones from one address."""
-        found = accounts.bearer(token, timezone.now())
-        runs = found is not None and found.kind == ApiToken.Kind.RUNNER
-        if self.of_runners is not None and runs != self.of_runners:
-            found = None
+        found = self.found(token)
         seconds = 0 if found else wrong_tokens.wait(request)
         if seconds:
             raise TooMuch(_("Too many wrong tokens came from this address. Wait a minute."), seconds)
         return found
 
+    def found(self, token: str) -> ApiToken | None:
+        found = accounts.bearer(token, timezone.now())
+        return None if found is None or found.kind == ApiToken.Kind.RUNNER else found
+
 
 class RunnerBearer(Bearer):
     """A runner's token and no other: `request.auth` has its project and labels (law §15)."""
 
-    of_runners = True
+    def found(self, token: str) -> ApiToken | None:
+        return accounts.runner(token, timezone.now())
 
 
 class AnyBearer(Bearer):
     """A token of any kind: a runner registers itself, or somebody does it."""
 
-    of_runners = None
+    def found(self, token: str) -> ApiToken | None:
+        return accounts.bearer(token, timezone.now())
 
 
 class Session(APIKeyCookie):

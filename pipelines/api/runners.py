@@ -24,7 +24,7 @@ from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
-from pipelines.work.runners import claiming, files, logs, presence, reports, storing
+from pipelines.work.runners import claiming, files, logs, presence, reported, reports, storing
 from pipelines.work.runners.presence import claim_of
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.local import handover
@@ -346,9 +346,9 @@ def log(
 def report(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
     task may come along. A late one moves nothing and is kept as evidence (law §5 step 1)."""
-    found = _runner(request, runner)
-    its = claiming.reported_by(found, bodies.job_id(job))
-    return wire.answer_json(reports.report(found, bodies.told(found, its, lease, bodies.document(request))))
+    known = reported.read(request.auth, runner, [bodies.job_id(job)])
+    told = bodies.told(known.runner, known.job(job), lease, bodies.document(request))
+    return wire.answer_json(reports.report(known, told))
 
 
 @router.post(RUNNER + "/reports", response={200: dict[str, Any], **REFUSALS}, url_name="runner-reports")
@@ -357,17 +357,16 @@ def report_together(request: RunnerRequest, runner: uuid.UUID) -> dict[str, Any]
     """`{"reports": [{job, lease, attempt, outcome, go_on}]}`, up to 50: each as by itself, in one transaction.
     `{"answers": […]}` in their order. `not_found`: no job of this runner's. `error`: nothing of it moved, and it may
     come again."""
-    found = _runner(request, runner)
     said = bodies.document(request).get("reports")
     if not isinstance(said, list) or len(said) > LARGEST_BATCH:
         raise Invalid.at("reports", _("is no list of up to %d reports") % LARGEST_BATCH)
     fences = [bodies.fence(f"reports[{at}]", each) for at, each in enumerate(said)]
-    known = claiming.all_reported_by(found, {job for job, _lease in fences})
+    known = reported.read(request.auth, runner, {job for job, _lease in fences})
     told = [
-        bodies.told(found, known[job], lease, each, f"reports[{at}].")
+        bodies.told(known.runner, known.jobs[job], lease, each, f"reports[{at}].")
         for at, ((job, lease), each) in enumerate(zip(fences, said, strict=True))
-        if job in known
+        if job in known.jobs
     ]
-    answers = iter(reports.report_together(found, told))
-    each_its = (next(answers) if job in known else NOT_ITS for job, _lease in fences)
+    answers = iter(reports.report_together(known, told))
+    each_its = (next(answers) if job in known.jobs else NOT_ITS for job, _lease in fences)
     return {"answers": [wire.answer_json(each) for each in each_its]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -12,7 +13,9 @@ from django.db import transaction
 from django.db.models import Q
 
 from pipelines import access
-from pipelines.models import ApiToken, Project, SignInLink, User
+from pipelines.engine.core import rows
+from pipelines.engine.core.statements import Statement, send
+from pipelines.models import ApiToken, Owner, Project, SignInLink, User
 from pipelines.ports import audit
 
 LINK_LASTS = timedelta(minutes=10)
@@ -21,6 +24,11 @@ LONGEST_TOKEN = timedelta(days=366)
 PREFIX = "gl_"
 # A token's last use is written at most this often.
 USE_NOTED = timedelta(minutes=1)
+RUNNER = """
+    SELECT to_json(token)::text, to_json(project)::text, to_json(owner)::text
+    FROM pipelines_apitoken token JOIN pipelines_project project ON project.id = token.project_id
+      JOIN pipelines_owner owner ON owner.id = project.owner_id
+    WHERE token.digest = %s AND token.kind = 'runner' AND token.revoked_at IS NULL AND token.expires_at > %s"""
 
 
 class LinkRefused(Exception):
@@ -111,9 +119,27 @@ def bearer(secret: str, now: datetime) -> ApiToken | None:
     token = tokens.select_related("user", "project__owner").first()
     if token is None or (token.user is not None and not token.user.is_active):
         return None
+    _note_use(token, now)
+    return token
+
+
+def _note_use(token: ApiToken, now: datetime) -> None:
     if token.last_used_at is None or token.last_used_at < now - USE_NOTED:
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
         ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+
+
+def runner(secret: str, now: datetime) -> ApiToken | None:
+    """The same where it is a runner's, with its project and owner. A runner asks all the time: one statement that the
+    server keeps."""
+    found = send([Statement(RUNNER, [_digest(secret), now])])[0] if secret.startswith(PREFIX) else []
+    if not found:
+        return None
+    its, project, owner = map(json.loads, found[0])
+    token = rows.read(ApiToken, its)
+    token.project = rows.read(Project, project)
+    token.project.owner = rows.read(Owner, owner)
+    _note_use(token, now)
     return token
 
 

@@ -76,7 +76,12 @@ def all_reported_by(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
     """{id: job} of those that it has, or had, with task, project and owner loaded."""
     known = Job.objects.select_related("task__project__owner").filter(task__project=runner.project_id)
     found = known.filter(pk__in=[*job_ids])
-    return {job.pk: job for job in found if job.worker_id == runner.pk or _had(runner, job)}
+    return {job.pk: job for job in found if was_its(runner, job)}
+
+
+def was_its(runner: Worker, job: Job) -> bool:
+    """Whether this runner has this job of its project, or had it."""
+    return job.worker_id == runner.pk or _had(runner, job)
 
 
 def _had(runner: Worker, job: Job) -> bool:

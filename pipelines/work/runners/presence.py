@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,6 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines import engine
+from pipelines.engine.core import rows
+from pipelines.engine.core.statements import Statement, send
 from pipelines.errors import NotFound, Refused
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
@@ -22,6 +25,7 @@ from pipelines.work.transport.local import jobs
 SERVER_ONLY: Final = frozenset({"kind:deliver", "kind:wait_for_checks"})
 """What pushes or asks a host with the credentials of the project: the server's own workers do it."""
 LONGEST: Final = 200
+OF_TOKEN: Final = "SELECT to_json(runner)::text FROM pipelines_worker runner WHERE id = %s AND token_id = %s"
 AS_TOLD: Final = ("name", "host", "pid", "isolation", "cuts_network", "limits_hosts", "concurrency")
 MACHINE: Final = ("os", "arch", "python", "git", "version")
 
@@ -76,10 +80,10 @@ def take_back(runner: uuid.UUID) -> None:
 
 def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
     """:raises NotFound: it never registered with this token"""
-    found = Worker.objects.filter(pk=runner, token=token).first()
-    if found is None:
+    found = send([Statement(OF_TOKEN, [runner, token.pk])])[0]
+    if not found:
         raise NotFound(_("This runner is not registered."))
-    return found
+    return rows.read(Worker, json.loads(found[0][0]))
 
 
 def claim_of(runner: Worker) -> Claim:

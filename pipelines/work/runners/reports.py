@@ -11,7 +11,7 @@ from pipelines.engine import Report
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.readers.table import READERS, together
-from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload, Worker
+from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.routing.basics.facts import SOURCE, witnessed
@@ -19,8 +19,9 @@ from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped, masked
 from pipelines.work.runners import credentials
+from pipelines.work.runners.reported import Reported
 from pipelines.work.transport.local import handover, reports
-from pipelines.work.transport.local.station_values import maskers_of
+from pipelines.work.transport.local.station_values import maskers_at
 from pipelines.work.transport.protocol import HandedOver, ReportAnswer, ReportFailed
 from pipelines.work.worker.handover import AGENT, NOTHING_THERE, with_claims
 from pipelines.work.workspaces import Picture
@@ -43,43 +44,46 @@ class Told:
     claim: Claim | None
 
 
-def report(runner: Worker, told: Told) -> ReportAnswer:
+def report(known: Reported, told: Told) -> ReportAnswer:
     """:raises ReportFailed: nothing moved"""
-    (answer,) = report_together(runner, [told])
+    (answer,) = report_together(known, [told])
     if answer.status == "error":
         raise ReportFailed(answer.detail)
     return answer
 
 
-def report_together(runner: Worker, told: Sequence[Told]) -> list[ReportAnswer]:
+def report_together(known: Reported, told: Sequence[Told]) -> list[ReportAnswer]:
     """One answer each, in their order. Nothing moved of one that answers `error`."""
-    by = f"worker:{runner.pk}"
+    by = f"worker:{known.runner.pk}"
     answers = reports.deliver(
         [
             Report(
                 each.job.pk, each.attempt, each.lease, said, by=by, claim_next=each.claim, observed_by=SERVER
             )
-            for each, said in zip(told, _witnessed_here(by, told), strict=True)
+            for each, said in zip(told, _witnessed_here(by, known, told), strict=True)
         ]
     )
     done = [each.job.pk for each, answer in zip(told, answers, strict=True) if answer.status == "accepted"]
-    RunnerUpload.objects.filter(job__in=done).delete()
+    if kept := known.uploads.intersection(done):
+        RunnerUpload.objects.filter(job__in=kept).delete()
     return [
         replace(answer, following=credentials.narrowed(answer.following)) if answer.following else answer
         for answer in answers
     ]
 
 
-def _witnessed_here(by: str, told: Sequence[Told]) -> list[dict[str, Any]]:
+def _witnessed_here(by: str, known: Reported, told: Sequence[Told]) -> list[dict[str, Any]]:
     """Each outcome with facts, artifacts and claims as found here, and without secrets. The same again for a
     repeat."""
-    jobs = [each.job.pk for each in told]
-    artifacts = artifacts_of(jobs)
-    stored = {(each.job_id, each.lease): each for each in RunnerResult.objects.filter(job__in=jobs)}
-    maskers = maskers_of(each.job.task for each in told)
+    maskers = maskers_at((each.job.task for each in told), known.ran)
     return [
         masked(
-            _witnessed(by, each, artifacts.get(each.job.pk, []), stored.get((each.job.pk, each.lease))),
+            _witnessed(
+                by,
+                each,
+                known.artifacts.get(each.job.pk, []),
+                known.results.get((each.job.pk, each.lease)),
+            ),
             maskers[each.job.task_id],
         )
         for each in told

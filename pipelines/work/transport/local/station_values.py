@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 
 from django.utils import timezone
@@ -85,11 +85,15 @@ def masker_of(task: Task) -> Masker:
 
 def maskers_of(tasks: Iterable[Task]) -> dict[int, Masker]:
     """The same of several tasks, by their ids."""
-    known = {task.pk: task for task in tasks}
-    ran = {pk: {task.pinned_id} for pk, task in known.items()}
+    known, ran = list(tasks), dict[int, set[int]]()
     for pk, pinned in Job.objects.filter(task__in=known).values_list("task_id", "pinned_id").distinct():
-        ran[pk].add(pinned)
-    return {pk: _masker(known[pk], pinned) for pk, pinned in ran.items()}
+        ran.setdefault(pk, set()).add(pinned)
+    return maskers_at(known, ran)
+
+
+def maskers_at(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> dict[int, Masker]:
+    """The same where it is known under which versions each of them ran."""
+    return {task.pk: _masker(task, {task.pinned_id, *ran.get(task.pk, ())}) for task in tasks}
 
 
 def _masker(task: Task, pinned: Iterable[int]) -> Masker:
