@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
-from django.core.handlers.asgi import ASGIHandler
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.signals import request_started
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.urls import set_script_prefix
 
 MOST_IDLE: Final = 40
 """Threads that wait for the next request."""
+RUNNERS: Final = ("/api/v1/runner/", "/api/runner/")
 
 
 class OneThread(ASGIHandler):
@@ -36,6 +40,33 @@ class OneThread(ASGIHandler):
                 await self.handle(scope, receive, send)
         finally:
             self._leave(thread)
+
+    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "POST" and any(each in scope["path"] for each in RUNNERS):
+            await self._answer_a_runner(scope, receive, send)
+        else:
+            await super().handle(scope, receive, send)
+
+    async def _answer_a_runner(self, scope: Any, receive: Any, send: Any) -> None:
+        """One change of thread, from the signal that begins a request to the one that ends it. What such a call does is
+        done even if the runner has hung up, so nobody listens for that."""
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        with body:
+            response = await sync_to_async(self._answered)(scope, body)
+        await self.send_response(response, send)
+
+    def _answered(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
+        set_script_prefix(get_script_prefix(scope))
+        request_started.send(sender=self.__class__, scope=scope)
+        request, refusal = self.create_request(scope, body)
+        response = refusal if request is None else self.get_response(request)
+        assert response is not None
+        response._handler_class = self.__class__  # type: ignore[attr-defined]
+        response.close()
+        return response
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         return await sync_to_async(self.get_response)(request)

@@ -6,6 +6,7 @@ They are texts that never change, so psycopg prepares them after a few times, wh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,8 @@ def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     server: Any = connection.connection
     with connection.wrap_database_errors:
         cursors = [psycopg.Cursor(server) for _ in statements]
-        with server.pipeline():
+        # One by itself is one round trip anyway.
+        with server.pipeline() if len(statements) > 1 else nullcontext():
             for cursor, each in zip(cursors, statements, strict=True):
                 cursor.execute(each.text, each.parameters)
         return [_answer(cursor, each) for cursor, each in zip(cursors, statements, strict=True)]

@@ -18,9 +18,9 @@ from pipelines.routing.basics.facts import SOURCE, witnessed
 from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped, masked
-from pipelines.work.runners import credentials
+from pipelines.work.runners import credentials, gathering
 from pipelines.work.runners.reported import Reported
-from pipelines.work.transport.local import handover, reports
+from pipelines.work.transport.local import handover
 from pipelines.work.transport.local.station_values import maskers_at
 from pipelines.work.transport.protocol import HandedOver, ReportAnswer, ReportFailed
 from pipelines.work.worker.handover import AGENT, NOTHING_THERE, with_claims
@@ -55,7 +55,7 @@ def report(known: Reported, told: Told) -> ReportAnswer:
 def report_together(known: Reported, told: Sequence[Told]) -> list[ReportAnswer]:
     """One answer each, in their order. Nothing moved of one that answers `error`."""
     by = f"worker:{known.runner.pk}"
-    answers = reports.deliver(
+    answers = gathering.deliver(
         [
             Report(
                 each.job.pk, each.attempt, each.lease, said, by=by, claim_next=each.claim, observed_by=SERVER

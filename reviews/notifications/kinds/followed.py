@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db import connection
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Membership, Status, Task, Word
 from pipelines.ports.observers import Consequence, GateDecided, TaskEnded, TaskMoved, TaskWaits
 from pipelines.queries import versions
@@ -80,9 +80,8 @@ def _read(of: Consequence) -> _FollowedEvent | None:
 def _follows(task_ids: Iterable[int]) -> Iterable[Follow]:
     """Of those who can still see it. Most moves interest nobody: that is asked first, in the cheapest way."""
     tasks = list(task_ids)
-    with connection.cursor() as cursor:
-        cursor.execute(FOLLOWED, [tasks, tasks])
-        followed = [pk for (pk,) in cursor.fetchall()]
+    [found] = send([Statement(FOLLOWED, [tasks, tasks])])
+    followed = [pk for (pk,) in found]
     if not followed:
         return []
     members = Membership.objects.filter(

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection
-
 from pipelines import engine
 from pipelines.engine.core.decision_context import about
+from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Decision, Event, Job, Purpose, Token
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
@@ -151,9 +150,8 @@ def received(jobs: Iterable[Job]) -> dict[int, Any]:
     wanted = [(job.pk, job.task_id, job.station) for job in jobs]
     if not wanted:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(RECEIVED, [list(column) for column in zip(*wanted, strict=True)])
-        return {pk: json.loads(document) for pk, document in cursor.fetchall()}
+    [found] = send([Statement(RECEIVED, [list(column) for column in zip(*wanted, strict=True)])])
+    return {pk: json.loads(document) for pk, document in found}
 
 
 def declared(line: Line, station: LineStation) -> tuple[Mapping[str, Any], ...]:
