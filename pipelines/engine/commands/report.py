@@ -218,7 +218,7 @@ def _titles(blockers: Sequence[Any]) -> str:
 
 
 def _accepted(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
-    following = batch.open_job(turn.token)
+    following = batch.went_on(turn.after) or batch.open_job(turn.token)
     return ReportResult(
         "accepted",
         200,

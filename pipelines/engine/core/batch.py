@@ -175,9 +175,14 @@ class Batch:
 
     def add_token(self, token: Token) -> Token:
         """A branch. Written at once: events name tokens by id."""
-        token.save(force_insert=True)
-        self._know_token(token)
-        return token
+        return self.add_tokens([token])[0]
+
+    def add_tokens(self, tokens: Collection[Token]) -> list[Token]:
+        """All branches of a fork, by one statement."""
+        made = Token.objects.bulk_create(tokens)
+        for token in made:
+            self._know_token(token)
+        return made
 
     def add_visit(self, visit: GateVisit) -> None:
         self._visits.append(visit)
@@ -249,6 +254,10 @@ class Batch:
         mine = (task.pk, kind, key)
         self._over |= {each.pk for each in self.dues.values() if (each.task_id, each.kind, each.key) == mine}
         self._new_dues = [each for each in self._new_dues if (each.task_id, each.kind, each.key) != mine]
+
+    def went_on(self, job: Job) -> Job | None:
+        """The job to which this one's lease went."""
+        return next((self.jobs[each.new] for each in self._handed_on if each.old == job.pk), None)
 
     def hand_lease_on(self, hand_on: HandOn) -> None:
         self._handed_on.append(hand_on)

@@ -43,8 +43,10 @@ READ = """
            JOIN pipelines_project project ON project.id = other.project_id
          WHERE waits.task_id = ANY((SELECT ids FROM mine)::bigint[]) AND other.status <> 'completed'
          GROUP BY waits.task_id) unmet)"""
+SPARE = 3
+"""Ids for more jobs than those that are reported: a fork opens several."""
 IDS = "SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)"
-SPARE = 8
+MORE = 8
 AWAITED = """
     SELECT on_id FROM pipelines_dependency WHERE on_id = ANY(%s::bigint[])
     UNION
@@ -80,7 +82,7 @@ def of_jobs(ids: Collection[int]) -> Loaded:
 
 def _load(of: str, which: list[int], jobs: list[int]) -> Loaded:
     lock = Statement(LOCK.format(of=of), [which])
-    read = Statement(READ.format(of=of), [which, jobs, len(jobs) + 1])
+    read = Statement(READ.format(of=of), [which, jobs, len(jobs) + SPARE])
     locked, [(clock, job_ids, tokens, work, projects, dues, unmet)] = send([lock, read])
     known = {}
     for project, owner in json.loads(projects or "[]"):
@@ -107,5 +109,5 @@ def awaited(tasks: Collection[int]) -> frozenset[int]:
 
 
 def more_job_ids() -> Iterator[int]:
-    [found] = send([Statement(IDS, [SPARE])])
+    [found] = send([Statement(IDS, [MORE])])
     return (pk for (pk,) in found)

@@ -24,7 +24,8 @@ from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, 
 def apply(turn: DecisionContext, answer: Decision) -> None:
     """Apply the decision and derive the task's status."""
     EFFECTS[type(answer)](turn, answer)
-    meet(turn.batch, turn.task, turn.actor, turn.trigger)
+    joins.settle(turn.batch, turn.task, turn.actor, turn.trigger, route, turn)
+    turn.batch.settle_status(turn.task)
 
 
 def meet(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
@@ -123,13 +124,11 @@ def _fork(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
     )
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
     batch.changed(token)
-    children, jobs = [], []
-    for target in to:
-        child = batch.add_token(_child(turn, target))
-        jobs.append(_enter(turn, child, answer, _source(turn)))
+    children, jobs = batch.add_tokens([_child(turn, target) for target in to]), []
+    for target, child in zip(to, children, strict=True):
+        jobs.append(_enter(turn, child, answer, _source(turn), claim=turn.claim, after=turn.after))
         handoffs.hand_on(turn, token.station, target, jobs[-1])
         batch.changed(child)
-        children.append(child)
     token.wait["branches"] = [child.pk for child in children]
     batch.event(
         task,

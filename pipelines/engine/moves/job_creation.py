@@ -92,8 +92,11 @@ def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: 
 
 
 def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
-    """Whether the worker that holds the lease of `after` goes straight on with this job."""
-    if not claim or not after or after.worker_id != claim.worker or not takes(claim, task, job):
+    """Whether the worker that holds the lease of `after` goes straight on with this job: of the branches of a fork with
+    the first that it may take. The others are for whoever comes first."""
+    if not claim or not after or after.worker_id != claim.worker or batch.went_on(after):
+        return False
+    if not takes(claim, task, job):
         return False
     if not batch.agents.may_start(task, job):
         return False

@@ -43,25 +43,39 @@ def arrive(turn: DecisionContext, token: Token, source: str, answer: Move) -> No
     token.status = Status.QUEUED
 
 
-def settle(batch: Batch, task: Task, actor: Actor | str, trigger: str, route: Route) -> None:
+def settle(
+    batch: Batch,
+    task: Task,
+    actor: Actor | str,
+    trigger: str,
+    route: Route,
+    turn: DecisionContext | None = None,
+) -> None:
     """Merge at every join that can be decided now. Each merge may make another one decidable, so repeat until none
-    is."""
+    is. `turn`: what made them decidable; whoever reported it may go on with what follows."""
     while any(waits_at_join(token) for token in batch.living(task)):
         line = versions.by_id(task.pinned_id)
         merge = due(line, branches_of(batch.living(task)))
         if merge is None:
             return
-        Meeting(batch, task, line, merge, actor, trigger).meet(route)
+        Meeting(batch, task, line, merge, actor, trigger, turn).meet(route)
 
 
 class Meeting:
     """One merge of exactly the tokens that were delivered."""
 
     def __init__(
-        self, batch: Batch, task: Task, line: Line, merge: Merge, actor: Actor | str, trigger: str
+        self,
+        batch: Batch,
+        task: Task,
+        line: Line,
+        merge: Merge,
+        actor: Actor | str,
+        trigger: str,
+        turn: DecisionContext | None,
     ) -> None:
         self.batch, self.task, self.line, self.merge = batch, task, line, merge
-        self.actor, self.trigger = actor, trigger
+        self.actor, self.trigger, self.turn = actor, trigger, turn
         self.count: dict[str, dict[str, int]] = {}
         self.touched: dict[int, Token] = {}
         self.arrived = [batch.tokens[pk] for pk in merge.arrived]
@@ -176,7 +190,8 @@ class Meeting:
             self._stay(token, Status.STUCK, {"message": message}, FORBIDDEN)
         else:
             self._count(token.station)
-            return open_job(self.batch, self.task, token)
+            claim, after = (self.turn.claim, self.turn.after) if self.turn else (None, None)
+            return open_job(self.batch, self.task, token, claim=claim, after=after)
         return None
 
     def _reason(self, keys: tuple[str, ...]) -> str:
