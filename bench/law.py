@@ -84,8 +84,8 @@ class Driven:
                 job = Job.objects.filter(task=task).exclude(state=Job.State.DONE).order_by("pk").first()
                 if job is not None:
                     self._counted(self._done, job)
-                elif GateVisit.objects.filter(task=task, state=GateVisit.State.OPEN).exists():
-                    self._counted(self.world.vote, task)
+                elif asked := GateVisit.objects.filter(task=task, state=GateVisit.State.OPEN).first():
+                    self._counted(lambda visit: self.world.vote(visit.task, visit=visit), asked)
                 else:
                     break
             left = Token.objects.filter(task=task).exclude(status__in=ENDED)

@@ -15,10 +15,11 @@ from uuid import UUID
 
 from django.db import connection
 
+from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.moves.absences import Seat, seats
 from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
-from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened
+from pipelines.ports.observers import Consequence, GateClosed, GateDecided
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable
 from reviews.decision.gates import gate_at
@@ -42,6 +43,7 @@ STATES = {
 }
 """What is asked of an open visit besides: who looks after it, whether its requester was asked."""
 
+OVER = "DELETE FROM reviews_askedplace WHERE visit_id = ANY(%s::uuid[])"
 Place = tuple[datetime, UUID]
 """The place of a visit in a list: `order_at`, then its id."""
 
@@ -49,29 +51,14 @@ Place = tuple[datetime, UUID]
 # Writing
 
 
-def keep(batch: Sequence[Consequence]) -> None:
+def keep(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
     """Follow the gate visits that opened, were decided or closed in this batch."""
-    opened = [each.visit_id for each in batch if isinstance(each, GateOpened)]
     over = [each.visit_id for each in batch if isinstance(each, GateDecided | GateClosed)]
-    if opened:
-        AskedPlace.objects.bulk_create(row for visit in _open(opened) for row in places_of(visit))
+    still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
+    if still_open:
+        AskedPlace.objects.bulk_create(row for visit in still_open for row in places_of(visit))
     if over:
-        AskedPlace.objects.filter(visit__in=over).delete()
-
-
-def _open(ids: Collection[UUID]) -> Iterable[GateVisit]:
-    visits = GateVisit.objects.filter(pk__in=ids, state=GateVisit.State.OPEN)
-    return visits.select_related("task", "job", "asked_by").only(
-        "task__project_id",
-        "task__line_id",
-        "task__requester_id",
-        "job__reported_by",
-        "asked_by__pinned_id",
-        "gate",
-        "producers",
-        "opened_at",
-        "due_at",
-    )
+        send([Statement(OVER, [over])])
 
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:

@@ -23,7 +23,7 @@ class ReviewObserver:
     def consequences(self, batch: Sequence[Consequence]) -> None:
         heard = Heard([each for each in batch if not isinstance(each, UNHEARD)])
         if heard.batch:
-            asked.keep(heard.batch)
+            asked.keep(heard.batch, heard.opened)
             told = writing.write(heard)
             writing.settle(heard.batch)
             posting.post_notices(heard)

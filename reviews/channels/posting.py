@@ -9,11 +9,16 @@ from uuid import UUID
 
 from procrastinate.types import JSONDict
 
+from pipelines.engine.core.statements import Statement, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened
 from pipelines.ports.queue import enqueue
 from reviews.models import ChannelConnection, ChannelMessage
 
 TASK, QUEUE = "reviews.send_channel_message", "channels"
+CONNECTED = (
+    "SELECT id FROM reviews_channelconnection WHERE project_id = ANY(%s::bigint[]) AND enabled LIMIT 1"
+)
+TOLD = "SELECT id FROM reviews_channelmessage WHERE visit_id = ANY(%s::uuid[]) AND kind = 'opened' LIMIT 1"
 
 
 def post_messages(batch: Sequence[Consequence]) -> None:
@@ -31,6 +36,9 @@ def _opened(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
         return
     connections = defaultdict(list)
     projects = {each.project_id for each in opened}
+    # Most projects have none: that is asked first, in the cheapest way.
+    if not send([Statement(CONNECTED, [list(projects)])])[0]:
+        return
     for connection in ChannelConnection.objects.filter(project__in=projects, enabled=True):
         connections[connection.project_id].append(connection)
     for each in opened:
@@ -39,7 +47,7 @@ def _opened(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
 
 
 def _over(over: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
-    if not over:
+    if not over or not send([Statement(TOLD, [list(over)])])[0]:
         return
     told = ChannelMessage.objects.filter(visit__in=over, kind=ChannelMessage.Kind.OPENED)
     for visit_id, connection_id in told.values_list("visit_id", "connection_id"):

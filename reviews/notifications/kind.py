@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.utils.functional import Promise
 
-from pipelines.models import Task
+from pipelines.models import GateVisit, Task
 from pipelines.ports.observers import Alarm, Consequence, GateOpened, GateOverdue
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
 
@@ -93,6 +93,13 @@ class Heard:
         """The tasks of the batch by id, with only the fields that notifications need."""
         wanted = {getattr(each, "task_id", None) for each in self.batch} - {None}
         return Task.objects.only("project_id", "line_id", "requester_id", "pinned_id").in_bulk(wanted)
+
+    @cached_property
+    def opened(self) -> list[GateVisit]:
+        """The gate visits that were opened, as they are now."""
+        ids = [each.visit_id for each in self.of(GateOpened)]
+        visits = GateVisit.objects.filter(pk__in=ids).select_related("task", "job", "asked_by")
+        return list(visits.order_by("task_id", "position")) if ids else []
 
     @cached_property
     def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:

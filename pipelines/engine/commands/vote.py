@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.state import merge_counts
+from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor, VoteResult
 from pipelines.engine.moves import effects, escalations
@@ -23,7 +24,7 @@ from pipelines.engine.moves.absences import Seat, seats, usable
 from pipelines.engine.moves.completion import close_visit, drop_times
 from pipelines.engine.moves.entitlement import asked_of_all, counted, decides_alone, meets_any
 from pipelines.engine.moves.gates import gate_of, policy_at
-from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
+from pipelines.models import GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
@@ -34,6 +35,7 @@ from pipelines.routing.document.line import Approval, Gate, Line
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
 CHOOSES = "reviewer_chooses"
+FOUND = "SELECT task_id, state FROM pipelines_gatevisit WHERE id = %s"
 
 
 @dataclass(frozen=True)
@@ -87,35 +89,41 @@ def vote(
 
 
 def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
-    visit = visit_of(visit_id)
-    if visit.state != GateVisit.State.OPEN:
+    [found] = send([Statement(FOUND, [visit_id])])
+    if not found:
+        raise NotFound()
+    [(task_id, state)] = found
+    if state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
-        _may_say(visit, said)
+        visit = visit_of(visit_id)
+        _may_say(visit, said, list(visit.votes.all()))
         raise too_late(visit)
-    batch = Batch.of_tasks(visit.task_id)
-    task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
-    seat, policy = _may_say(visit, said)
+    batch = Batch.of_tasks(task_id)
+    task, visit = batch.tasks[task_id], visit_of(visit_id)
+    visit.task = task
+    votes = list(visit.votes.select_related("user").order_by("pk"))
+    seat, policy = _may_say(visit, said, votes)
     said = replace(said, fields=filled(visit, said))
-    token = still_shown(batch, visit, said)
+    token = still_shown(batch, visit, said, votes)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(
             _("This was already sent back %(max_rounds)s times. Approve or reject it.")
             % {"max_rounds": policy.max_rounds}
         )
-    _free(visit, seat)
+    _free(votes, seat)
     alone = (
         not seat.stands_in and said.word == Word.APPROVE and decides_alone(seat.person, task, visit, policy)
     )
     cast = _cast(batch, task, visit, said, seat, _marked(alone))
-    decides = _settled(task, visit, policy)
-    moved = decides and decide_visit(batch, task, token, visit, said)
+    votes.append(cast)
+    decides = _settled(task, visit, policy, votes)
+    moved = decides and decide_visit(batch, task, token, visit, said, votes)
     batch.flush()
     return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
 
 
-def _settled(task: Task, visit: GateVisit, policy: Approval) -> bool:
+def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
     """Whether the votes decide it, by who is asked at this moment."""
-    votes = visit.votes.select_related("user").order_by("pk")
     return counted(policy, votes, asked_of_all(task, visit, policy)).word is not None
 
 
@@ -128,17 +136,17 @@ def visit_of(visit_id: UUID) -> GateVisit:
     return visit
 
 
-def _may_say(visit: GateVisit, said: VoteRequest) -> tuple[Seat, Approval]:
+def _may_say(visit: GateVisit, said: VoteRequest, votes: Sequence[Vote]) -> tuple[Seat, Approval]:
     """In whose place somebody votes, and under which policy. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_at(visit, line)
     assert said.user is not None
-    seat = _seat(said.user, visit, policy, said.seat)
+    seat = _seat(said.user, visit, policy, said.seat, votes)
     _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
     return seat, policy
 
 
-def _seat(user: User, visit: GateVisit, policy: Approval, name: str) -> Seat:
+def _seat(user: User, visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]) -> Seat:
     """Raises NotFound for a non-member, Forbidden for somebody who is not asked or is barred."""
     mine = seats(user, visit.task.project_id).get(visit.task.project_id, [])
     if not mine:
@@ -146,7 +154,7 @@ def _seat(user: User, visit: GateVisit, policy: Approval, name: str) -> Seat:
     named = [seat for seat in mine if name in ("", seat.person.username)]
     if not named:
         raise Forbidden(_("You do not stand in for %(name)s in this project.") % {"name": name})
-    found = usable(named, visit, policy, visit.votes.all()) or usable(named, visit, policy, ())
+    found = usable(named, visit, policy, votes) or usable(named, visit, policy, ())
     if not found:
         asked = next((seat for seat in named if meets_any(seat.person, policy.who)), None)
         why = asked.barred(visit.task, visit, policy) if asked else ""
@@ -154,9 +162,9 @@ def _seat(user: User, visit: GateVisit, policy: Approval, name: str) -> Seat:
     return found[0]
 
 
-def _free(visit: GateVisit, seat: Seat) -> None:
+def _free(votes: Sequence[Vote], seat: Seat) -> None:
     """Nobody's place is taken twice. Raises Conflict."""
-    for vote in visit.votes.select_related("user"):
+    for vote in votes:
         if vote.seat_id == seat.person.user_id:
             who = {"who": str(vote.user), "name": seat.person.username}
             raise Conflict(_("%(who)s has already voted here for %(name)s.") % who, by=str(vote.user))
@@ -201,8 +209,9 @@ def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
     return any(each.key == key and each.type == "yes_no" and each.required for each in fields)
 
 
-def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
-    """The token, if the visit is open and the vote is about what is shown there now (law §6)."""
+def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest, votes: Sequence[Vote] = ()) -> Token:
+    """The token, if the visit is open, the vote is about what is shown there now, and none of these is theirs (law
+    §6)."""
     if visit.state != GateVisit.State.OPEN:
         raise too_late(visit)
     token = batch.tokens.get(visit.token_id)
@@ -213,7 +222,7 @@ def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
         or (said.token_version, said.evidence_digest) != shown
     ):
         raise Conflict(_("What you saw is no longer what is under review. Reload the page."))
-    if not said.overrides and visit.votes.filter(user=said.user).exists():
+    if said.user is not None and any(vote.user_id == said.user.pk for vote in votes):
         raise Conflict(_("You have already voted here."), by=str(said.user))
     return token
 
@@ -252,25 +261,35 @@ def _cast(
     return cast
 
 
-def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteRequest) -> bool:
+def decide_visit(
+    batch: Batch,
+    task: Task,
+    token: Token,
+    visit: GateVisit,
+    said: VoteRequest,
+    votes: Sequence[Vote] | None = None,
+) -> bool:
     """Record the decision of the visit. Returns whether everything that was asked is settled: after an approval, only
-    when no other gate is open."""
+    when no other gate is open. `votes`: all that were cast here, in their order, if they are known."""
     _swap(batch, visit, said)
+    approvals = [] if said.word != Word.APPROVE else _approvals(visit, votes)
     drop_times(batch, task, visit)
     escalations.close_those_of(batch, task, visit, said.actor)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
-    variables = _variables(batch, task, visit, said) if said.word == Word.APPROVE else {}
-    marks: dict[str, Any] = _marked(visit.self_approved) | ({"overridden": True} if said.overrides else {})
+    variables = _variables(batch, task, approvals, said) if said.word == Word.APPROVE else {}
+    alone = any(each.self_approved for each in approvals)
+    marks: dict[str, Any] = _marked(alone) | ({"overridden": True} if said.overrides else {})
     marks |= _unanimous(task, visit, said)
     tell(batch, task, visit, said, "gate.decided", count=count, **marks, **variables)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
-    others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
+    together = list(GateVisit.objects.filter(asked_by=visit.asked_by_id).order_by("position"))
+    others = [each for each in together if each.state == GateVisit.State.OPEN]
     if said.word == Word.APPROVE and others:
         return False
     for other in others:
         close_visit(batch, task, other, said.actor, "decided_elsewhere")
-    _go_on(batch, task, token, visit, said)
+    _go_on(batch, task, token, visit, said, together)
     return True
 
 
@@ -282,11 +301,16 @@ def _unanimous(task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any
     return {"everyone": sorted(voter.person for voter in asked_of_all(task, visit, policy) or ())}
 
 
-def _variables(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
+def _approvals(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote]:
+    cast = visit.votes.order_by("pk") if votes is None else votes
+    return [each for each in cast if each.word == Word.APPROVE]
+
+
+def _variables(batch: Batch, task: Task, approvals: Iterable[Vote], said: VoteRequest) -> dict[str, Any]:
     """Set what the approvals filled in as variables of the task, the later one over the earlier; for the event."""
     found: dict[str, Any] = {}
-    for each in visit.votes.filter(word=Word.APPROVE).order_by("pk").values_list("fields", flat=True):
-        found.update(each)
+    for each in approvals:
+        found.update(each.fields)
     found.update(said.fields)
     if not found:
         return {}
@@ -315,9 +339,16 @@ def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
         setattr(visit, name, value)
 
 
-def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteRequest) -> None:
+def _go_on(
+    batch: Batch,
+    task: Task,
+    token: Token,
+    visit: GateVisit,
+    said: VoteRequest,
+    together: Iterable[GateVisit],
+) -> None:
     """Decide again on the situation that was shown plus the votes; step 7 reads current facts (law §5 step 8, §12)."""
-    asked = Decision.objects.get(pk=visit.asked_by_id)
+    asked = visit.asked_by
     against = said.word != Word.APPROVE
     turn = DecisionContext(
         batch,
@@ -332,14 +363,13 @@ def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteR
         asked_rule=asked.answer.get("rule"),
         under=asked.pinned_id,
     )
-    facts = told(asked.situation["facts"], moment(turn), _words(visit))
+    facts = told(asked.situation["facts"], moment(turn), _words(together))
     effects.apply(turn, settle(turn, {**asked.situation, "facts": facts}))
 
 
-def _words(visit: GateVisit) -> dict[str, dict[str, str]]:
+def _words(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
     """The decisions of the gates that were asked together."""
-    together = GateVisit.objects.filter(asked_by=visit.asked_by_id, state=GateVisit.State.DECIDED)
-    return {each.gate: _word(each) for each in together.order_by("position")}
+    return {each.gate: _word(each) for each in together if each.state == GateVisit.State.DECIDED}
 
 
 def _word(visit: GateVisit) -> dict[str, str]:

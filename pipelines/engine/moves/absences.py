@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from django.db import connection
 from django.utils.translation import gettext as _
 
+from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
     barred,
@@ -54,7 +54,7 @@ AWAY = """
     FROM pipelines_absence a
     JOIN pipelines_membership m ON m.user_id = a.user_id AND (a.project_id IS NULL OR a.project_id = m.project_id)
     JOIN pipelines_user u ON u.id = a.user_id AND u.is_active
-    WHERE m.project_id = ANY(%s) AND a.until > clock_timestamp()
+    WHERE m.project_id = ANY(%s::bigint[]) AND a.until > clock_timestamp()
     ORDER BY m.project_id, a.user_id, a.project_id NULLS LAST
 """
 
@@ -62,10 +62,9 @@ AWAY = """
 def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
     """Who is away in these projects by the clock of the database, and who stands in; one statement."""
     found: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
-    with connection.cursor() as cursor:
-        cursor.execute(AWAY, [list(project_ids)])
-        for project_id, user_id, stand_in in cursor.fetchall():
-            found[project_id][user_id] = stand_in
+    [away] = send([Statement(AWAY, [list(project_ids)])])
+    for project_id, user_id, stand_in in away:
+        found[project_id][user_id] = stand_in
     return found
 
 

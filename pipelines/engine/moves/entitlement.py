@@ -11,6 +11,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
+from pipelines.engine.core.kept import Kept
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
 from pipelines.models.people import expand
 from pipelines.routing.decide.approval import APPROVE, Tally, Voter, bar, fills, outstanding, tally
@@ -101,12 +102,11 @@ def people_of_projects(
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
     """One of `people_of`."""
-    found = _memberships(user).filter(project=project_id).first()
-    if found is None:
+    found = IN_A_PROJECT(user.pk, project_id)
+    if not found:
         return None
-    _project, username, roles, others, named, owns = found
-    groups = Group.objects.filter(project=project_id, members=user).order_by("key")
-    keys = tuple(groups.values_list("key", flat=True))
+    [(_project, username, roles, others, named, owns)] = found
+    keys = tuple(key for (key,) in GROUPS(user.pk, project_id))
     return EntitledPerson(user.pk, username, tuple(roles), keys, not others, named, tuple(owns))
 
 
@@ -125,11 +125,11 @@ def everywhere(user: User) -> dict[int, EntitledPerson]:
             named,
             tuple(owns),
         )
-        for project_id, username, roles, others, named, owns in _memberships(user)
+        for project_id, username, roles, others, named, owns in _memberships(user.pk)
     }
 
 
-def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
+def _memberships(user: int) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
     """(project, user name, roles, whether the project has others, whether somebody named them as a stand-in, agents
     that they answer for) of one person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
@@ -137,6 +137,14 @@ def _memberships(user: User) -> QuerySet[Membership, tuple[int, str, list[str], 
     mine = Membership.objects.filter(user=user, user__is_active=True)
     mine = mine.annotate(others=Exists(others), named=Exists(named), owns=OWNED)
     return mine.values_list("project_id", "user__username", "roles", "others", "named", "owns")
+
+
+def _groups(user: int, project: int) -> QuerySet[Group, tuple[str]]:
+    return Group.objects.filter(project=project, members=user).order_by("key").values_list("key")
+
+
+IN_A_PROJECT = Kept(lambda user, project: _memberships(user).filter(project=project))
+GROUPS = Kept(_groups)
 
 
 def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:

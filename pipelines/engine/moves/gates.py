@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
+from django.db.models import QuerySet
 
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
+from pipelines.engine.core.kept import Kept
+from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
@@ -157,14 +159,19 @@ def _shown(line: Line, station: str, job: Job, answer: Wait, key: str) -> dict[s
 
 
 def _artifacts(job: Job) -> list[dict[str, Any]]:
-    rows = Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
-    return [{"name": name, "digest": digest, "size": size} for name, digest, size in rows]
+    return [{"name": name, "digest": digest, "size": size} for name, digest, size in ARTIFACTS(job.pk)]
+
+
+def _artifacts_of(job: int) -> QuerySet[Artifact, tuple[str, str, int]]:
+    return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
+
+
+ARTIFACTS = Kept(_artifacts_of)
 
 
 def _log_digest(turn: DecisionContext) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(LOG_DIGEST, [turn.job.pk, turn.job.attempt])
-        return cursor.fetchone()[0] or ""
+    [[(digest,)]] = send([Statement(LOG_DIGEST, [turn.job.pk, turn.job.attempt])])
+    return digest or ""
 
 
 def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVisit | None:
@@ -175,6 +182,8 @@ def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVis
 
 def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
     """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""
+    if not DECIDED(task_id):
+        return None
     decided = GateVisit.objects.filter(task=task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     for key, content in zip(gates, contents, strict=True):
@@ -182,6 +191,12 @@ def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[
         if visit and visit.word == Word.REJECT and visit.evidence["content"] == content:
             return visit
     return None
+
+
+DECIDED = Kept(
+    lambda task: GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED).values_list("pk")[:1]
+)
+"""Of a task: whether there is a decision at any gate."""
 
 
 def _hold(turn: DecisionContext, answer: Wait, rejection: GateVisit) -> None:

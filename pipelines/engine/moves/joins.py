@@ -3,16 +3,19 @@ module reads the facts and writes the consequences."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, beside
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
+from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves.job_creation import open_job
-from pipelines.models import ENDED, Event, Job, Status, Task, Token
+from pipelines.models import ENDED, Job, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join
@@ -25,6 +28,9 @@ from pipelines.routing.document.line import Line
 
 FORBIDDEN = "ForbiddenParallel"
 CONTRADICTION = "contradiction"
+FAMILY = "SELECT to_json(token)::text FROM pipelines_token token WHERE task_id = %s"
+WRITES = """SELECT token_id, seq, (data -> 'context')::text FROM pipelines_event
+            WHERE task_id = %s AND token_id = ANY(%s::bigint[]) AND jsonb_exists(data, 'context')"""
 Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 
@@ -79,7 +85,9 @@ class Meeting:
         self.count: dict[str, dict[str, int]] = {}
         self.touched: dict[int, Token] = {}
         self.arrived = [batch.tokens[pk] for pk in merge.arrived]
-        self.family = {token.pk: token for token in Token.objects.filter(task=task)} | {
+        [stored] = send([Statement(FAMILY, [task.pk])])
+        family = [rows.read(Token, json.loads(row)) for (row,) in stored]
+        self.family = {token.pk: token for token in family} | {
             pk: token for pk, token in batch.tokens.items() if token.task_id == task.pk
         }
 
@@ -267,8 +275,8 @@ class Meeting:
         """Of each arrived token: what it put into the context since the fork, and what was joined into it."""
         own = [self._part(token) for token in self.arrived]
         every = {pk for part in own for pk in part}
-        stored = Event.objects.filter(task=self.task, token_id__in=every, data__has_key="context")
-        said = [*stored.values_list("token_id", "seq", "data__context")]
+        [stored] = send([Statement(WRITES, [self.task.pk, list(every)])])
+        said = [(pk, seq, json.loads(values)) for pk, seq, values in stored]
         said += [
             (e.token_id, e.seq, e.data["context"])
             for e in self.batch.events(self.task)

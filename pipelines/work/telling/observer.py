@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Delivery, HostLink
 from pipelines.ports.host_notices import ENDED, STATUS, WITHDRAW, note
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 
 HEARD = (GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
+LINKED = "SELECT id FROM pipelines_hostlink WHERE task_id = ANY(%s::bigint[])"
 Kind = HostLink.Kind
 
 
@@ -20,7 +22,9 @@ class HostObserver:
         if not heard:
             return
         links: dict[int, list[HostLink]] = {}
-        for link in HostLink.objects.filter(task__in={each.task_id for each in heard}):
+        # Most tasks have none: that is asked first, in the cheapest way.
+        [linked] = send([Statement(LINKED, [list({each.task_id for each in heard})])])
+        for link in HostLink.objects.filter(pk__in=[pk for (pk,) in linked]) if linked else ():
             links.setdefault(link.task_id, []).append(link)
         waiting = _waiting(heard) if links else set()
         for each in heard:

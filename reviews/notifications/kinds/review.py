@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy
 
 from pipelines.engine.moves.absences import deciders, stand_ins
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of
-from pipelines.models import GateVisit
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue
 from pipelines.queries import versions
 from pipelines.routing.document.gates import MAX_REMINDERS
@@ -24,10 +23,9 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
     """Everybody who may decide, stand-ins included, and the members among the addresses the gate names."""
     opened = {each.visit_id: each for each in heard.of(GateOpened)}
     if opened:
-        visits = GateVisit.objects.filter(pk__in=opened).select_related("task", "job", "asked_by")
         people: dict[int, dict[int, EntitledPerson]] = {}
         away = stand_ins({each.project_id for each in opened.values()})
-        for visit in visits.order_by("task_id", "position"):
+        for visit in heard.opened:
             each = opened[visit.pk]
             if each.project_id not in people:
                 people[each.project_id] = people_of(each.project_id)
