@@ -38,7 +38,15 @@ class Decision(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["task", "cause"], name="one_decision_per_cause")]
-        indexes = [models.Index(fields=["task", "at"], name="decision_by_task")]
+        indexes = [
+            models.Index(fields=["task", "at"], name="decision_by_task"),
+            # Insights count the decisions of a line and a range of time from this alone.
+            models.Index(
+                fields=["pinned", "at"],
+                include=("id", "station", "job_id", "task"),
+                name="decision_of_version",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.station}: {self.answer.get('decision')}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.fields.json import KeyTransform
@@ -164,8 +163,14 @@ class Job(models.Model):
                 condition=Q(IsNull(KeyTransform("usage", KeyTransform("facts", "outcome")), rhs=False)),
                 name="job_of_cost",
             ),
-            # Insights read the jobs of a range of time. They come in its order, and a block costs a few bytes.
-            BrinIndex(fields=["created_at"], name="job_of_time", autosummarize=True),
+            # Insights read the jobs of a line and a range of time from this alone. One is entered when it is done, a
+            # moment at which its row gets new entries in any case.
+            models.Index(
+                fields=["pinned", "created_at"],
+                include=("id", "station", "kind", "purpose", "started_at", "ended_at"),
+                condition=Q(state="done"),
+                name="job_of_version",
+            ),
         ]
 
     def __str__(self) -> str:

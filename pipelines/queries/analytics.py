@@ -7,7 +7,7 @@ it was judged by. For a rule that was never taken the analysis of regions says w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -25,6 +25,7 @@ from pipelines.routing.document.line import Rule
 
 Key = tuple[str, str]
 """A station's key and a rule's id."""
+NO_TIMES: Sequence[Spread | None] = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,8 @@ class LineInsights:
 class _Counts:
     """What the database counted, by station and rule."""
 
+    tasks_of_all: int = 0
+    decisions: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     tasks: dict[tuple[int, str], int] = field(default_factory=dict)
     tested: Counter[Key] = field(default_factory=Counter)
@@ -119,22 +122,22 @@ def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineI
 
 def numbers_of(line: Line, shown: Parsed, version: LineVersion | None, dates: Dates) -> LineInsights:
     """`shown`: the version whose stations and rules are listed, in order; what only others have comes last."""
-    wanted = _Wanted(line.pk, version.pk if version else None, dates)
+    every = [version.pk] if version else line.versions.values_list("pk", flat=True)
+    wanted = _Wanted(line.pk, tuple(every), dates)
     counts = _counts(wanted)
-    spent = _times(wanted)
+    spent = times.of_stations(wanted.versions, *dates.bounds)
     having = _having(line, version)
     stations = [
-        _station(shown, key, counts, spent, having)
+        _station(shown, key, counts, spent.get((line.pk, key), NO_TIMES), having)
         for key in dict.fromkeys((*shown.stations_by_key, *counts.outcomes))
     ]
-    tasks, decisions = wanted.rows("SELECT count(DISTINCT decision.task_id), count(*) FROM {decisions}")[0]
     total: Counter[str] = Counter()
     for (_, knob), count in counts.policy.items():
         total[knob] += count
     return LineInsights(
         version=version.number if version else None,
-        tasks=tasks,
-        decisions=decisions,
+        tasks=counts.tasks_of_all,
+        decisions=counts.decisions,
         stations=tuple(stations),
         gates=_gates(wanted, shown),
         policy=tuple(total.most_common()),
@@ -143,63 +146,57 @@ def numbers_of(line: Line, shown: Parsed, version: LineVersion | None, dates: Da
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Which rows: of a line, of one version of it if there is a number, and of these days."""
+    """Which rows: of these versions of a line, and of these days."""
 
     line: int
-    version: int | None
+    versions: tuple[int, ...]
     dates: Dates
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """`{decisions}`, `{jobs}`: the tables narrowed, as `decision` and `job`."""
-        start, end = self.dates.bounds
-        narrowed = {
-            name: self._narrowed(name, at) for name, at in (("decision", "at"), ("job", "created_at"))
-        }
         with connection.cursor() as cursor:
-            cursor.execute(
-                sql.format(decisions=narrowed["decision"], jobs=narrowed["job"], by="job.station"),
-                {"line": self.line, "version": self.version, "start": start, "end": end},
-            )
+            cursor.execute(sql, times.narrowed(self.versions, *self.dates.bounds))
             return list(cursor.fetchall())
 
-    def _narrowed(self, name: str, at: str) -> str:
-        start, end = self.dates.bounds
-        on = f"task.id = {name}.task_id AND task.line_id = %(line)s"
-        on += "" if self.version is None else f" AND {name}.pinned_id = %(version)s"
-        on += "" if start is None else f" AND {name}.{at} >= %(start)s"
-        on += "" if end is None else f" AND {name}.{at} < %(end)s"
-        return f"pipelines_{name} {name} JOIN pipelines_task task ON {on}"
 
+# The decisions under these versions in this time; those that read no trace are of an index alone.
+DECISIONS = """unnest(%(versions)s::bigint[]) AS of(version) CROSS JOIN LATERAL (
+    SELECT id, pinned_id, station, job_id, task_id, trace FROM pipelines_decision
+    WHERE pinned_id = of.version AND at >= %(start)s AND at < %(end)s OFFSET 0
+) AS decision"""
 
-TESTED = """
+TESTED = f"""
 SELECT decision.station, coalesce(rule.key, entry->>'rule', ''),
        CASE WHEN entry->>'why' ~ '^(no_rules|no_match|on_failure|failure_rules): '
             THEN split_part(entry->>'why', ' after ', 1)
             WHEN entry->>'why' LIKE 'blocked, and%%' THEN 'blocked' ELSE '' END AS knob,
        count(DISTINCT decision.job_id)
-FROM {decisions} CROSS JOIN LATERAL jsonb_array_elements(decision.trace) entry
+FROM {DECISIONS} CROSS JOIN LATERAL jsonb_array_elements(decision.trace) entry
 LEFT JOIN (pipelines_versionrule rule JOIN pipelines_versionstation station ON station.id = rule.station_id)
 ON station.version_id = decision.pinned_id AND station.key = decision.station
 AND rule.position < (entry->>'untaken')::int
 WHERE entry->>'step' = 'rules' OR rule.id IS NOT NULL GROUP BY 1, 2, 3"""
 """`untaken`: the first so many rules of the station were false. One that was left out there had been tested before."""
 
-TAKEN = """
+TAKEN = f"""
 SELECT decision.station, counted.rule, count(*), max(event.at)
-FROM {decisions} JOIN pipelines_event event ON event.decision_id = decision.id
+FROM {DECISIONS} JOIN pipelines_event event ON event.decision_id = decision.id
 CROSS JOIN LATERAL jsonb_object_keys(event.data #> '{{count,rules}}') counted(rule)
 WHERE jsonb_typeof(event.data #> '{{count,rules}}') = 'object' GROUP BY 1, 2"""
 
-OUTCOMES = """
-SELECT decision.pinned_id, decision.station, count(DISTINCT decision.job_id), count(DISTINCT decision.task_id)
-FROM {decisions} GROUP BY 1, 2"""
+OUTCOMES = f"""
+SELECT decision.pinned_id, decision.station, count(DISTINCT decision.job_id), count(DISTINCT decision.task_id), count(*)
+FROM {DECISIONS} GROUP BY GROUPING SETS ((decision.pinned_id, decision.station), ())"""
+"""The row without a station is of all."""
 
 
 def _counts(wanted: _Wanted) -> _Counts:
     found = _Counts()
-    for version, station, outcomes, tasks in wanted.rows(OUTCOMES):
-        found.outcomes[station] += outcomes
-        found.tasks[version, station] = tasks
+    for version, station, outcomes, tasks, decisions in wanted.rows(OUTCOMES):
+        if station is None:
+            found.tasks_of_all, found.decisions = tasks, decisions
+        else:
+            found.outcomes[station] += outcomes
+            found.tasks[version, station] = tasks
     for station, rule, knob, outcomes in wanted.rows(TESTED):
         if knob:
             found.policy[station, knob] += outcomes
@@ -224,9 +221,9 @@ def _having(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
 
 
 def _station(
-    shown: Parsed, key: str, counts: _Counts, spent: _Times, having: dict[Key, set[int]]
+    shown: Parsed, key: str, counts: _Counts, spent: Sequence[Spread | None], having: dict[Key, set[int]]
 ) -> StationNumbers:
-    station = shown.stations_by_key.get(key)
+    station, (waiting, working, gates) = shown.stations_by_key.get(key), spent
     listed = {rule.id: rule for rule in station.rules} if station else {}
     seen = (rule for where, rule in (*counts.tested, *counts.taken) if where == key)
     rules = [
@@ -237,9 +234,9 @@ def _station(
         station.name if station else key,
         counts.outcomes[key],
         tuple(rules),
-        waiting=spent.waiting.get(key),
-        working=spent.working.get(key),
-        gates=spent.gates.get(key),
+        waiting=waiting,
+        working=working,
+        gates=gates,
         policy=tuple((knob, n) for (where, knob), n in counts.policy.most_common() if where == key),
     )
 
@@ -278,31 +275,22 @@ def _never(shown: Parsed, key: str, rule: str, tasks: int) -> Never:
 
 # Times
 
-DECIDING = f"""SELECT visit.gate, {times.SPREAD.format("visit.decided_at - visit.opened_at")}
-FROM {{jobs}} JOIN pipelines_gatevisit visit ON visit.job_id = job.id
-WHERE visit.state = 'decided' GROUP BY 1"""
-
-WORDS = """SELECT visit.gate, visit.state, visit.word, count(*)
-FROM {jobs} JOIN pipelines_gatevisit visit ON visit.job_id = job.id GROUP BY 1, 2, 3"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Times:
-    waiting: dict[str, Spread]
-    working: dict[str, Spread]
-    gates: dict[str, Spread]
-
-
-def _times(wanted: _Wanted) -> _Times:
-    each = (times.WAITING, times.WORKING, times.AT_GATES)
-    return _Times(*(times.spreads(wanted.rows(sql)) for sql in each))
+# A row without a state says how long the decisions of its gate took.
+WORDS = f"""WITH {times.JOBS}
+SELECT visit.gate, visit.state, visit.word, count(*), count(*) FILTER (WHERE visit.state = 'decided'),
+  {times.SHARES.format("visit.decided_at - visit.opened_at")} FILTER (WHERE visit.state = 'decided')
+FROM jobs JOIN pipelines_gatevisit visit ON visit.job_id = jobs.id
+GROUP BY GROUPING SETS ((visit.gate, visit.state, visit.word), (visit.gate))"""
 
 
 def _gates(wanted: _Wanted, shown: Parsed) -> tuple[GateNumbers, ...]:
     words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in shown.gates}
-    for gate, state, word, count in wanted.rows(WORDS):
-        words.setdefault(gate, Counter())[state, word] += count
-    deciding = times.spreads(wanted.rows(DECIDING))
+    deciding: dict[str, Spread] = {}
+    for gate, state, word, count, decided, spread in wanted.rows(WORDS):
+        if state is not None:
+            words.setdefault(gate, Counter())[state, word] += count
+        elif decided:
+            deciding[gate] = Spread(decided, *spread)
     names = {gate.key: gate.name for gate in shown.gates}
     return tuple(
         GateNumbers(

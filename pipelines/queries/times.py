@@ -10,36 +10,35 @@ from typing import Any
 
 from django.db import connection
 
-from pipelines.models import Line, Project, VersionStation
+from pipelines.models import Line, LineVersion, Project, VersionStation
 
 SHARES = "percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM {})::float8)"
 SPREAD = f"count(*), {SHARES}"
 
-# `{jobs}`: the jobs that count, as `job`, each with its `task`; `{by}`: what they are counted by.
-WAITING = f"""SELECT {{by}}, {SPREAD.format("job.started_at - job.created_at")}
-FROM {{jobs}} WHERE job.started_at IS NOT NULL AND job.kind <> 'manual' AND job.purpose = 'station' GROUP BY {{by}}"""
-
-WORKING = f"""SELECT {{by}}, {SPREAD.format("job.ended_at - coalesce(job.started_at, job.created_at)")}
-FROM {{jobs}} WHERE job.ended_at IS NOT NULL AND job.purpose = 'station' GROUP BY {{by}}"""
-
-AT_GATES = f"""SELECT {{by}}, {SPREAD.format("visit.decided_at - visit.opened_at")}
-FROM {{jobs}} JOIN pipelines_gatevisit visit ON visit.job_id = job.id
-WHERE visit.decided_at IS NOT NULL GROUP BY {{by}}"""
-
-
-# The same of a whole project, by one reading of the jobs of the time: of which line one is its version says, so that no
-# task is read. A visit is over after its job began.
-OF_PROJECT = f"""WITH jobs AS MATERIALIZED (
-    SELECT version.line_id, job.station, job.id,
+# The jobs of these versions that began in this time, as `jobs`: those that are done from an index alone, which has no
+# others; few are not.
+JOBS = """jobs AS MATERIALIZED (
+    SELECT of.line_id, job.id, job.station,
       CASE WHEN job.kind <> 'manual' AND job.purpose = 'station' THEN job.started_at - job.created_at END AS waiting,
       CASE WHEN job.purpose = 'station' THEN job.ended_at - coalesce(job.started_at, job.created_at) END AS working
-    FROM pipelines_job job JOIN pipelines_lineversion version ON version.id = job.pinned_id
-    JOIN pipelines_line line ON line.id = version.line_id AND line.project_id = %(project)s
-    WHERE job.created_at > %(since)s AND job.created_at < coalesce(%(until)s, 'infinity'::timestamptz)
-), held AS (
+    FROM pipelines_lineversion of CROSS JOIN LATERAL (
+      SELECT id, station, kind, purpose, created_at, started_at, ended_at FROM pipelines_job
+      WHERE pinned_id = of.id AND state = 'done' AND created_at >= %(start)s AND created_at < %(end)s OFFSET 0
+    ) AS job
+    WHERE of.id = ANY(%(versions)s)
+    UNION ALL
+    SELECT of.line_id, job.id, job.station,
+      CASE WHEN job.kind <> 'manual' AND job.purpose = 'station' THEN job.started_at - job.created_at END, NULL
+    FROM pipelines_job job JOIN pipelines_lineversion of ON of.id = job.pinned_id
+    WHERE job.state <> 'done' AND job.pinned_id = ANY(%(versions)s)
+      AND job.created_at >= %(start)s AND job.created_at < %(end)s
+)"""
+
+# A visit is over after its job began.
+OF_STATIONS = f"""WITH {JOBS}, held AS (
     SELECT jobs.line_id, jobs.station, {SPREAD.format("visit.decided_at - visit.opened_at")}
     FROM pipelines_gatevisit visit JOIN jobs ON jobs.id = visit.job_id
-    WHERE visit.decided_at > %(since)s GROUP BY 1, 2
+    WHERE visit.decided_at >= %(start)s GROUP BY 1, 2
 ), worked AS (
     SELECT line_id, station, count(waiting), {SHARES.format("waiting")},
       count(working), {SHARES.format("working")}
@@ -75,17 +74,30 @@ class StationTimes:
         return sum(each.median for each in (self.waiting, self.working, self.gates) if each)
 
 
-def of_project(project: Project, since: datetime, until: datetime | None = None) -> list[StationTimes]:
-    """The stations of what is live, where jobs began in that time; where an outcome takes longest comes first."""
-    nothing: list[Spread | None] = [None, None, None]
+def narrowed(versions: Iterable[int], since: datetime | None, until: datetime | None) -> dict[str, Any]:
+    """The values of statements over what was done in that time under these versions."""
+    return {"versions": list(versions), "start": since or "-infinity", "end": until or "infinity"}
+
+
+def of_stations(
+    versions: Iterable[int], since: datetime | None, until: datetime | None
+) -> dict[tuple[int, str], list[Spread | None]]:
+    """By line and station: `waiting`, `working` and `gates` of the jobs that began in that time."""
     with connection.cursor() as cursor:
-        cursor.execute(OF_PROJECT, {"project": project.pk, "since": since, "until": until})
-        spread = {
+        cursor.execute(OF_STATIONS, narrowed(versions, since, until))
+        return {
             (line, key): [
                 Spread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)
             ]
             for line, key, *rest in cursor.fetchall()
         }
+
+
+def of_project(project: Project, since: datetime, until: datetime | None = None) -> list[StationTimes]:
+    """The stations of what is live, where jobs began in that time; where an outcome takes longest comes first."""
+    nothing: list[Spread | None] = [None, None, None]
+    versions = LineVersion.objects.filter(line__project=project).values_list("pk", flat=True)
+    spread = of_stations(versions, since, until)
     live = Line.objects.filter(project=project, live__isnull=False).values("live")
     stations = VersionStation.objects.filter(version__in=live)
     rows = stations.values_list(
@@ -96,7 +108,3 @@ def of_project(project: Project, since: datetime, until: datetime | None = None)
         for pk, line, line_name, key, name in rows
     ]
     return sorted((each for each in found if each.total), key=lambda each: each.total, reverse=True)
-
-
-def spreads(rows: Iterable[tuple[Any, ...]]) -> dict[str, Spread]:
-    return {key: Spread(count, *spread) for key, count, spread in rows}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 from django.utils import timezone
@@ -65,13 +66,15 @@ GATES = f"""
     ORDER BY 7 DESC, 3 DESC, 1, 2 LIMIT {MOST}"""
 
 COMPLETED = """
-    SELECT task.line_id, count(*) FROM pipelines_task task
-    WHERE task.project_id = %(project)s AND task.status = 'completed'
-      AND task.ended_at >= coalesce(%(since)s, '-infinity'::timestamptz)
-      AND task.ended_at < coalesce(%(until)s, 'infinity'::timestamptz)
-    GROUP BY task.line_id"""
+    SELECT line.id, done.n FROM pipelines_line line CROSS JOIN LATERAL (
+        SELECT count(*) AS n FROM pipelines_task task WHERE task.line_id = line.id AND task.status = 'completed'
+          AND task.ended_at >= coalesce(%(since)s, '-infinity'::timestamptz)
+          AND task.ended_at < coalesce(%(until)s, 'infinity'::timestamptz)
+    ) AS done
+    WHERE line.project_id = %(project)s"""
 
-# Approvals of late since somebody last said anything but “approve”, or wrote a remark or a reason.
+# Approvals of late since somebody last said anything but “approve”, or wrote a remark or a reason; the newest of them,
+# and their tasks.
 UNDISPUTED = """
     WITH said AS (
         SELECT task.line_id, visit.gate, visit.id, visit.task_id, visit.decided_at,
@@ -79,35 +82,32 @@ UNDISPUTED = """
             OR EXISTS (SELECT 1 FROM pipelines_vote vote WHERE vote.visit_id = visit.id AND vote.reason <> '')
             OR EXISTS (SELECT 1 FROM reviews_remark remark WHERE remark.visit_id = visit.id) AS disputed
         FROM pipelines_gatevisit visit
-        JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
+        CROSS JOIN LATERAL (
+            SELECT line_id FROM pipelines_task WHERE id = visit.task_id AND project_id = %(project)s OFFSET 0
+        ) AS task
         WHERE visit.word <> '' AND visit.decided_at > now() - make_interval(days => %(days)s)
     ), since AS (
         SELECT said.*, max(decided_at) FILTER (WHERE disputed) OVER (PARTITION BY line_id, gate) AS last FROM said
     )
-    SELECT line_id, gate, count(*) FROM since
+    SELECT line_id, gate, count(*),
+        (array_agg(id ORDER BY decided_at DESC, id))[1:%(most)s],
+        (array_agg(task_id ORDER BY decided_at DESC, id))[1:%(most)s]
+    FROM since
     WHERE last IS NULL OR decided_at > last
     GROUP BY line_id, gate HAVING count(*) >= %(most)s ORDER BY 3 DESC, 1, 2 LIMIT 20"""
 
-# The newest of them by line and gate, each with the first task of its chain: what the draw is about (law §15).
-UNDISPUTED_TASKS = f"""
+# Of such visits, each with the first task of its chain: what the draw is about (law §15).
+ROOTS = f"""
     WITH RECURSIVE reverted AS ({REVERTED}),
-    wanted AS (SELECT * FROM unnest(%(lines)s::bigint[], %(gates)s::text[]) AS gate(line_id, key)),
-    visits AS (
-        SELECT wanted.line_id, wanted.key, newest.* FROM wanted CROSS JOIN LATERAL (
-            SELECT visit.id, visit.task_id FROM pipelines_gatevisit visit
-            JOIN pipelines_task task ON task.id = visit.task_id AND task.line_id = wanted.line_id
-            WHERE visit.gate = wanted.key AND visit.word = 'approve'
-              AND visit.decided_at > now() - make_interval(days => %(days)s)
-            ORDER BY visit.decided_at DESC LIMIT %(most)s
-        ) newest
-    ),
+    visits AS (SELECT * FROM unnest(%(visits)s::uuid[], %(tasks)s::bigint[]) AS visit(id, task_id)),
     chain(start, id, follows_id) AS (
         SELECT DISTINCT task.id, task.id, task.follows_id FROM pipelines_task task
         JOIN visits ON visits.task_id = task.id
-        UNION SELECT chain.start, task.id, task.follows_id FROM pipelines_task task
-        JOIN chain ON task.id = chain.follows_id
+        UNION SELECT chain.start, before.id, before.follows_id FROM chain CROSS JOIN LATERAL (
+            SELECT id, follows_id FROM pipelines_task WHERE id = chain.follows_id OFFSET 0
+        ) AS before
     )
-    SELECT visits.line_id, visits.key, chain.id, reverted.visit_id IS NOT NULL
+    SELECT visits.id, chain.id, reverted.visit_id IS NOT NULL
     FROM visits JOIN chain ON chain.start = visits.task_id AND chain.follows_id IS NULL
     LEFT JOIN reverted ON reverted.visit_id = visits.id"""
 
@@ -197,18 +197,16 @@ def offers(project: Project) -> list[SampleOffer]:
     asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
     if not asks:
         return []
-    wanted = {"lines": [row[0] for row in asks], "gates": [row[1] for row in asks]}
-    tasks: dict[tuple[int, str], list[tuple[int, bool]]] = {}
-    values = {**wanted, "project": project.pk, "most": UNREMARKED, "days": LATELY}
-    for line_id, gate, root, reverted in _rows(UNDISPUTED_TASKS, values):
-        tasks.setdefault((line_id, gate), []).append((root, reverted))
-    return [
-        SampleOffer(
-            lines[line_id], gate, _name(lines[line_id], gate), approvals,
-            [_rate(line_id, gate, one_in, tasks.get((line_id, gate), [])) for one_in in RATES],
-        )
-        for line_id, gate, approvals in asks
-    ]  # fmt: skip
+    visits, tasks = ([each for row in asks for each in row[place]] for place in (3, 4))
+    roots: dict[UUID, list[tuple[int, bool]]] = {}
+    for visit, root, reverted in _rows(ROOTS, {"project": project.pk, "visits": visits, "tasks": tasks}):
+        roots.setdefault(visit, []).append((root, reverted))
+    found = []
+    for line_id, gate, approvals, newest, _tasks in asks:
+        about = [root for visit in newest for root in roots.get(visit, ())]
+        rates = [_rate(line_id, gate, one_in, about) for one_in in RATES]
+        found.append(SampleOffer(lines[line_id], gate, _name(lines[line_id], gate), approvals, rates))
+    return found
 
 
 def _rate(line_id: int, gate: str, one_in: int, tasks: Sequence[tuple[int, bool]]) -> Rate:
