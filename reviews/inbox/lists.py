@@ -28,7 +28,8 @@ from reviews.inbox.item import InboxKind, Mine
 from reviews.inbox.kinds import KINDS, OfferedItem, capped, offer
 from reviews.models import ReviewQuestion
 
-PAGE = 50
+PAGE = 25
+"""More than a screen; what comes next is fetched as the list is scrolled."""
 CLOSED = ("info", "", "", "muted")
 """How a row looks that was closed without a decision, as `decision.consequences.LOOKS` has it for a word."""
 READ = ("gate", "state", "word", "round", "producers", "overridden", "opened_at", "due_at", "decided_at",

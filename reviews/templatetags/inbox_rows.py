@@ -1,0 +1,121 @@
+"""The rows of the inbox, fifty of which may stand beside a review: drawn without a template, as one text each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django import template
+from django.template import Context
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from pipelines.templatetags.gateline import exact, icon, since
+from pipelines.templatetags.small import elapsed, kind_sign, moment
+from reviews.inbox.lists import ListRow
+
+register = template.Library()
+
+NOTHING = mark_safe("")
+LINE = """
+  {heading}<div class="inbox-line">{choose}
+    <a class="inbox-row" id="inbox-row-{key}" href="{url}" {current} data-item>
+      {sign} <span class="muted small truncate">{line}</span>
+      <span class="small inbox-due">{due}</span>
+      <span class="strong truncate">{title}</span>
+      <span class="{verb_css} small">{verb}</span>
+      <span class="inbox-wide muted small truncate"><span class="mono">{number}</span>{about}</span>
+      {more}
+    </a>
+  </div>"""
+CHOOSE = """<input
+        class="inbox-choose" type="checkbox" name="visit" value="{}" form="bulk" data-choose aria-label="{}">"""
+LEFT = """<span class="row row-4 row-nowrap{}" title="{}">{} <span
+  data-elapsed data-at="{}" data-words="{}">{}</span></span>"""
+URGENT = {"overdue": " tone-danger strong", "next": " tone-attention strong"}
+
+
+@register.simple_tag
+def time_left(at: datetime, urgency: str = "") -> SafeString:
+    """The time until something is due, ticking; only what is overdue is red, only the next is amber."""
+    overdue = urgency == "overdue"
+    words = _("Overdue %(time)s") if overdue else _("%(time)s left")
+    return format_html(
+        LEFT, URGENT.get(urgency, ""), exact(at), icon("late" if overdue else "clock", 14),
+        timezone.localtime(at).isoformat(), words % {"time": "{time}"}, words % {"time": since(at)},
+    )  # fmt: skip
+
+
+@register.simple_tag(takes_context=True)
+def inbox_rows(context: Context) -> SafeString:
+    """Of the `items` that the list has; `selected` is the key of the one that is open."""
+    rows: Iterable[ListRow] = context["items"]
+    by_many = context.get("tab") == "needs-me"
+    selected, now = str(context.get("selected", "")), context["now"]
+    return mark_safe("".join(_line(row, now, by_many and row.kind == "gate", selected) for row in rows))
+
+
+def _line(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeString:
+    return format_html(
+        LINE,
+        heading=format_html('<h2 class="inbox-heading small">{}</h2>', row.heading)
+        if row.heading
+        else NOTHING,
+        choose=format_html(CHOOSE, row.key, row.choose_words) if choose else NOTHING,
+        key=row.key,
+        url=row.url,
+        current=mark_safe('aria-current="true"') if row.key == selected else NOTHING,
+        sign=_sign(row),
+        line=f"{row.line} › {row.place}" if row.place else row.line,
+        due=_due(row, now),
+        title=row.title,
+        verb_css=row.tone if row.over else "inbox-verb",
+        verb=row.verb,
+        number=row.number,
+        about=_about(row),
+        more=format_html("{}{}", _note(row), _marks(row)),
+    )
+
+
+def _sign(row: ListRow) -> SafeString:
+    if not row.over:
+        return kind_sign(row.shape, row.icon, row.tone)
+    css = f"kind kind-ok {row.tone}" if row.state == "approve" else f"kind {row.tone}"
+    return format_html('<span class="{}">{}</span>', css, icon(row.icon, 20))
+
+
+def _due(row: ListRow, now: datetime) -> SafeString:
+    if row.due_at:
+        return time_left(row.due_at, "overdue" if row.due_at < now else "")
+    return moment(row.since) if row.over else format_html('<span class="muted">{}</span>', _("No due time"))
+
+
+def _about(row: ListRow) -> SafeString:
+    project = f" · {row.project}" if row.project else ""
+    waits = NOTHING if row.over else format_html(" · {} {}", _("waits"), elapsed(row.since))
+    return format_html("{} · {}{}", project, row.requester, waits)
+
+
+def _note(row: ListRow) -> SafeString:
+    of_round = (row.kind == "gate" and row.note) or row.votes or row.round > 1
+    said = [row.round_words, row.votes, row.note] if of_round else [row.note]
+    text = " · ".join(filter(None, said))
+    return format_html('<span class="inbox-wide muted small truncate">{}</span>', text) if text else NOTHING
+
+
+def _marks(row: ListRow) -> SafeString:
+    marks = (
+        ("actor-person", _("Claimed by %(who)s"), row.claimed),
+        ("comment", _("Asked, waiting for %(who)s"), row.waits_for),
+        ("actor-people", _("As stand-in for %(who)s"), row.stand_in),
+    )
+    drawn = [
+        format_html('<span class="row row-4">{} {}</span>', icon(name, 14), words % {"who": who})
+        for name, words, who in marks
+        if who
+    ]
+    if not drawn:
+        return NOTHING
+    return format_html('<span class="inbox-wide inbox-marks small">{}</span>', mark_safe(" ".join(drawn)))
