@@ -67,14 +67,18 @@ class HelpPart:
     text: str
 
 
+LOOKED_FOR = 30
+"""Seconds. Two hundred files are asked for their time."""
+
+
 def pages() -> list[Page]:
     """Those of `docs/` and of one folder below."""
-    return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic())))
+    return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic()) // LOOKED_FOR))
 
 
 @lru_cache(maxsize=1)
-def _pages(docs: Path, _second: int) -> tuple[Page, ...]:
-    """Looked for once a second, not by each page that names its help."""
+def _pages(docs: Path, _moment: int) -> tuple[Page, ...]:
+    """Looked for twice a minute, not by each page that names its help."""
     found = [*sorted(docs.glob("*.md")), *sorted(docs.glob("*/*.md"))]
     return tuple(_read(path, path.stat().st_mtime) for path in found)
 

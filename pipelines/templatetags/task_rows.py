@@ -1,0 +1,78 @@
+"""The rows of a table of tasks, fifty on a page: drawn without a template, as one text each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from pipelines.models import Task
+from pipelines.templatetags.gateline import since
+from pipelines.templatetags.small import elapsed, moment, status_pill
+
+register = template.Library()
+
+NOTHING = mark_safe("")
+ROW = """
+  <tr>
+    <td class="mono small unbroken hide-phone">{name}</td>
+    <th scope="row">
+      <a href="{address}">{title}</a>
+      <span class="only-phone mono muted small">{name}</span>
+      {of_project} {labels}
+    </th>
+    {project}{line}
+    <td>{status}</td>
+    {priority}{due}
+    <td class="hide-phone">{requester}</td>
+    <td class="numbers hide-phone">{started}</td>
+    <td class="numbers hide-phone">{took}</td>
+  </tr>"""
+
+
+@register.simple_tag(takes_context=True)
+def task_rows(context: Context) -> SafeString:
+    """Of `rows`; which columns there are say `several`, `line_view`, `has_priorities` and `has_due`, as in the head."""
+    tasks: Iterable[Any] = context["rows"]
+    shown = [name for name in ("several", "line_view", "has_priorities", "has_due") if context.get(name)]
+    return mark_safe("".join(_row(task, shown) for task in tasks))
+
+
+def _row(task: Any, shown: list[str]) -> SafeString:
+    several = "several" in shown
+    project = task.project.name or task.project.key if several else ""
+    return format_html(
+        ROW,
+        name=task.name,
+        address=task.address,
+        title=task.title,
+        of_project=format_html('<span class="only-phone muted small">{}</span>', project)
+        if several
+        else NOTHING,
+        labels=format_html_join(" ", '<span class="badge">{}</span>', ((each,) for each in task.labels)),
+        project=_cell(project) if several else NOTHING,
+        line=NOTHING if "line_view" in shown else _cell(_line(task)),
+        status=status_pill(task.display_status),
+        priority=_cell(task.get_priority_display()) if "has_priorities" in shown else NOTHING,
+        due=_due(task) if "has_due" in shown else NOTHING,
+        requester=task.requested_by,
+        started=moment(task.created_at),
+        took=since(task.created_at, task.ended_at) if task.ended_at else elapsed(task.created_at),
+    )
+
+
+def _cell(text: str) -> SafeString:
+    return format_html('<td class="hide-phone">{}</td>', text)
+
+
+def _line(task: Any) -> SafeString:
+    return format_html('<a href="{}">{}</a>', task.line_address, task.line.name)
+
+
+def _due(task: Task) -> SafeString:
+    drawn = moment(task.due_at) if task.due_at else NOTHING
+    return format_html('<td class="numbers hide-phone">{}</td>', drawn)
