@@ -26,6 +26,7 @@ COLUMNS = ("p50", "p95", "python", "python95", "postgres", "sql", "statements", 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:
     from bench.scale import data, measure, pages  # noqa: PLC0415  # after `database`
+    from pipelines.ports.collector import settle_down  # noqa: PLC0415  # after `database`
 
     if not data.there():
         began = time.monotonic()
@@ -41,6 +42,7 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     }
     print(f"load {load}, yardstick {stick} ms, {answer['rows']}", flush=True)
     print(f"| {'':30} | " + " | ".join(COLUMNS) + " |", flush=True)
+    settle_down()
     for name, act in pages.acts().items():
         if given.only and not any(each.lower() in name.lower() for each in given.only):
             continue

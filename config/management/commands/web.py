@@ -13,11 +13,13 @@ from daphne.endpoints import build_endpoint_description_strings
 from daphne.server import twisted_loop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import get_resolver
 
 from config.asgi import application
 from config.door import BoundedServer
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
+from pipelines.ports.collector import settle_down
 
 log = structlog.get_logger(__name__)
 PATIENCE = 3.0
@@ -44,6 +46,8 @@ class Command(BaseCommand):
             application_close_timeout=PATIENCE,
             server_name="gateline",
         )
+        get_resolver().url_patterns  # noqa: B018  # pages are loaded before the first is asked for
+        settle_down()
         server.run()
         log.info("web_stopped")
         twisted_loop.run_until_complete(_end_what_is_under_way())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import os
 import platform
 import signal
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from pipelines.management import printing
+from pipelines.ports.collector import settle_down
 from pipelines.ports.vault import keys
 from pipelines.work import images
 from pipelines.work.agents import signed_in
@@ -83,13 +83,6 @@ class Command(printing.Command):
             loop.add_signal_handler(number, service.stop)
         settle_down()
         await service.run()
-
-
-def settle_down() -> None:
-    """What is loaded by now stays for good: it is not looked through for garbage again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
 
 
 def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
