@@ -27,39 +27,48 @@ SQL = """
           WHERE task_id = k.task_id AND ended_at IS NULL AND NOT forked OFFSET 0
         ) AS t
     ),
+    -- Each looks for what its positions may have, and none for what they have not: a job, or visits.
+    placed AS (
+        SELECT t.*, last.kind, last.started_at, NULL AS gate, NULL::timestamptz AS opened_at, NULL::timestamptz AS due
+        FROM chosen t LEFT JOIN LATERAL (
+          SELECT j.kind, j.started_at FROM pipelines_job j WHERE j.token_id = t.id AND j.purpose = '{purpose}'
+          ORDER BY j.id DESC LIMIT 1
+        ) AS last ON true
+        WHERE t.status = '{running}'
+        UNION ALL (
+        SELECT DISTINCT ON (t.id) t.*, NULL, NULL::timestamptz, visit.gate, visit.opened_at, visit.due_at
+        FROM chosen t LEFT JOIN LATERAL (
+          SELECT gate, opened_at, due_at, position FROM pipelines_gatevisit
+          WHERE token_id = t.id AND state = 'open' OFFSET 0
+        ) AS visit ON true
+        WHERE t.status = '{review}' ORDER BY t.id, visit.position)
+        UNION ALL
+        SELECT t.*, NULL, NULL::timestamptz, NULL, NULL::timestamptz, NULL::timestamptz
+        FROM chosen t WHERE t.status NOT IN ('{running}', '{review}')
+    ),
     living AS MATERIALIZED (
         SELECT t.id, t.task_id, t.seq, t.entered_at,
-          CASE WHEN first.gate IS NULL THEN 'station:' || t.station ELSE 'gate:' || first.gate END COLLATE "C" AS place,
+          CASE WHEN t.gate IS NULL THEN 'station:' || t.station ELSE 'gate:' || t.gate END COLLATE "C" AS place,
           CASE
             WHEN t.asks THEN '{input}'
-            WHEN last.kind = 'manual' THEN '{input}'
+            WHEN t.kind = 'manual' THEN '{input}'
             ELSE t.status
           END COLLATE "C" AS status,
           coalesce(
-            first.opened_at, last.started_at,
+            t.opened_at, t.started_at,
             CASE WHEN t.status IN ('{stuck}', '{review}', '{blocked}', '{held}') THEN t.changed_at END,
             t.entered_at
           ) AS since,
           CASE
-            WHEN first.due_at IS NOT NULL THEN first.due_at < %(now)s
+            WHEN t.due IS NOT NULL THEN t.due < %(now)s
             WHEN t.due_at < %(now)s THEN true
             ELSE coalesce(
               t.status = '{running}'
-              AND extract(epoch FROM %(now)s - coalesce(last.started_at, t.entered_at)) > limits.seconds, false)
+              AND extract(epoch FROM %(now)s - coalesce(t.started_at, t.entered_at)) > limits.seconds, false)
           END AS late
-        FROM chosen t
+        FROM placed t
         LEFT JOIN unnest(%(versions)s::bigint[], %(stations)s::text[], %(seconds)s::float[])
           AS limits(version, station, seconds) ON limits.version = t.pinned_id AND limits.station = t.station
-        LEFT JOIN LATERAL (
-          SELECT j.kind, j.started_at FROM pipelines_job j
-          WHERE t.status = '{running}' AND j.token_id = t.id AND j.purpose = '{purpose}'
-          ORDER BY j.id DESC LIMIT 1
-        ) AS last ON true
-        LEFT JOIN LATERAL (
-          SELECT g.gate, g.opened_at, g.due_at FROM pipelines_gatevisit g
-          WHERE t.status = '{review}' AND g.token_id = t.id AND g.state = 'open'
-          ORDER BY g.position LIMIT 1
-        ) AS first ON true
     )
     SELECT 'place', place, count(*),
       max(CASE WHEN status = '{stuck}' THEN 2
