@@ -6,14 +6,15 @@ Roles are a set (`models.people.expand`). What a gate asks for is the engine's t
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, CharField, QuerySet
 
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, Membership, Owner, Project, Role, Task, User
+from pipelines.models.compiled import compiled, ids
 from pipelines.models.people import expand, granting
 
 Who: TypeAlias = User | ApiToken | AnonymousUser
@@ -125,9 +126,24 @@ def projects_where(user: User, action: str) -> QuerySet[Project]:
     return Project.objects.filter(memberships__user=user, memberships__roles__overlap=granting(needed))
 
 
+def projects_seen_by(person: User | AnonymousUser) -> list[Project]:
+    """What `visible_projects` has for a person who is signed in."""
+    return _projects_of(user=person.pk) if person.is_active else []
+
+
+def ids_where(user: User, action: str) -> set[int]:
+    """The ids of `projects_where`."""
+    needed, _scope = TABLE[action]
+    return set(_granted(user=user.pk, roles=granting(needed))) if user.is_active else set()
+
+
 def get_project(who: Who, owner_key: str, project_key: str) -> Project:
     """Down the path Owner › Project, never by bare id. Raises NotFound."""
-    project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()
+    if isinstance(who, User):
+        named = _named_project(user=who.pk, owner=owner_key, key=project_key) if who.is_active else []
+        project = next(iter(named), None)
+    else:
+        project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()
     if project is None:
         raise NotFound
     return project
@@ -135,12 +151,16 @@ def get_project(who: Who, owner_key: str, project_key: str) -> Project:
 
 def get_line(who: Who, owner_key: str, project_key: str, line_key: str) -> Line:
     """Raises NotFound."""
-    project = get_project(who, owner_key, project_key)
-    line = Line.objects.filter(project=project, key=line_key).select_related("live").first()
-    if line is None:
+    return line_in(get_project(who, owner_key, project_key), line_key)
+
+
+def line_in(project: Project, key: str) -> Line:
+    """Of a project that was found by `get_project`. Raises NotFound."""
+    line = _line_of(project=project.pk, key=key)
+    if not line:
         raise NotFound
-    line.project = project
-    return line
+    line[0].project = project
+    return line[0]
 
 
 def get_task(who: Who, owner_key: str, project_key: str, line_key: str, name: str) -> Task:
@@ -167,7 +187,11 @@ def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
 
 def without_required_factor(user_ids: Collection[int]) -> QuerySet[Membership]:
     """Memberships of projects that require a second factor, of those of these people who have none."""
-    asked = Membership.objects.filter(user__in=user_ids, project__second_factor=True)
+    return _lacking(Membership.objects.filter(user__in=user_ids))
+
+
+def _lacking(memberships: QuerySet[Membership]) -> QuerySet[Membership]:
+    asked = memberships.filter(project__second_factor=True)
     return asked.exclude(user__authenticator__type__in=SECOND_FACTORS)
 
 
@@ -198,7 +222,42 @@ def _member(who: User | AnonymousUser, project: Project, needed: Role, *, execut
 def _membership(who: User | AnonymousUser, project: Project) -> Membership | None:
     if not who.is_authenticated or not who.is_active:
         return None
-    return Membership.objects.filter(project=project, user=who).first()
+    return _memberships_in.first(project=project.pk, user=who.pk)
+
+
+@compiled(project=BigIntegerField(), user=BigIntegerField())
+def _memberships_in(project: Any, user: Any) -> QuerySet[Membership]:
+    return Membership.objects.filter(project=project, user=user)
+
+
+@compiled(user=BigIntegerField())
+def _projects_of(user: Any) -> QuerySet[Project]:
+    return (
+        Project.objects.select_related("owner").filter(memberships__user=user).order_by("owner__key", "key")
+    )
+
+
+@compiled(user=BigIntegerField(), roles=ids(CharField()))
+def _granted(user: Any, roles: Any) -> QuerySet[Membership, int]:
+    mine = Membership.objects.filter(user=user, roles__overlap=roles)
+    return mine.values_list("project_id", flat=True)
+
+
+@compiled(user=BigIntegerField(), owner=CharField(), key=CharField())
+def _named_project(user: Any, owner: Any, key: Any) -> QuerySet[Project]:
+    found = Project.objects.select_related("owner").filter(memberships__user=user)
+    return found.filter(owner__key=owner, key=key)
+
+
+@compiled(project=BigIntegerField(), key=CharField())
+def _line_of(project: Any, key: Any) -> QuerySet[Line]:
+    return Line.objects.filter(project=project, key=key).select_related("live")
+
+
+@compiled(user=BigIntegerField())
+def lacks_factor(user: Any) -> QuerySet[Membership, int]:
+    """Whether this person is in `without_required_factor`: a row where they are."""
+    return _lacking(Membership.objects.filter(user=user)).values_list("pk", flat=True)[:1]
 
 
 def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: Project) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import BigIntegerField, CharField, DateTimeField, Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -15,6 +15,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
 from pipelines.formats.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
+from pipelines.models.compiled import compiled
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides
 from pipelines.work.transport.local.station_values import masker_of
@@ -83,7 +84,7 @@ class Remarks:
         self.visit, self.reader, self._renamed = visit, reader, renamed
         rows = [
             row
-            for row in sent_or_draft(visit).select_related("user", "visit").order_by("pk")
+            for row in _seen(task=visit.task_id, gate=visit.gate, until=visit.opened_at)
             if row.was_sent or (row.user_id == reader.pk and row.visit_id == visit.pk)
         ]
         self._files = {str(entry["path"]): entry for entry in tree.manifest if "digest" in entry}
@@ -167,11 +168,18 @@ def _lines(stored: Bytes, entry: Any) -> Sequence[str] | None:
 
 def sent_or_draft(visit: GateVisit) -> QuerySet[Any]:
     """Of this visit and of earlier ones at this gate; `was_sent`: its author has decided on its visit."""
+    return _at_gate(visit.task_id, visit.gate, visit.opened_at)
+
+
+def _at_gate(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
     votes = Vote.objects.filter(visit=OuterRef("visit"), user=OuterRef("user"))
-    here = Remark.objects.filter(
-        visit__task=visit.task_id, visit__gate=visit.gate, visit__opened_at__lte=visit.opened_at
-    )
+    here = Remark.objects.filter(visit__task=task, visit__gate=gate, visit__opened_at__lte=until)
     return here.annotate(was_sent=Exists(votes))
+
+
+@compiled(task=BigIntegerField(), gate=CharField(), until=DateTimeField())
+def _seen(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
+    return _at_gate(task, gate, until).select_related("user", "visit").order_by("pk")
 
 
 def drafts_of(visit: GateVisit, user: User) -> list[Remark]:

@@ -66,7 +66,7 @@ def needs_password(user: User) -> bool:
 
 def needs_second_factor(user: User) -> bool:
     """Who has none, and is a member of a project that asks for one."""
-    return access.without_required_factor([user.pk]).exists()
+    return bool(access.lacks_factor(user=user.pk))
 
 
 def mint_token(

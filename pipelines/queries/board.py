@@ -6,14 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, UUIDField
 
 from pipelines.models import (
     WAITING_FOR_INPUT,
     GateVisit,
     Job,
     Line,
+    Project,
     Purpose,
     Status,
     Task,
@@ -21,6 +24,7 @@ from pipelines.models import (
     Vote,
     Word,
 )
+from pipelines.models.compiled import compiled, ids
 from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.board_places import BoardPlaces, places
@@ -36,6 +40,7 @@ from pipelines.routing.sentences.waits import Sentence, waiting
 PER_COLUMN = 40
 ENDED_SHOWN = 12
 ENDED_HOURS = 24
+ENDED_CARD = ("number", "title", "status", "end", "pinned", "project", "ended_at")
 REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
 WAITING = (*REVIEWED_BY_PEOPLE, WAITING_FOR_INPUT)
 HEAVY = (
@@ -152,7 +157,7 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     tasks = _narrow(Task.objects.filter(line=line, ended_at__isnull=True), filters, user_id)
     late, statuses = filters.show == "late", SHOWS.get(filters.show)
     found = places(line, tasks, now, statuses, late=late, most=PER_COLUMN)
-    cards = _cards(_tokens(found), now)
+    cards = _cards(_tokens(found, line.project), now)
     columns = _columns(line, found, cards)
     _finish(columns)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
@@ -160,7 +165,9 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
     if filters.end:
         ended = ended.filter(status=filters.end)
-    newest = ended.select_related("project").order_by("-ended_at")[:ENDED_SHOWN]
+    newest = list(ended.only(*ENDED_CARD).order_by("-ended_at")[:ENDED_SHOWN])
+    for task in newest:
+        task.project = line.project
     return Board(
         columns,
         _counts(found),
@@ -184,11 +191,41 @@ def _narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> Que
     return tasks.filter(requester=user_id) if filters.requester == "me" else tasks
 
 
-def _tokens(found: BoardPlaces) -> list[Token]:
+@compiled(tokens=ids())
+def _of_ids(tokens: Any) -> QuerySet[Token]:
+    return (
+        Token.objects.filter(pk__among=tokens)
+        .select_related("task")
+        .defer(*HEAVY)
+        .order_by("entered_at", "pk")
+    )
+
+
+@compiled(tokens=ids())
+def _jobs_at(tokens: Any) -> QuerySet[Job]:
+    jobs = Job.objects.filter(token__among=tokens, purpose=Purpose.STATION)
+    jobs = jobs.order_by("token_id", "-pk").distinct("token_id")
+    return jobs.defer("outcome", "feedback", "report_answer")
+
+
+@compiled(tokens=ids())
+def _visits_at(tokens: Any) -> QuerySet[GateVisit]:
+    visits = GateVisit.objects.filter(token__among=tokens, state=GateVisit.State.OPEN)
+    return visits.order_by("position").defer("evidence")
+
+
+@compiled(visits=ids(UUIDField()))
+def _approvals(visits: Any) -> QuerySet[Vote, UUID]:
+    return Vote.objects.filter(visit__among=visits, word=Word.APPROVE).values_list("visit_id", flat=True)
+
+
+def _tokens(found: BoardPlaces, project: Project) -> list[Token]:
     """Those that are shown, in the order in which they came."""
-    ids = [each for place in found.of.values() for each in place.ids]
-    rows = Token.objects.filter(pk__in=ids).select_related("task__project__owner").defer(*HEAVY)
-    return list(rows.order_by("entered_at", "pk"))
+    tokens = [each for place in found.of.values() for each in place.ids]
+    shown = _of_ids(tokens=tokens)
+    for token in shown:
+        token.task.project = project
+    return shown
 
 
 def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
@@ -212,18 +249,14 @@ def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
 
 
 def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
-    jobs = Job.objects.filter(token__in=list(token_ids), purpose=Purpose.STATION)
-    jobs = jobs.order_by("token_id", "-pk").distinct("token_id")
-    return {job.token_id: job for job in jobs.defer("outcome", "feedback", "report_answer")}
+    return {job.token_id: job for job in _jobs_at(tokens=list(token_ids))}
 
 
 def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
-    ids = [token.pk for token in tokens]
+    wanted = [token.pk for token in tokens]
     found: defaultdict[int, list[GateVisit]] = defaultdict(list)
-    if ids:
-        visits = GateVisit.objects.filter(token__in=ids, state=GateVisit.State.OPEN).order_by("position")
-        for visit in visits.defer("evidence"):
-            found[visit.token_id].append(visit)
+    for visit in _visits_at(tokens=wanted) if wanted else ():
+        found[visit.token_id].append(visit)
     return found
 
 
@@ -369,10 +402,7 @@ def _finish(columns: Sequence[Column]) -> None:
     """What stands on a card and is not of its position, asked once for all columns."""
     cards = [card for column in columns for card in column.cards]
     lines = log.last_lines([card.job.pk for card in cards if card.job and card.status == Status.RUNNING])
-    approvals = Vote.objects.filter(
-        visit__in=[card.visit.pk for card in cards if card.visit], word=Word.APPROVE
-    )
-    votes = Counter(approvals.values_list("visit_id", flat=True))
+    votes = Counter(_approvals(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""
         card.left = _retries_left(card)

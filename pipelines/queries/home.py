@@ -6,8 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import BooleanField, Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Count,
+    DateTimeField,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    When,
+)
 from django.utils import timezone
 
 from pipelines.models import (
@@ -23,6 +35,7 @@ from pipelines.models import (
     User,
     displayed,
 )
+from pipelines.models.compiled import compiled, ids
 from pipelines.queries import versions
 from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.home_lines import WORKING, HomeLines, lines_of
@@ -92,11 +105,6 @@ class Home:
 def home(projects: Iterable[Project], designed: Collection[int], now: datetime) -> Home:
     """`designed`: ids of the projects of whose lines the reader is a designer."""
     seen = list(projects)
-    tasks = (
-        displayed(Task.objects.filter(project__in=seen))
-        .select_related("project__owner", "line")
-        .defer(*HEAVY)
-    )
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     ended = Task.objects.filter(project__in=seen, status=Status.COMPLETED, ended_at__gte=midnight)
     by_line = counts(seen)
@@ -105,23 +113,49 @@ def home(projects: Iterable[Project], designed: Collection[int], now: datetime) 
         Task.objects.filter(late(), project__in=seen).count(),
         ended.count(),
         lines_of(seen, now, by_line),
-        _today(tasks, seen, designed, now - DAY),
+        _today(seen, designed, now - DAY),
     )
 
 
-def _today(
-    tasks: QuerySet[Task], seen: Collection[Project], designed: Collection[int], since: datetime
-) -> Today:
+def _today(seen: Collection[Project], designed: Collection[int], since: datetime) -> Today:
     changed = Task.objects.filter(project__in=seen, changed_at__gte=since)
     ended = {end: Count("pk", filter=Q(status=end, ended_at__gte=since)) for end in ENDED}
     sums = changed.aggregate(started=Count("pk", filter=Q(created_at__gte=since)), **ended)
     moves = Event.objects.filter(task__in=changed, at__gte=since, kind="token.moved").count()
-    newest = list(tasks.filter(changed_at__gte=since).order_by("-changed_at", "-pk")[:NEWEST])
+    newest = _newest(projects=[each.pk for each in seen], since=since)
+    by_id = {each.pk: each for each in seen}
+    for task in newest:
+        task.project = by_id[task.project_id]
     happened = [*_of_tasks(newest), *_publications(seen, designed, since)]
     happened.sort(key=lambda each: each.at, reverse=True)
     return Today(
         sums["started"], sums["completed"], sums["failed"], sums["cancelled"], moves, happened[:NEWEST]
     )
+
+
+@compiled(projects=ids(), since=DateTimeField())
+def _newest(projects: Any, since: Any) -> QuerySet[Task]:
+    tasks = displayed(Task.objects.filter(project__among=projects, changed_at__gte=since))
+    lines = ("line__draft", "line__draft_text", "line__draft_hands")
+    return tasks.select_related("line").defer(*HEAVY, *lines).order_by("-changed_at", "-pk")[:NEWEST]
+
+
+@compiled(projects=ids(), since=DateTimeField())
+def _published(projects: Any, since: Any) -> QuerySet[LineEvent]:
+    rows = LineEvent.objects.filter(
+        line__project__among=projects, kind=LineEvent.Kind.PUBLISHED, at__gte=since, version__isnull=False
+    )
+    rows = rows.select_related("line", "version", "by").only(
+        "at", "line__name", "line__key", "line__project", "version__number", "by__first_name", "by__last_name",
+        "by__username",
+    )  # fmt: skip
+    return rows.order_by("-at")[:NEWEST]
+
+
+@compiled(tasks=ids())
+def _living(tasks: Any) -> QuerySet[Token]:
+    living = Token.objects.filter(task__among=tasks, forked=False, ended_at__isnull=True).order_by("pk")
+    return living.only("task_id", "station", "status", "wait")
 
 
 def _of_tasks(tasks: Sequence[Task]) -> list[Happening]:
@@ -156,28 +190,20 @@ def place_of(task: Task, living: Sequence[Token]) -> str:
 
 def positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
     """The living positions of tasks, by id; one statement."""
-    living = Token.objects.filter(task__in=tasks, forked=False, ended_at__isnull=True).order_by("pk")
     found: dict[int, list[Token]] = {}
-    for token in living.only("task_id", "station", "status", "wait"):
+    for token in _living(tasks=[task.pk for task in tasks]):
         found.setdefault(token.task_id, []).append(token)
     return found
 
 
 def _publications(seen: Collection[Project], designed: Collection[int], since: datetime) -> list[Happening]:
     projects = {each.pk: each for each in seen if each.pk in designed}
-    rows = LineEvent.objects.filter(
-        line__project__in=projects, kind=LineEvent.Kind.PUBLISHED, at__gte=since, version__isnull=False
-    )
-    rows = rows.select_related("line", "version", "by").only(
-        "at", "line__name", "line__key", "line__project", "version__number", "by__first_name", "by__last_name",
-        "by__username",
-    )  # fmt: skip
     return [
         Happening(
             row.at, projects[row.line.project_id], row.line.name, line_key=row.line.key,
             version=row.version.number if row.version else 0, who=str(row.by or ""),
         )
-        for row in rows.order_by("-at")[:NEWEST]
+        for row in _published(projects=list(projects), since=since)
     ]  # fmt: skip
 
 

@@ -6,13 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import Any
 
 from django.db import connection
-from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
+from pipelines.models.compiled import compiled, ids
 from pipelines.queries.tasks import WAITING
 
 SHOWN = 8
@@ -78,22 +80,17 @@ def lines_of(
 ) -> HomeLines:
     """Of what is live and not archived, in a number of statements that does not grow. `open_ones`: by the id of a line,
     how many of its tasks are open in each status that is shown."""
-    ended = Task.objects.filter(line=OuterRef("pk"), ended_at__isnull=False).order_by("-ended_at")
-    live = Line.objects.filter(project__in=projects, live__isnull=False, archived_at=None)
-    every = live.annotate(last_end=Subquery(ended.values("ended_at")[:1])).order_by(
-        F("last_end").desc(nulls_last=True), "name", "pk"
-    )
-    ids = sorted(every.values_list("pk", flat=True), key=lambda pk: -sum(open_ones.get(pk, {}).values()))
-    more, ids = len(ids[SHOWN:]), ids[:SHOWN]
-    read = live.select_related("project__owner", "live").only(
-        "key", "name", "live__number", "project__key", "project__name", "project__owner__key"
-    )
-    found = read.in_bulk(ids)
-    lines = [found[pk] for pk in ids if pk in found]
+    every = _live(projects=[each.pk for each in projects])
+    every.sort(key=lambda pk: -sum(open_ones.get(pk, {}).values()))
+    more, shown = len(every[SHOWN:]), every[:SHOWN]
+    found, of = {line.pk: line for line in _shown(lines=shown)}, {each.pk: each for each in projects}
+    lines = [found[pk] for pk in shown if pk in found]
+    for line in lines:
+        line.project = of[line.project_id]
     today = timezone.localdate(now)
     first = today - timedelta(days=DAYS - 1)
     since = timezone.make_aware(datetime.combine(first, time.min))
-    days, medians = _days(ids, since), _medians(ids, since)
+    days, medians = _days(shown, since), _medians(shown, since)
     rows = [
         HomeLine(
             line,
@@ -108,9 +105,24 @@ def lines_of(
     return HomeLines(rows, more)
 
 
-def _days(ids: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
+@compiled(projects=ids())
+def _live(projects: Any) -> QuerySet[Line, int]:
+    """Where something ended last comes first."""
+    ended = Task.objects.filter(line=OuterRef("pk"), ended_at__isnull=False).order_by("-ended_at")
+    live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
+    every = live.annotate(last_end=Subquery(ended.values("ended_at")[:1]))
+    return every.order_by(F("last_end").desc(nulls_last=True), "name", "pk").values_list("pk", flat=True)
+
+
+@compiled(lines=ids())
+def _shown(lines: Any) -> QuerySet[Line]:
+    read = Line.objects.filter(pk__among=lines, live__isnull=False, archived_at=None).select_related("live")
+    return read.only("key", "name", "project", "live__number")
+
+
+def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
     """How many completed on each day of the active time zone."""
-    rows = Task.objects.filter(line__in=ids, status=Status.COMPLETED, ended_at__gte=since).order_by()
+    rows = Task.objects.filter(line__among=lines, status=Status.COMPLETED, ended_at__gte=since).order_by()
     found: defaultdict[int, Counter[date]] = defaultdict(Counter)
     by_day = rows.annotate(day=TruncDate("ended_at")).values_list("line", "day").annotate(n=Count("pk"))
     for line, day, number in by_day:
@@ -118,7 +130,7 @@ def _days(ids: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]
     return found
 
 
-def _medians(ids: Sequence[int], since: datetime) -> dict[int, float]:
+def _medians(lines: Sequence[int], since: datetime) -> dict[int, float]:
     with connection.cursor() as cursor:
-        cursor.execute(MEDIANS, [list(ids), since])
+        cursor.execute(MEDIANS, [list(lines), since])
         return {line: float(seconds) for line, seconds in cursor.fetchall()}

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from pipelines.models import Line, Project
+from pipelines.models.compiled import compiled, ids
 
 
 def value_of(project: Project, line: Line, *, several: bool) -> str:
@@ -19,8 +21,13 @@ def choices(projects: Sequence[Project]) -> list[tuple[str, str]]:
     """(value, label) of every line of these projects, by name; the label says of which project it is where there are
     several."""
     by_id = {project.pk: project for project in projects}
-    lines = Line.objects.filter(project__in=by_id).only("key", "name", "project").order_by("name", "pk")
+    lines = _lines(projects=list(by_id))
     return labelled([(by_id[line.project_id], line) for line in lines], several=len(by_id) > 1)
+
+
+@compiled(projects=ids())
+def _lines(projects: Any) -> QuerySet[Line]:
+    return Line.objects.filter(project__among=projects).only("key", "name", "project").order_by("name", "pk")
 
 
 def labelled(lines: Sequence[tuple[Project, Line]], *, several: bool) -> list[tuple[str, str]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import BigIntegerField, DateTimeField, Q, QuerySet
 
 from pipelines.models import Worker
+from pipelines.models.compiled import compiled
 from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.routing.document.kinds import runs_programs
 
@@ -17,8 +19,13 @@ NONE = "none"
 
 def alive(now: datetime, project: int) -> list[Worker]:
     """Those that do work of this project: of runners its own."""
+    return _serving(project=project, since=now - ALIVE)
+
+
+@compiled(project=BigIntegerField(), since=DateTimeField())
+def _serving(project: Any, since: Any) -> QuerySet[Worker]:
     serving = Q(project=None) | Q(project=project)
-    return list(Worker.objects.filter(serving, stopped_at=None, seen_at__gt=now - ALIVE).order_by("name"))
+    return Worker.objects.filter(serving, stopped_at=None, seen_at__gt=since).order_by("name")
 
 
 @dataclass(frozen=True)

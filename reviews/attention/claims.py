@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet, UUIDField
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden
 from pipelines.models import GateVisit, User
+from pipelines.models.compiled import compiled
 from reviews.attention.hints import hint
 from reviews.models import ReviewClaim
 
@@ -58,4 +61,9 @@ def release(visit: GateVisit, user: User, *, owner: bool) -> None:
 
 def current(visit: GateVisit) -> ReviewClaim | None:
     """The claim that counts now, if any."""
-    return ReviewClaim.objects.filter(visit=visit, until__gt=Now()).select_related("user").first()
+    return _counting.first(visit=visit.pk)
+
+
+@compiled(visit=UUIDField())
+def _counting(visit: Any) -> QuerySet[ReviewClaim]:
+    return ReviewClaim.objects.filter(visit=visit, until__gt=Now()).select_related("user")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import transaction
+from django.db.models import BigIntegerField, CharField, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Membership, User
+from pipelines.models.compiled import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import ReviewerAsked, ReviewerTold, tell
 from reviews.attention.hints import hint
@@ -102,8 +106,13 @@ def requester_of(visit: GateVisit) -> User | None:
 
 def thread(visit: GateVisit) -> list[ReviewQuestion]:
     """All questions of this gate in the task, of earlier rounds too, the oldest first."""
-    rows = ReviewQuestion.objects.filter(task=visit.task_id, gate=visit.gate)
-    return list(rows.select_related("asked_by", "asked", "visit").order_by("pk")[:200])
+    return _thread(task=visit.task_id, gate=visit.gate)
+
+
+@compiled(task=BigIntegerField(), gate=CharField())
+def _thread(task: Any, gate: Any) -> QuerySet[ReviewQuestion]:
+    rows = ReviewQuestion.objects.filter(task=task, gate=gate)
+    return rows.select_related("asked_by", "asked", "visit").order_by("pk")[:200]
 
 
 def _checked(text: str) -> str:

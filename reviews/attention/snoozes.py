@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
+from django.db.models import BigIntegerField, QuerySet, UUIDField
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import GateVisit, User
+from pipelines.models.compiled import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import PersonHint, publish_hints
 from reviews.models import ReviewSnooze
@@ -36,5 +39,10 @@ def wake(visit: GateVisit, user: User) -> None:
 
 def until(visit: GateVisit, user: User) -> datetime | None:
     """When this person sees it again, if not now."""
-    found = ReviewSnooze.objects.filter(visit=visit, user=user, until__gt=Now()).first()
-    return found.until if found else None
+    return _until.first(visit=visit.pk, user=user.pk)
+
+
+@compiled(visit=UUIDField(), user=BigIntegerField())
+def _until(visit: Any, user: Any) -> QuerySet[ReviewSnooze, datetime]:
+    snoozed = ReviewSnooze.objects.filter(visit=visit, user=user, until__gt=Now())
+    return snoozed.values_list("until", flat=True)

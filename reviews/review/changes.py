@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
+from django.db.models import BigIntegerField, CharField, DateTimeField, QuerySet, UUIDField
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, User, Word
+from pipelines.models.compiled import compiled
 from pipelines.queries import versions
 from pipelines.web.changes import seen
 from pipelines.web.changes.comparing import CountedFile, StoredTree, compared
@@ -111,8 +114,11 @@ class ReviewChanges:
         return panel
 
     def _round_before(self) -> GateVisit | None:
-        decided = GateVisit.objects.filter(
-            task=self.visit.task_id, gate=self.visit.gate, state=GateVisit.State.DECIDED, word__in=BACK
-        )
-        before = decided.filter(decided_at__lte=self.visit.opened_at).exclude(pk=self.visit.pk)
-        return before.order_by("-decided_at").first()
+        visit = self.visit
+        return _sent_back.first(task=visit.task_id, gate=visit.gate, until=visit.opened_at, but=visit.pk)
+
+
+@compiled(task=BigIntegerField(), gate=CharField(), until=DateTimeField(), but=UUIDField())
+def _sent_back(task: Any, gate: Any, until: Any, but: Any) -> QuerySet[GateVisit]:
+    decided = GateVisit.objects.filter(task=task, gate=gate, state=GateVisit.State.DECIDED, word__in=BACK)
+    return decided.filter(decided_at__lte=until).exclude(pk=but).order_by("-decided_at")[:1]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Prefetch, prefetch_related_objects
+from django.db.models import BigIntegerField, CharField, Prefetch, QuerySet, prefetch_related_objects
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
+from pipelines.models.compiled import compiled
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.versions import parsed
@@ -205,7 +206,7 @@ def dossier(visit: GateVisit, user: User, standings: Standings | None = None) ->
     votes = Vote.objects.select_related("user", "stands_for").order_by("at")
     prefetch_related_objects([visit], Prefetch("votes", votes), "asked_by__gate_visits")
     line = parsed(visit.asked_by.pinned)
-    earlier = GateVisit.objects.filter(task=visit.task, gate=visit.gate, state=GateVisit.State.DECIDED)
+    earlier = _decided(task=visit.task_id, gate=visit.gate)
     standing = (standings or Standings(user)).at(visit)
     is_open = visit.state == GateVisit.State.OPEN
     return Dossier(
@@ -215,7 +216,7 @@ def dossier(visit: GateVisit, user: User, standings: Standings | None = None) ->
         station=line.station(visit.asked_by.station).name,
         standing=standing,
         options=options(visit) if is_open else (),
-        rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
+        rounds=[each for each in earlier if each.pk != visit.pk],
         votes=list(visit.votes.all()),
         artifacts=artifacts_of(visit.task),
         steps=steps_of(visit.task, line, visit.opened_at),
@@ -224,6 +225,12 @@ def dossier(visit: GateVisit, user: User, standings: Standings | None = None) ->
         seats=_seats(standing, user),
         missing=sorted(not_approved(visit, gate_at(visit, line).approval)) if is_open else (),
     )
+
+
+@compiled(task=BigIntegerField(), gate=CharField())
+def _decided(task: Any, gate: Any) -> QuerySet[GateVisit]:
+    decided = GateVisit.objects.filter(task=task, gate=gate, state=GateVisit.State.DECIDED)
+    return decided.select_related("decided_by").order_by("-decided_at")
 
 
 def _seats(standing: Entitlement, user: User) -> list[tuple[str, str]]:

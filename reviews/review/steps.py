@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Artifact, Job, Purpose, Task
+from pipelines.models.compiled import compiled
 from pipelines.queries.actors import actor_of
 from pipelines.routing.document.line import Line
 
@@ -25,9 +29,8 @@ class PathStep:
 
 def steps_of(task: Task, line: Line, before: datetime | None = None) -> list[PathStep]:
     """The last run of each station, or the last that ended until `before`, in the order they ended."""
-    done = Job.objects.filter(task=task, purpose=Purpose.STATION, state=Job.State.DONE)
-    done = done.filter(ended_at__lte=before) if before else done
-    last = {job.station: job for job in done.order_by("ended_at", "pk")}
+    done = [(job.ended_at, job) for job in _done(task=task.pk)]
+    last = {job.station: job for at, job in done if before is None or (at and at <= before)}
     known = line.stations_by_key
     return [
         PathStep(
@@ -41,4 +44,15 @@ def steps_of(task: Task, line: Line, before: datetime | None = None) -> list[Pat
 
 def artifacts_of(task: Task) -> list[Artifact]:
     """Of all stations so far, in the order in which they came."""
-    return list(Artifact.objects.filter(task=task).select_related("blob", "job").order_by("job_id", "name"))
+    return _artifacts(task=task.pk)
+
+
+@compiled(task=BigIntegerField())
+def _done(task: Any) -> QuerySet[Job]:
+    done = Job.objects.filter(task=task, purpose=Purpose.STATION, state=Job.State.DONE)
+    return done.order_by("ended_at", "pk")
+
+
+@compiled(task=BigIntegerField())
+def _artifacts(task: Any) -> QuerySet[Artifact]:
+    return Artifact.objects.filter(task=task).select_related("blob", "job").order_by("job_id", "name")

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet, UUIDField
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,6 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
+from pipelines.models.compiled import compiled
 from pipelines.queries import versions
 from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
@@ -254,28 +256,30 @@ def _line(visit: GateVisit) -> str:
 
 def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
     """A gate visit of a project that this person may see; any other does not exist for them."""
-    found = (
-        GateVisit.objects.select_related(
-            "task__project__owner",
-            "task__line",
-            "task__requester",
-            "job",
-            "token",
-            "asked_by__pinned",
-            "decided_by",
-        )
-        .defer(
-            "task__line__draft",
-            "task__line__draft_text",
-            "task__line__draft_hands",
-            "asked_by__pinned__document",
-        )
-        .filter(pk=visit)
-        .first()
-    )
+    found = _read.first(visit=visit)
     if found is None or not access.can(request.user, "view", found.task.project):
         raise Http404
     return found
+
+
+@compiled(visit=UUIDField())
+def _read(visit: Any) -> QuerySet[GateVisit]:
+    with_all = GateVisit.objects.select_related(
+        "task__project__owner",
+        "task__line",
+        "task__requester",
+        "job",
+        "token",
+        "asked_by__pinned",
+        "decided_by",
+    )
+    unread = (
+        "task__line__draft",
+        "task__line__draft_text",
+        "task__line__draft_hands",
+        "asked_by__pinned__document",
+    )
+    return with_all.defer(*unread).filter(pk=visit)
 
 
 @require_GET

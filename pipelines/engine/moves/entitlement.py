@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from pipelines.engine.core.kept import Kept
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
+from pipelines.models.compiled import compiled
 from pipelines.models.people import expand
 from pipelines.routing.decide.approval import APPROVE, Tally, Voter, bar, fills, outstanding, tally
 from pipelines.routing.decide.approval import CountedVote as Word
@@ -102,18 +102,18 @@ def people_of_projects(
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
     """One of `people_of`."""
-    found = IN_A_PROJECT(user.pk, project_id)
+    found = _in_project(user=user.pk, project=project_id)
     if not found:
         return None
     [(_project, username, roles, others, named, owns)] = found
-    keys = tuple(key for (key,) in GROUPS(user.pk, project_id))
+    keys = tuple(_groups_in(user=user.pk, project=project_id))
     return EntitledPerson(user.pk, username, tuple(roles), keys, not others, named, tuple(owns))
 
 
 def everywhere(user: User) -> dict[int, EntitledPerson]:
     """What entitles one person, by the id of the project: one of `people_of` each, in two queries for all."""
     groups: dict[int, list[str]] = {}
-    for project_id, key in Group.objects.filter(members=user).values_list("project_id", "key"):
+    for project_id, key in _groups_of(user=user.pk):
         groups.setdefault(project_id, []).append(key)
     return {
         project_id: EntitledPerson(
@@ -125,11 +125,33 @@ def everywhere(user: User) -> dict[int, EntitledPerson]:
             named,
             tuple(owns),
         )
-        for project_id, username, roles, others, named, owns in _memberships(user.pk)
+        for project_id, username, roles, others, named, owns in _everywhere(user=user.pk)
     }
 
 
-def _memberships(user: int) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
+@compiled(user=BigIntegerField())
+def _groups_of(user: Any) -> QuerySet[Group, tuple[int, str]]:
+    return Group.objects.filter(members=user).values_list("project_id", "key")
+
+
+@compiled(user=BigIntegerField(), project=BigIntegerField())
+def _groups_in(user: Any, project: Any) -> QuerySet[Group, str]:
+    return Group.objects.filter(project=project, members=user).order_by("key").values_list("key", flat=True)
+
+
+@compiled(user=BigIntegerField(), project=BigIntegerField())
+def _in_project(
+    user: Any, project: Any
+) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
+    return _memberships(user).filter(project=project)
+
+
+@compiled(user=BigIntegerField())
+def _everywhere(user: Any) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
+    return _memberships(user)
+
+
+def _memberships(user: Any) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
     """(project, user name, roles, whether the project has others, whether somebody named them as a stand-in, agents
     that they answer for) of one person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
@@ -137,14 +159,6 @@ def _memberships(user: int) -> QuerySet[Membership, tuple[int, str, list[str], b
     mine = Membership.objects.filter(user=user, user__is_active=True)
     mine = mine.annotate(others=Exists(others), named=Exists(named), owns=OWNED)
     return mine.values_list("project_id", "user__username", "roles", "others", "named", "owns")
-
-
-def _groups(user: int, project: int) -> QuerySet[Group, tuple[str]]:
-    return Group.objects.filter(project=project, members=user).order_by("key").values_list("key")
-
-
-IN_A_PROJECT = Kept(lambda user, project: _memberships(user).filter(project=project))
-GROUPS = Kept(_groups)
 
 
 def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:

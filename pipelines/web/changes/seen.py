@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
+from django.db.models import BigIntegerField, CharField, QuerySet
 from django.utils import timezone
 
 from pipelines.models import SeenTree, Task, User, ViewedFile
+from pipelines.models.compiled import compiled
 
 
 def look(user: User, task: Task, token_id: int, moment: datetime, digest: str) -> None:
@@ -21,7 +24,13 @@ def look(user: User, task: Task, token_id: int, moment: datetime, digest: str) -
 
 def before(user: User, task: Task, digest: str) -> SeenTree | None:
     """What they saw last of the task's files, other than the tree `digest`."""
-    return SeenTree.objects.filter(user=user, task=task).exclude(digest=digest).order_by("-at", "-pk").first()
+    return _others.first(user=user.pk, task=task.pk, digest=digest)
+
+
+@compiled(user=BigIntegerField(), task=BigIntegerField(), digest=CharField())
+def _others(user: Any, task: Any, digest: Any) -> QuerySet[SeenTree]:
+    seen = SeenTree.objects.filter(user=user, task=task).exclude(digest=digest)
+    return seen.order_by("-at", "-pk")[:1]
 
 
 def viewed(user: User, task: Task) -> set[tuple[str, str]]:

@@ -214,7 +214,7 @@ def _imported(
 
 
 def get(request: SignedIn, project: Project, key: str) -> Line:
-    return access.get_line(request.user, project.owner.key, project.key, key)
+    return access.line_in(project, key)
 
 
 def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
 
-from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -15,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
 from pipelines.models import GateVisit, Line, Project, Repository, Task, User
+from pipelines.models.compiled import compiled, ids
 from pipelines.queries.home import home as read_home
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.shell.scope import scope_of
@@ -37,7 +40,7 @@ class FirstStep:
 def home(request: SignedIn) -> HttpResponse:
     scope = scope_of(request, "home")
     steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else []
-    found = read_home(scope.projects, _designed(request.user), timezone.now())
+    found = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
     if fragment(request, "live"):
         return show(request, "shell/home/live.html", scope=scope, home=found, again=True)
     return show(
@@ -53,25 +56,15 @@ def home(request: SignedIn) -> HttpResponse:
     )
 
 
-def _designed(user: User) -> set[int]:
-    return set(access.projects_where(user, "design").values_list("pk", flat=True))
-
-
 def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
-    able = access.projects_where(user, "submit").filter(pk__in=[project.pk for project in projects])
-    lines = Line.objects.filter(project__in=able, live__isnull=False, archived_at=None).select_related(
-        "project__owner"
-    )
-    # Of the demo “Fix lint findings”: what a newcomer runs first ends in a merged commit.
-    changes = Q(live__document__has_key="workspace")
-    line = lines.order_by(ExpressionWrapper(changes, BooleanField()).desc(), "pk").first()
+    may = access.ids_where(user, "submit")
+    able = [project.pk for project in projects if project.pk in may]
+    line = _to_run.first(projects=able)
     if line is None:
         return []
     keys = (line.project.owner.key, line.project.key, line.key)
-    ran = Task.objects.filter(project__in=able).exists()
-    decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
-    changed = Line.objects.filter(project__in=able).annotate(n=Count("versions")).filter(n__gt=1).exists()
+    ran, decided, changed = (bool(each(projects=able)) for each in (_ran, _decided, _changed))
     steps = [
         FirstStep(_("Run a line"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
@@ -80,7 +73,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
         FirstStep(_("Change the line"), _("Edit the line and publish it. New tasks use your version."),
              _("Edit"), reverse("line-draw", args=keys), changed),
     ]  # fmt: skip
-    if access.projects_where(user, "repositories").filter(pk=line.project_id).exists():
+    if line.project_id in access.ids_where(user, "repositories"):
         tested = Repository.objects.filter(project=line.project_id, tested_at__isnull=False).exists()
         words = _("Connect a repository, choose an agent, start from a template: about 5 minutes.")
         own = FirstStep(
@@ -94,12 +87,47 @@ def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
     return steps
 
 
+@compiled(projects=ids())
+def _to_run(projects: Any) -> QuerySet[Line]:
+    lines = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
+    # Of the demo “Fix lint findings”: what a newcomer runs first ends in a merged commit.
+    changes = ExpressionWrapper(Q(live__document__has_key="workspace"), BooleanField())
+    read = lines.select_related("project__owner").only(
+        "name", "key", "project", "project__key", "project__owner", "project__owner__key"
+    )
+    return read.order_by(changes.desc(), "pk")[:1]
+
+
+@compiled(projects=ids())
+def _ran(projects: Any) -> QuerySet[Task, int]:
+    return Task.objects.filter(project__among=projects).values_list("pk", flat=True)[:1]
+
+
+@compiled(projects=ids())
+def _decided(projects: Any) -> QuerySet[GateVisit, UUID]:
+    decided = GateVisit.objects.filter(task__project__among=projects, state=GateVisit.State.DECIDED)
+    return decided.values_list("pk", flat=True)[:1]
+
+
+@compiled(projects=ids())
+def _changed(projects: Any) -> QuerySet[Line, int]:
+    counted = Line.objects.filter(project__among=projects).annotate(n=Count("versions"))
+    return counted.filter(n__gt=1).order_by().values_list("pk", flat=True)[:1]
+
+
 def to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
     """Each project without a live line in which this person can draw lines. No click makes it go away: a line does."""
-    live = Line.objects.filter(project=OuterRef("pk"), live__isnull=False, archived_at=None)
-    designed = access.projects_where(user, "design").filter(pk__in=[project.pk for project in projects])
-    found = designed.filter(~Exists(live), archived_at=None).select_related("owner")
-    return list(found.order_by("name", "key"))
+    designed = access.ids_where(user, "design")
+    mine = {each.pk: each for each in projects if each.pk in designed and each.archived_at is None}
+    with_lines = set(_with_lines(projects=list(mine)))
+    found = [each for pk, each in mine.items() if pk not in with_lines]
+    return sorted(found, key=lambda each: (each.name, each.key))
+
+
+@compiled(projects=ids())
+def _with_lines(projects: Any) -> QuerySet[Line, int]:
+    live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
+    return live.order_by().values_list("project_id", flat=True).distinct()
 
 
 @signed_in

@@ -54,7 +54,7 @@ class Scope:
 
 def scope_of(request: HttpRequest, page: str) -> Scope:
     """A project that the reader may not see narrows nothing, like every value in an address that does not exist."""
-    visible = list(access.visible_projects(request.user))
+    visible = access.projects_seen_by(request.user)
     request.seen_projects = visible  # type: ignore[attr-defined]  # the switcher shows them, too
     asked = request.GET.get("project", "")
     return Scope(visible, next((each for each in visible if str(each) == asked), None), reverse(page))

@@ -69,7 +69,7 @@ def of_project(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("view")
 @require_safe
 def of_line(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = access.get_line(request.user, project.owner.key, project.key, line)
+    found = access.line_in(project, line)
     return _page(request, Scope([project], project, ""), tab_trail(project, found.name), found)
 
 

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import BigIntegerField, QuerySet
+
 from pipelines.models import Job, Snapshot, Task, Token
+from pipelines.models.compiled import compiled
 from pipelines.work.workspaces import digest_of
 
 Entry = dict[str, Any]
@@ -41,22 +44,25 @@ def trees_of(task_id: int) -> Family:
 def _family(task_id: int) -> Family:
     """What was left in a task, above what it began with: a retry begins with the files that the branch of the visit
     which it repeats had at the end of its task."""
-    task = Task.objects.only("retry_of", "follows").select_related("retry_of", "follows").get(pk=task_id)
+    task = _follower.first(task=task_id)
+    assert task is not None
     base = None
     if task.retry_of and task.follows and task.follows.ended_at:
         base = _family(task.retry_of.task_id).stood(task.retry_of.token_id, task.follows.ended_at)
-    rows = Snapshot.objects.filter(task=task_id, job__state=Job.State.DONE).order_by(
-        "job__ended_at", "job_id"
-    )
-    left = [
-        Left(pk, token, began, ended)
-        for pk, token, began, ended in rows.values_list(
-            "pk", "job__token_id", "job__created_at", "job__ended_at"
-        )
-        if ended
-    ]
+    left = [Left(*row) for row in _snapshots(task=task_id) if row[-1]]
     tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
     return Family(tokens, left, base)
+
+
+@compiled(task=BigIntegerField())
+def _follower(task: Any) -> QuerySet[Task]:
+    return Task.objects.only("retry_of", "follows").select_related("retry_of", "follows").filter(pk=task)
+
+
+@compiled(task=BigIntegerField())
+def _snapshots(task: Any) -> QuerySet[Snapshot, tuple[Any, ...]]:
+    rows = Snapshot.objects.filter(task=task, job__state=Job.State.DONE).order_by("job__ended_at", "job_id")
+    return rows.values_list("pk", "job__token_id", "job__created_at", "job__ended_at")
 
 
 class Family:

@@ -9,7 +9,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from django.db.models import BigIntegerField, QuerySet
+
 from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
+from pipelines.models.compiled import compiled
 from pipelines.queries import versions
 from pipelines.work.spec.repository import GitBranch, GitState
 
@@ -62,8 +65,7 @@ class BranchStandings:
 
     @cached_property
     def _rows(self) -> list[VisitCommit]:
-        rows = VisitCommit.objects.filter(task=self._task, job__state=Job.State.DONE)
-        return list(rows.select_related("pack", "job").order_by("job__ended_at", "job_id"))
+        return _commits(task=self._task.pk)
 
     @cached_property
     def _joins(self) -> list[Event]:
@@ -169,3 +171,9 @@ def _by(row: VisitCommit, moment: datetime | None) -> bool:
 
 def _ended(row: VisitCommit) -> datetime:
     return row.job.ended_at or row.created_at
+
+
+@compiled(task=BigIntegerField())
+def _commits(task: Any) -> QuerySet[VisitCommit]:
+    rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE)
+    return rows.select_related("pack", "job").order_by("job__ended_at", "job_id")

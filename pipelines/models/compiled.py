@@ -1,0 +1,132 @@
+"""Statements of hot pages: written as a QuerySet, compiled once by each process, from then on only executed.
+
+Writing and compiling a QuerySet takes Django five times as long as PostgreSQL takes to answer most of them. A statement
+whose text is the same each time is kept by psycopg as a prepared one, too. Values are `Given`s of the arguments' names:
+
+    @compiled(line=BigIntegerField())
+    def versions_of(line):
+        return LineVersion.objects.filter(line=line)
+
+    versions_of(line=7)  # a list of LineVersion
+
+Ids of several rows are an array: `filter(pk__among=rows)` with `rows=ids()`. What is written may depend on nothing but
+these values: no time zone, no language, no setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, Model, QuerySet
+from django.db.models.query import FlatValuesListIterable, ModelIterable
+from django.db.models.query import get_related_populators as populators_of  # type: ignore[attr-defined]
+from django.db.models.sql.compiler import SQLCompiler
+
+Row = TypeVar("Row")
+if TYPE_CHECKING:
+    AnyLookup = Lookup[Any]
+else:
+    AnyLookup = Lookup
+
+
+class Given(Expression):
+    """Stands for a value of the call."""
+
+    def __init__(self, name: str, field: Field[Any, Any]) -> None:
+        super().__init__(output_field=field)
+        self.name = name
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        return "%s", [self]
+
+
+@Field.register_lookup
+@ForeignObject.register_lookup
+class Among(AnyLookup):
+    """Like `in`, with one array for a value: the text of the statement does not depend on how many there are."""
+
+    lookup_name = "among"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        left, values = self.process_lhs(compiler, connection)
+        right, more = (
+            compiler.compile(self.rhs) if isinstance(self.rhs, Expression) else ("%s", [list(self.rhs)])
+        )
+        return f"{left} = ANY({right})", [*values, *more]
+
+
+def ids(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
+    """An array of such values."""
+    return ArrayField(of or BigIntegerField())
+
+
+class Compiled(Generic[Row]):
+    """A function that answers with the rows of what it was written as."""
+
+    def __init__(self, write: Callable[..., QuerySet[Any, Row]], given: dict[str, Field[Any, Any]]) -> None:
+        self._write, self._given = write, given
+        self._statement: _Statement | None = None
+
+    def __call__(self, **given: Any) -> list[Row]:
+        # Two threads that come first compile it twice: both have the same.
+        if self._statement is None:
+            written = self._write(**{name: Given(name, field) for name, field in self._given.items()})
+            self._statement = _Statement(written)
+        return self._statement.rows(given)
+
+    def first(self, **given: Any) -> Row | None:
+        return next(iter(self(**given)), None)
+
+
+def compiled(
+    **given: Field[Any, Any],
+) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
+    """Without a limit of its own a QuerySet is read whole, also by `first`."""
+    return lambda write: Compiled(write, given)
+
+
+class _Statement:
+    """What a compiler knows when it has written its statement, and how it makes objects of rows (`ModelIterable`)."""
+
+    def __init__(self, written: QuerySet[Any, Any]) -> None:
+        besides = written._prefetch_related_lookups  # type: ignore[attr-defined]
+        assert not besides, "what is fetched besides has statements of its own"
+        self._compiler = compiler = written.query.get_compiler(DEFAULT_DB_ALIAS)
+        self._sql, self._values = compiler.as_sql()
+        self._flat = written._iterable_class is FlatValuesListIterable
+        select, info = compiler.select, compiler.klass_info
+        assert select is not None and not compiler.has_extra_select
+        self._converters = compiler.get_converters([each[0] for each in select[: compiler.col_count]])
+        self._annotations = list((compiler.annotation_col_map or {}).items())
+        self._model: type[Model] | None = None
+        if written._iterable_class is ModelIterable:
+            assert info is not None
+            fields = info["select_fields"]
+            self._model, self._from, self._to = info["model"], fields[0], fields[-1] + 1
+            columns: Iterable[Any] = select[self._from : self._to]
+            self._names = [each[0].target.attname for each in columns]
+            self._populators = populators_of(info, select, DEFAULT_DB_ALIAS)
+
+    def rows(self, given: dict[str, Any]) -> list[Any]:
+        values = [given[each.name] if isinstance(each, Given) else each for each in self._values]
+        connection = connections[DEFAULT_DB_ALIAS]
+        with connection.cursor() as cursor:
+            cursor.execute(self._sql, values)
+            found: Sequence[Sequence[Any]] = cursor.fetchall()
+        if self._converters:
+            found = list(self._compiler.apply_converters(found, self._converters))
+        if self._model is None:
+            return [row[0] for row in found] if self._flat else list(map(tuple, found))
+        return [self._object(row) for row in found]
+
+    def _object(self, row: Sequence[Any]) -> Any:
+        assert self._model is not None
+        made = self._model.from_db(DEFAULT_DB_ALIAS, self._names, row[self._from : self._to])
+        for populator in self._populators:
+            populator.populate(row, made)
+        for name, place in self._annotations:
+            setattr(made, name, row[place])
+        return made
