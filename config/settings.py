@@ -162,6 +162,7 @@ INSTALLED_APPS = [
     "config",
 ]
 MIDDLEWARE = [
+    "config.middleware.RoomMiddleware",
     "config.middleware.BodylessHeadMiddleware",
     "config.middleware.DatabaseAwayMiddleware",
     "django.middleware.security.SecurityMiddleware",
