@@ -1,0 +1,119 @@
+"""The cards of a board, eighty on a page: what every card has is drawn without a template, as one text each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.templatetags.gateline import duration, icon
+from pipelines.templatetags.small import at_task, elapsed, moment, person_sign, status_pill
+
+register = template.Library()
+
+NOTHING = mark_safe("")
+MORE = "tasks/board/card_more.html"
+CARD = """
+  <article class="card task-card{css}" data-card="{key}" data-task="{name}" data-version="{seq}">
+    <div class="task-card-name"><span>{name}</span>{again}</div>
+    <a class="task-card-title" id="card-{token}" href="{address}">{title}</a>
+    <div class="row between row-nowrap">
+      <span class="row row-4">{status} {late}</span>
+      <span class="strong numbers">{since} {expected}</span>
+    </div>
+    {more}{foot}{branches}
+  </article>"""
+FOOT = '<div class="task-card-foot{}">{}</div>'
+SIGN = '<span class="row row-4">{} {}</span>'
+ATTENTION = frozenset(("blocked", "held", "waiting_for_input"))
+
+
+@register.simple_tag(takes_context=True)
+def task_cards(context: Context, column: Any) -> SafeString:
+    """Those of a column; `task_at` is the address of a task as `at_task` wants it."""
+    return mark_safe("".join(_card(context, card) for card in column.cards))
+
+
+def _card(context: Context, card: Any) -> SafeString:
+    address = at_task(context["task_at"], card.task.name)
+    css = " card-danger" if card.status == "stuck" else " card-attention" if card.status in ATTENTION else ""
+    runs = bool(card.expected and card.runs)
+    return format_html(
+        CARD,
+        css=css,
+        key=card.key,
+        name=card.task.name,
+        seq=card.task.seq,
+        again=_again(card),
+        token=card.token.pk,
+        address=address,
+        title=card.task.title,
+        status=_status(card),
+        late=format_html('<span class="state tone-attention">{} {}</span>', icon("late", 14), _("late"))
+        if card.late
+        else NOTHING,
+        since=elapsed(card.since),
+        expected=format_html('<span class="muted">/ {}</span>', duration(card.expected)) if runs else NOTHING,
+        more=_more(context, card, address),
+        foot=_gate_foot(card) if card.gate else _foot(card),
+        branches=_branches(card.branches) if card.branches else NOTHING,
+    )
+
+
+def _again(card: Any) -> SafeString:
+    said = [_("run %(n)s") % {"n": card.run}] if card.run > 1 else []
+    said += [_("attempt %(n)s") % {"n": card.attempt}] if card.attempt > 1 else []
+    return format_html(SIGN, icon("retry", 12), " ".join(said)) if said else NOTHING
+
+
+def _status(card: Any) -> SafeString:
+    if card.status == "awaiting_review":
+        return status_pill("awaiting_review", _("In review"), "yes")
+    loud = card.sentence or card.manual
+    return status_pill(card.status) if loud else status_pill(card.status, "", "yes")
+
+
+def _more(context: Context, card: Any, address: str) -> Any:
+    """What few cards have: a bar, a cost, what they wait for and what can be done about it, the end of a log."""
+    bar = card.expected and (card.runs or card.gate)
+    if not (bar or card.spending.runs or (card.sentence and not card.gate) or card.line or card.manual):
+        return NOTHING
+    drawn = context.template.engine.get_template(MORE)  # type: ignore[union-attr]
+    with context.push(card=card, task_url=address):
+        return drawn.render(context)
+
+
+def _gate_foot(card: Any) -> SafeString:
+    have = {"n": card.votes, "m": card.needed}
+    words = _("%(n)s of %(m)s approvals") % have if card.needed > 1 else _("needs 1 approval")
+    asked = format_html(FOOT, "", format_html(SIGN, icon("actor-person", 12), words))
+    if not card.due:
+        return asked
+    if card.late:
+        said = format_html("{} {} {}", icon("late", 12), _("overdue by"), elapsed(card.due))
+    else:
+        said = format_html("{} {} {}", icon("clock", 12), _("due"), moment(card.due))
+    css = " tone-attention" if card.late else ""
+    return format_html(
+        "{}{}", asked, format_html(FOOT, css, format_html('<span class="row row-4">{}</span>', said))
+    )
+
+
+def _foot(card: Any) -> SafeString:
+    name = card.actor or (_("somebody") if card.actor_kind == "person" else "")
+    actor = person_sign(name, card.actor_kind) if name else NOTHING
+    left: Any = NOTHING
+    if card.left is not None:
+        words = ngettext("%(n)s retry left", "%(n)s retries left", card.left) % {"n": card.left}
+        left = format_html("<span>{}</span>", words)
+    return format_html(FOOT, "", format_html("{} {}", actor, left))
+
+
+def _branches(branches: tuple[int, int]) -> SafeString:
+    words = _("%(n)s of %(m)s branches") % {"n": branches[0], "m": branches[1]}
+    return format_html(FOOT, "", format_html(SIGN, icon("fork", 12), words))
