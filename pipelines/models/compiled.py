@@ -88,6 +88,17 @@ def compiled(
     return lambda write: Compiled(write, given)
 
 
+def hang(parents: Iterable[Any], name: str, children: Sequence[Any], by: str) -> None:
+    """As `prefetch_related` leaves them: `parent.name.all()` has those whose `by` is its id."""
+    of: dict[Any, list[Any]] = {}
+    for child in children:
+        of.setdefault(getattr(child, by), []).append(child)
+    for parent in parents:
+        rows = getattr(parent, name).model._default_manager.all()
+        rows._result_cache, rows._prefetch_done = of.get(parent.pk, []), True
+        vars(parent).setdefault("_prefetched_objects_cache", {})[name] = rows
+
+
 class _Statement:
     """What a compiler knows when it has written its statement, and how it makes objects of rows (`ModelIterable`)."""
 

@@ -6,16 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Exists, F, OuterRef, When
+from django.db.models import Case, Exists, F, OuterRef, QuerySet, UUIDField, When
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines.models import GateVisit, Project, Status, User, Word
+from pipelines.models import GateVisit, Project, Status, User, Vote, Word
+from pipelines.models.compiled import compiled, hang
+from pipelines.models.compiled import ids as array
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
@@ -266,24 +269,29 @@ def _places(
 def _read(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
     """The visits of these ids, in their order; one that was purged meanwhile is left out. Only what a row shows is
     read: an object of each table for each row costs more than the rest of the list. `projects`: theirs, at least."""
-    visits = (
-        GateVisit.objects.filter(pk__in=ids)
-        .select_related("task", "asked_by", "job")
-        .only(*READ)
-        .annotate(
-            rule=KeyTransform("rule", "evidence"),
-            claimed_by=Case(When(claim__until__gt=Now(), then=F("claim__user"))),
-            waits=Exists(ReviewQuestion.objects.filter(visit=OuterRef("pk"), answered_at=None)),
-        )
-        .prefetch_related("votes")
-    )
-    found, of = {visit.pk: visit for visit in visits}, {each.pk: each for each in projects}
+    found, of = {visit.pk: visit for visit in _rows(visits=ids)}, {each.pk: each for each in projects}
+    hang(found.values(), "votes", _votes_at(visits=ids) if found else [], "visit_id")
     claimed = {pk for visit in found.values() if (pk := vars(visit).get("claimed_by"))}
     people = User.objects.in_bulk(claimed) if claimed else {}
     for visit in found.values():
         visit.task.project = of[visit.task.project_id]
         visit.claimed = str(people.get(vars(visit).get("claimed_by"), ""))  # type: ignore[attr-defined]
     return [found[each] for each in ids if each in found]
+
+
+@compiled(visits=array(UUIDField()))
+def _rows(visits: Any) -> QuerySet[GateVisit]:
+    shown = GateVisit.objects.filter(pk__among=visits).select_related("task", "asked_by", "job").only(*READ)
+    return shown.annotate(
+        rule=KeyTransform("rule", "evidence"),
+        claimed_by=Case(When(claim__until__gt=Now(), then=F("claim__user"))),
+        waits=Exists(ReviewQuestion.objects.filter(visit=OuterRef("pk"), answered_at=None)),
+    )
+
+
+@compiled(visits=array(UUIDField()))
+def _votes_at(visits: Any) -> QuerySet[Vote]:
+    return Vote.objects.filter(visit__among=visits)
 
 
 def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> ListRow:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import BigIntegerField, CharField, Prefetch, QuerySet, prefetch_related_objects
+from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
-from pipelines.models.compiled import compiled
+from pipelines.models.compiled import compiled, hang
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.versions import parsed
@@ -203,8 +203,8 @@ class Dossier:
 
 
 def dossier(visit: GateVisit, user: User, standings: Standings | None = None) -> Dossier:
-    votes = Vote.objects.select_related("user", "stands_for").order_by("at")
-    prefetch_related_objects([visit], Prefetch("votes", votes), "asked_by__gate_visits")
+    hang([visit], "votes", _votes(visit=visit.pk), "visit_id")
+    hang([visit.asked_by], "gate_visits", _of_decision(decision=visit.asked_by_id), "asked_by_id")
     line = parsed(visit.asked_by.pinned)
     earlier = _decided(task=visit.task_id, gate=visit.gate)
     standing = (standings or Standings(user)).at(visit)
@@ -225,6 +225,16 @@ def dossier(visit: GateVisit, user: User, standings: Standings | None = None) ->
         seats=_seats(standing, user),
         missing=sorted(not_approved(visit, gate_at(visit, line).approval)) if is_open else (),
     )
+
+
+@compiled(visit=UUIDField())
+def _votes(visit: Any) -> QuerySet[Vote]:
+    return Vote.objects.filter(visit=visit).select_related("user", "stands_for").order_by("at")
+
+
+@compiled(decision=UUIDField())
+def _of_decision(decision: Any) -> QuerySet[GateVisit]:
+    return GateVisit.objects.filter(asked_by=decision)
 
 
 @compiled(task=BigIntegerField(), gate=CharField())

@@ -106,6 +106,8 @@ def _note(row: ListRow) -> SafeString:
 
 
 def _marks(row: ListRow) -> SafeString:
+    if not (row.claimed or row.waits_for or row.stand_in):
+        return NOTHING
     marks = (
         ("actor-person", _("Claimed by %(who)s"), row.claimed),
         ("comment", _("Asked, waiting for %(who)s"), row.waits_for),
@@ -116,6 +118,4 @@ def _marks(row: ListRow) -> SafeString:
         for name, words, who in marks
         if who
     ]
-    if not drawn:
-        return NOTHING
     return format_html('<span class="inbox-wide inbox-marks small">{}</span>', mark_safe(" ".join(drawn)))
