@@ -22,15 +22,17 @@ export function startItems(): void {
     if (document.documentElement.dataset.letterKeys === "off" || document.querySelector("dialog[open]")) return;
     const target = event.target instanceof Element ? event.target : document.body;
     if (target.matches("input, textarea, select, [contenteditable]")) return;
-    const items = [...document.querySelectorAll<HTMLElement>("[data-item]")];
+    const items = allItems();
     if (items.length === 0) return;
-    const here = items.findIndex((item) => item.contains(target) || item.getAttribute("aria-current") === "true");
+    const focused = items.findIndex((item) => item.contains(target));
+    const here = focused === -1 ? items.findIndex((item) => item.getAttribute("aria-current") === "true") : focused;
     const next = items[here === -1 ? (step === 1 ? 0 : items.length - 1) : here + step];
     if (!next) return;
     event.preventDefault();
     next.focus();
     next.scrollIntoView({ block: "nearest" });
   });
+  startFollowing();
   // Before it asks, and once more before the answer replaces what somebody began to type meanwhile.
   for (const type of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
     document.addEventListener(type, (event) => {
@@ -38,6 +40,23 @@ export function startItems(): void {
       if (list instanceof HTMLElement && list.dataset.keepTyping !== undefined && busy(list)) event.preventDefault();
     });
   }
+}
+
+/** Where the last item fetches those that come after it and has the focus, the first of them gets it. */
+function startFollowing(): void {
+  let replaced = -1;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const target = event.target;
+    replaced = allItems().findIndex((item) => item === target && item === document.activeElement);
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    if (replaced !== -1) allItems()[replaced]?.focus();
+    replaced = -1;
+  });
+}
+
+function allItems(): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>("[data-item]")];
 }
 
 const FILLED = ":is(textarea, input:not([type=hidden], [type=radio]), input[type=radio]:checked)";

@@ -13,6 +13,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import GateVisit, Group, LineVersion, Task, User
+from reviews.inbox.lists import PAGE
 from reviews.models import AskedPlace
 from tests.axe import grave
 from tests.browser.looking import look
@@ -72,6 +73,25 @@ def test_shift_and_a_letter_choose_several(
     expect(bar).to_contain_text("3 selected")
     boxes = page.locator("[data-choose]")
     assert [boxes.nth(number).is_checked() for number in range(4)] == [False, True, True, True]
+
+
+@pytest.mark.wide
+def test_the_list_goes_on_where_it_ends(page: Page, sign_in: SignIn, world: World, line: LineVersion) -> None:
+    for number in range(PAGE + 3):
+        waits(world, line, f"Task {number}")
+    sign_in(page, world.reviewer)
+    page.goto(reverse("needs-me"))
+    rows = page.locator(".inbox-row")
+    expect(rows).to_have_count(PAGE)
+    # Down to the last that is there: what comes after it is fetched as it comes into view, and J goes on to it.
+    for number in range(1, PAGE):
+        page.keyboard.press("j")
+        expect(rows.nth(number)).to_be_focused()
+    page.keyboard.press("j")
+    expect(rows).to_have_count(PAGE + 3)
+    expect(rows.nth(PAGE)).to_be_focused()
+    page.keyboard.press("k")
+    expect(rows.nth(PAGE - 1)).to_be_focused()
 
 
 @pytest.mark.wide
