@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.core.kept import Kept
 from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Artifact, BranchPush, GateVisit, Job, Membership, Project, Status, Task, Word
+from pipelines.models.compiled import compiled
 from pipelines.ports import observers
 from pipelines.routing.decide.approval import UNPROVEN, as_asked
 from pipelines.routing.decide.decisions import Wait
@@ -159,14 +159,13 @@ def _shown(line: Line, station: str, job: Job, answer: Wait, key: str) -> dict[s
 
 
 def _artifacts(job: Job) -> list[dict[str, Any]]:
-    return [{"name": name, "digest": digest, "size": size} for name, digest, size in ARTIFACTS(job.pk)]
+    found = _artifacts_of(job=job.pk)
+    return [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
 
 
-def _artifacts_of(job: int) -> QuerySet[Artifact, tuple[str, str, int]]:
+@compiled(job=BigIntegerField())
+def _artifacts_of(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
-
-
-ARTIFACTS = Kept(_artifacts_of)
 
 
 def _log_digest(turn: DecisionContext) -> str:
@@ -182,7 +181,7 @@ def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVis
 
 def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
     """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""
-    if not DECIDED(task_id):
+    if not _decided(task=task_id):
         return None
     decided = GateVisit.objects.filter(task=task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
@@ -193,10 +192,11 @@ def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[
     return None
 
 
-DECIDED = Kept(
-    lambda task: GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED).values_list("pk")[:1]
-)
-"""Of a task: whether there is a decision at any gate."""
+@compiled(task=BigIntegerField())
+def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
+    """One of them at any gate, if there is one."""
+    decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)
+    return decided.values_list("pk", flat=True)[:1]
 
 
 def _hold(turn: DecisionContext, answer: Wait, rejection: GateVisit) -> None:
