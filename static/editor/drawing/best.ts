@@ -72,6 +72,10 @@ const OTHERWISE: readonly Record<string, string>[] = [
   "elk.randomSeed": seed as string,
 }));
 
+/** ELK straightens what has one edge on each side last of all, and counts all edges alike there: the end of the main way
+ * follows an edge that is not even drawn. Without that step the weights of the edges decide alone. */
+const BY_WEIGHT = { "elk.layered.nodePlacement.favorStraightEdges": "false" };
+
 /** In one row: the main way straight, then as few crossings as can be had, then the order of the model. */
 async function straight(graph: Graph, engine: Engine): Promise<ElkNode> {
   const first = await engine.layout(asked(graph));
@@ -81,7 +85,7 @@ async function straight(graph: Graph, engine: Engine): Promise<ElkNode> {
   };
   let found = { laid: first, cost: costOf(first) };
   const enough = graph.parts.length > LONG ? BENT - 1 : FEW;
-  for (const other of OTHERWISE) {
+  for (const other of [...(found.cost >= BENT ? [BY_WEIGHT] : []), ...OTHERWISE]) {
     if (found.cost <= enough) break;
     const wanted = asked(graph);
     const laid = await engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
