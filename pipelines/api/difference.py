@@ -114,12 +114,14 @@ def difference(
 
 
 class PictureOut(BaseModel):
-    """Both sides in one document, with the mark of each part. `icons` and `kinds` of work: of the script that
-    draws it."""
+    """Both sides in one document, with the mark of each part. `onward`: where stations without rules lead; `limits`:
+    how often rules may be taken. `icons` and `kinds` of work: of the script that draws it."""
 
     document: dict[str, Any]
     marks: dict[str, dict[str, str]]
     conditions: dict[str, str]
+    onward: dict[str, str]
+    limits: dict[str, dict[str, Any]]
     icons: str
     kinds: list[dict[str, Any]]
 

@@ -16,7 +16,9 @@ from pipelines.formats.overlay import PicturePlace, place_of
 from pipelines.lines.comparing import Apart
 from pipelines.models import User
 from pipelines.routing.basics.wording import words
+from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.changes import condition, sentence
+from pipelines.web.lines.drawing import told_of
 
 GROUPS: dict[str, Callable[[], str]] = {
     "routing": lambda: _("Where tasks go"),
@@ -97,7 +99,9 @@ def picture(apart: Apart) -> dict[str, Any]:
     marks = {"stations": found.stations, "rules": found.rules, "ends": found.ends}
     rules = [rule for station in found.document["stations"] for rule in station["rules"]]
     conditions = {rule["id"]: condition(rule.get("when", {"always": True}), short=True) for rule in rules}
-    return {"document": found.document, "marks": marks, "conditions": conditions}
+    old, new = (told_of(read_line(each)) for each in (apart.old, apart.new))
+    told = {key: {**old[key], **new[key]} for key in new}
+    return {"document": found.document, "marks": marks, "conditions": conditions, **told}
 
 
 def legend() -> list[dict[str, str]]:

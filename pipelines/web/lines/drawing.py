@@ -66,16 +66,24 @@ def drawing_of(line: Line, endings: Iterable[DrawnEnding] = ()) -> LineDrawing:
             for station in stations
             for rule in station["rules"]
         },
+        **told_of(line),
+        "icons": asset("static/icons.json"),
+        "kinds": [each for each in kinds() if each["key"] in used],
+    }
+    return LineDrawing(given, tuple(_listed(line)))
+
+
+def told_of(line: Line) -> dict[str, Any]:
+    """What the canvas says of a line beside its document: where stations without rules lead, and how often rules may
+    be taken."""
+    return {
         "onward": {
             station.key: target
             for station in line.stations
             if not station.rules and (target := onward(line, station)) is not None
         },
         "limits": limits_of_rules(line),
-        "icons": asset("static/icons.json"),
-        "kinds": [each for each in kinds() if each["key"] in used],
     }
-    return LineDrawing(given, tuple(_listed(line)))
 
 
 def drawing_of_version(version: LineVersion) -> LineDrawing:

@@ -99,7 +99,7 @@ function TabList({ editor, shown, current, chosen, line, onChoose }: Tabs) {
           onClick={() => onChoose(tab.id)}
         >
           {say(tab.word)}
-          {tab.count ? <span className="badge">{tab.count(chosen, line)}</span> : null}
+          {tab.count ? <span className="muted">{tab.count(chosen, line)}</span> : null}
           {tab.badge ? <tab.badge {...{ editor, line, chosen }} /> : null}
         </button>
       ))}

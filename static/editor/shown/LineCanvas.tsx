@@ -171,14 +171,14 @@ function Placing(given: Given & { size: Size }) {
   const style: CSSProperties | undefined = grows ? { blockSize: height } : undefined;
   return (
     <div className="ed-flow" style={style}>
-      <Flow {...given} size={{ width: size.width, height }} laid={now} drawn={drawn} clear={clear} />
+      <Flow {...given} size={{ width: size.width, height }} said={said} laid={now} drawn={drawn} clear={clear} />
     </div>
   );
 }
 
-type Seen = Given & { size: Size; laid: Laid; drawn: readonly Drawn[]; clear: typeof CLEAR };
+type Seen = Given & { size: Size; said: Findings; laid: Laid; drawn: readonly Drawn[]; clear: typeof CLEAR };
 
-function Flow({ picture, label, size, laid, drawn: plain, path, links, small = false, clear }: Seen) {
+function Flow({ picture, label, size, said, laid, drawn: plain, path, links, small = false, clear }: Seen) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
   const level = useZoomLevel();
@@ -194,9 +194,9 @@ function Flow({ picture, label, size, laid, drawn: plain, path, links, small = f
   const nodes = useMemo(
     () =>
       made.current
-        .of(line, laid.boxes, NOTHING, { keys: shown ? [shown.node] : [] }, all)
+        .of(line, laid.boxes, said, { keys: shown ? [shown.node] : [] }, all)
         .map((node) => withPorts(node, marks.rules)),
-    [line, laid, all, marks, shown],
+    [line, laid, said, all, marks, shown],
   );
   const [first] = useState(() => viewOf(line, laid, drawn, size, clear));
 

@@ -78,7 +78,7 @@ async function compare(figure: HTMLElement, place: Element): Promise<void> {
     const label = figure.getAttribute("aria-label") ?? "";
     root.render(
       <StrictMode>
-        <LineCanvas picture={answer.said} label={label} />
+        <LineCanvas picture={answer.said} label={label} grows />
       </StrictMode>,
     );
   };
