@@ -38,7 +38,7 @@ export function History({ desk }: { desk: Desk }) {
 export function Arrange({ desk }: { desk: Desk }) {
   useEditor(desk.editor);
   if (movable(desk).length < 2) return null;
-  return <Tools label={say("arrange")} ids={ARRANGE.map((each) => each.id)} desk={desk} />;
+  return <Tools label={say("arrange")} ids={[...ARRANGE.map((each) => each.id), "group"]} desk={desk} />;
 }
 
 export function Zoom({ desk }: { desk: Desk }) {

@@ -30,7 +30,7 @@ import { say } from "../shell/words";
 import { movedTo } from "../store/commands-canvas";
 import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "../store/document";
 import type { Findings } from "../store/findings";
-import { noteKey, notesOf } from "../store/notes";
+import { noteKey, placedNotes } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
 import type { DropPoint } from "./connecting";
 import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
@@ -118,7 +118,8 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
 
   // While something is dragged only the drawing moves; the line changes once, when it is let go.
   const onNodesChange = useCallback(
-    (changes: NodeChange<AnyNode>[]) => {
+    (made: NodeChange<AnyNode>[]) => {
+      const changes = withGroups(made, flow.getNodes());
       const own = changes.filter((each) => each.type !== "remove" && each.type !== "select");
       if (own.length > 0) setNodes((now) => applyNodeChanges(own, now));
       const positions = own.filter((each) => each.type === "position");
@@ -127,7 +128,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
       const moved = changes.filter((each) => each.type === "position" && each.dragging === false && each.position);
       if (moved.length > 0) editor.run(movedTo(places(moved)));
     },
-    [editor],
+    [editor, flow],
   );
 
   const show = (key: string): void =>
@@ -231,7 +232,7 @@ const CLEAR = { side: 20, top: 60, bottom: 56 };
 export function viewOf(line: LineDocument, findings: Findings, { width, height }: Size): Viewport {
   const laid = laidOut(line, findings);
   const many = laid.rows.length > 0;
-  const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], drawnOf(line, laid, findings));
+  const bounds = boundsOfAll([...laid.boxes, ...placedNotes(line, laid.boxes)], drawnOf(line, laid, findings));
   if (bounds && many) {
     bounds.y -= ROW_TITLE;
     bounds.height += ROW_TITLE;
@@ -314,6 +315,21 @@ function select(editor: Editor, changes: readonly NodeChange<AnyNode>[]): void {
   for (const each of picked) each.selected ? keys.add(each.id) : keys.delete(each.id);
   if (keys.size === 1 && keys.has(START_ID)) editor.select({ keys: [], part: "inputs" });
   else editor.select({ keys: [...keys].filter((key) => key !== START_ID) });
+}
+
+/** With a heading goes what it stands over. */
+function withGroups(changes: NodeChange<AnyNode>[], nodes: readonly AnyNode[]): NodeChange<AnyNode>[] {
+  const own = new Set(changes.flatMap((each) => (each.type === "position" ? [each.id] : [])));
+  const more = changes.flatMap((each): NodeChange<AnyNode>[] => {
+    const heading = each.type === "position" ? nodes.find((node) => node.id === each.id) : undefined;
+    if (heading?.type !== "note" || each.type !== "position" || !each.position) return [];
+    const [dx, dy] = [each.position.x - heading.position.x, each.position.y - heading.position.y];
+    const over = new Set(heading.data.note.over);
+    return nodes
+      .filter(({ id }) => over.has(id) && !own.has(id))
+      .map((node) => ({ ...each, id: node.id, position: { x: node.position.x + dx, y: node.position.y + dy } }));
+  });
+  return more.length > 0 ? [...changes, ...more] : changes;
 }
 
 function places(changes: readonly NodeChange<AnyNode>[]): Positions {

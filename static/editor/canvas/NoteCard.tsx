@@ -4,7 +4,7 @@ import { memo, useContext, useEffect, useRef, useState } from "react";
 import { EditorContext } from "../shell/context";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import { changeNote, NOTE, noteId, TONES } from "../store/notes";
+import { changeNote, isHeading, NOTE, noteId, TONES } from "../store/notes";
 import type { NoteNode } from "./flow";
 
 /** Words on the canvas: `Enter` or a double click writes, `Esc` and leaving it keep what was written. */
@@ -16,10 +16,17 @@ export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<Not
   useEffect(() => {
     if (bare) setWriting(true);
   }, [bare]);
+  const heading = isHeading(note);
   const tone = (TONES as readonly string[]).includes(note.tone) ? note.tone : TONES[0];
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: its tools hold a button for it; this is the short way by mouse.
-    <div className="ed-note" data-tone={tone} data-note={note.key} onDoubleClick={() => mayEdit && setWriting(true)}>
+    <div
+      className="ed-note"
+      data-tone={tone}
+      data-note={note.key}
+      data-heading={heading || undefined}
+      onDoubleClick={() => mayEdit && setWriting(true)}
+    >
       {writing ? (
         <Writing
           text={note.text}
@@ -29,7 +36,9 @@ export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<Not
           }}
         />
       ) : (
-        <p className="ed-note-text">{note.text || <span className="muted">{say("noteEmpty")}</span>}</p>
+        <p className="ed-note-text">
+          {note.text || <span className="muted">{say(heading ? "headingEmpty" : "noteEmpty")}</span>}
+        </p>
       )}
       {selected && mayEdit && !writing ? (
         <>
@@ -57,22 +66,24 @@ export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<Not
               </button>
             ))}
           </div>
-          <NodeResizeControl
-            nodeId={noteId(note.key)}
-            className="ed-note-corner"
-            minWidth={NOTE.least * 1.5}
-            minHeight={NOTE.least / 2}
-            onResizeEnd={(_, { x, y, width, height }) =>
-              editor?.run(
-                changeNote(note.key, {
-                  x: Math.round(x),
-                  y: Math.round(y),
-                  width: Math.round(width),
-                  height: Math.round(height),
-                }),
-              )
-            }
-          />
+          {heading ? null : (
+            <NodeResizeControl
+              nodeId={noteId(note.key)}
+              className="ed-note-corner"
+              minWidth={NOTE.least * 1.5}
+              minHeight={NOTE.least / 2}
+              onResizeEnd={(_, { x, y, width, height }) =>
+                editor?.run(
+                  changeNote(note.key, {
+                    x: Math.round(x),
+                    y: Math.round(y),
+                    width: Math.round(width),
+                    height: Math.round(height),
+                  }),
+                )
+              }
+            />
+          )}
         </>
       ) : null}
     </div>

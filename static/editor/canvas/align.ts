@@ -3,7 +3,7 @@ import { say } from "../shell/words";
 import type { Command } from "../store/commands";
 import { movedTo } from "../store/commands-canvas";
 import type { LineDocument, Positions } from "../store/document";
-import { noteKey, notesOf } from "../store/notes";
+import { isHeading, noteKey, notesOf } from "../store/notes";
 import { laidOut } from "./layout";
 
 export type Alignment = "left" | "top" | "across" | "down";
@@ -13,6 +13,8 @@ export function align(line: LineDocument, keys: readonly string[], how: Alignmen
   const boxes = [
     ...laidOut(line).boxes.filter((box) => keys.includes(box.key)),
     ...notesOf(line).flatMap((note) => {
+      // A heading has its place from what it stands over.
+      if (isHeading(note)) return [];
       const id = keys.find((key) => noteKey(key) === note.key);
       return id ? [{ ...note, key: id }] : [];
     }),

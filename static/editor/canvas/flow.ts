@@ -19,7 +19,7 @@ import {
 } from "../store/document";
 import type { Finding, Findings, Sign } from "../store/findings";
 import { endName, gateName, targetName } from "../store/names";
-import { noteId, notesOf } from "../store/notes";
+import { isHeading, noteId, placedNotes } from "../store/notes";
 import type { Selection } from "../store/selection";
 import { type Box, nextPort, START_ID } from "./layout";
 import { edgeMark } from "./marks";
@@ -117,7 +117,7 @@ export class Nodes {
     const nodes = boxes.map((box) =>
       keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks)),
     );
-    const notes = notesOf(line).map((note) => keep(noteNode(note, chosen.has(noteId(note.key)))));
+    const notes = placedNotes(line, boxes).map((note) => keep(noteNode(note, chosen.has(noteId(note.key)))));
     this.#before = next;
     return [...nodes, ...notes];
   }
@@ -133,7 +133,9 @@ function noteNode(note: Note, selected: boolean): NoteNode {
     zIndex: -1,
     selected,
     data: { note },
-    ariaLabel: say("noteOf", note.text.slice(0, 80)),
+    // Only the words of a heading are in the way of the mouse, not all that it stands over.
+    ...(isHeading(note) ? { style: { pointerEvents: "none" } } : {}),
+    ariaLabel: say(isHeading(note) ? "headingOf" : "noteOf", note.text.slice(0, 80)),
   };
 }
 

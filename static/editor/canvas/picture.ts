@@ -8,7 +8,7 @@ import { say } from "../shell/words";
 import { endOf, kindOf, nameOf, stationOf } from "../store/document";
 import { kindName } from "../store/kinds";
 import { endName } from "../store/names";
-import { notesOf } from "../store/notes";
+import { isHeading, placedNotes } from "../store/notes";
 import type { Editor } from "../store/store";
 import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { arrow, pathOf } from "./edges";
@@ -44,7 +44,7 @@ const safe = (text: string): string => text.replaceAll("&", "&amp;").replaceAll(
 function pictureOf({ line, state }: Editor): string {
   const laid = laidOut(line, state.findings);
   const drawn = drawnOf(line, laid, state.findings);
-  const notes = notesOf(line);
+  const notes = placedNotes(line, laid.boxes);
   const all = boundsOfAll([...laid.boxes, ...notes], drawn) ?? { x: 0, y: 0, width: 0, height: 0 };
   const view = [all.x - ROOM, all.y - ROOM, all.width + 2 * ROOM, all.height + 2 * ROOM];
   const tone = colours();
@@ -134,7 +134,7 @@ function pictureOf({ line, state }: Editor): string {
     );
   };
   const note = (each: (typeof notes)[number]): string =>
-    rect(each, 4, tone.note) +
+    rect(each, 4, isHeading(each) ? tone.canvas : tone.note) +
     each.text
       .split("\n")
       .map((row, index) => words(row, each.x + 12, each.y + 22 + 18 * index, 13))

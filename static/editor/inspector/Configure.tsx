@@ -1,9 +1,13 @@
 import { GateForm } from "../gates/Gates";
+import { removeChosen } from "../shell/clipboard";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";
-import { ALWAYS_ENDS, type End, type Station, startOf } from "../store/document";
+import { ALWAYS_ENDS, type End, type LineDocument, type Station, startOf, stationOf } from "../store/document";
+import { partName } from "../store/names";
+import { noteKey, notesOf } from "../store/notes";
 import { ServerForm } from "./ServerForm";
+import { severalSubject } from "./several";
 import { endSubject, inputsSubject, lineSubject, stationSubject } from "./subjects";
 import type { TabProps } from "./tab";
 
@@ -29,9 +33,34 @@ export function Configure({ chosen, ...rest }: TabProps) {
     case "line":
       return <ServerForm editor={rest.editor} subject={lineSubject()} />;
     default:
-      return null;
+      return <Several keys={chosen.keys} {...rest} />;
   }
 }
+
+/** What is set at all of them at once, and what else can be done with them. */
+function Several({ editor, line, keys, mayEdit }: Omit<TabProps, "chosen"> & { keys: readonly string[] }) {
+  const stations = keys.filter((key) => stationOf(line, key));
+  const isOnlyStations = stations.length === keys.length;
+  return (
+    <>
+      <div className="ed-several">
+        <p>{keys.map((key) => noteOf(line, key) ?? partName(line, key)).join(", ")}</p>
+        <p className="muted small">{say(isOnlyStations ? "setAtAll" : "onlySome")}</p>
+      </div>
+      {isOnlyStations ? <ServerForm editor={editor} subject={severalSubject(stations)} /> : null}
+      {mayEdit ? (
+        <footer className="ed-inspector-foot">
+          <button type="button" className="button button-small" onClick={() => removeChosen(editor)}>
+            <Icon name="delete" size={14} /> <span>{say("deleteSeveral", String(keys.length))}</span>
+          </button>
+        </footer>
+      ) : null}
+    </>
+  );
+}
+
+const noteOf = (line: LineDocument, key: string): string | undefined =>
+  noteKey(key) === undefined ? undefined : notesOf(line).find((note) => note.key === noteKey(key))?.text || say("note");
 
 /** The fields of the form that starts a task, and that form as people will see it. */
 export function InputsTab({ editor }: TabProps) {

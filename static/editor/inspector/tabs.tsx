@@ -11,7 +11,7 @@ import { Configure, InputsTab } from "./Configure";
 import type { Chosen, Tab } from "./tab";
 
 export const TABS: readonly Tab[] = [
-  { id: "configure", word: "configure", shows: (chosen) => chosen.what !== "several", component: Configure },
+  { id: "configure", word: "configure", shows: () => true, component: Configure },
   {
     id: "rules",
     word: "rules",

@@ -1,7 +1,9 @@
 /** What can be done with the canvas itself: notes, and what is chosen set in line. */
 
 import { type Alignment, align } from "../canvas/align";
+import { laidOut } from "../canvas/layout";
 import { savePicture } from "../canvas/picture";
+import { groupUnder, noteId, noteKey, notesOf } from "../store/notes";
 import type { Action, Desk } from "./desk";
 import { addNoteAt } from "./Palette";
 
@@ -26,6 +28,26 @@ export const ARRANGE: readonly Action[] = [
   arrange("down", "Shift+Alt+V", 3),
 ];
 
+/** Stations and ends that a heading can stand over. */
+const grouped = (desk: Desk): readonly string[] => movable(desk).filter((key) => noteKey(key) === undefined);
+
+const GROUP: Action = {
+  id: "group",
+  word: "group",
+  keys: ["Shift+Alt+G"],
+  group: "groupView",
+  icon: "note",
+  on: ["station"],
+  edits: true,
+  when: (desk) => grouped(desk).length > 1,
+  run: (desk) => {
+    const { editor } = desk;
+    editor.run(groupUnder(grouped(desk), laidOut(editor.line, editor.state.findings).boxes));
+    const made = notesOf(editor.line).at(-1);
+    if (made) editor.select({ keys: [noteId(made.key)] });
+  },
+};
+
 export const CANVAS: readonly Action[] = [
   {
     id: "addNote",
@@ -38,6 +60,7 @@ export const CANVAS: readonly Action[] = [
     run: addNote,
   },
   ...ARRANGE,
+  GROUP,
   {
     id: "exportPicture",
     word: "exportPicture",

@@ -35,7 +35,7 @@ import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { LineDocument } from "../store/document";
 import { type Findings, NOTHING } from "../store/findings";
-import { notesOf } from "../store/notes";
+import { placedNotes } from "../store/notes";
 
 /** A task's way (pipelines/web/tasks/path.py). */
 export interface Path {
@@ -164,7 +164,7 @@ function Placing(given: Given & { size: Size }) {
   const now = laid.exact ? laid : kept;
   if (!now) return null;
   const drawn = drawnOf(picture.document, now, said);
-  const bounds = boundsOfAll([...now.boxes, ...notesOf(picture.document)], drawn);
+  const bounds = boundsOfAll([...now.boxes, ...placedNotes(picture.document, now.boxes)], drawn);
   const zoom = bounds ? Math.min(1, (size.width - 2 * clear.side) / bounds.width) : 1;
   const needed = bounds ? bounds.height * zoom + clear.top + clear.bottom : 0;
   const height = grows ? Math.max(HEIGHT.least, Math.min(most, needed)) : size.height;
@@ -302,7 +302,7 @@ function viewOf(
   size: Size,
   clear: typeof CLEAR,
 ): Viewport {
-  const bounds = boundsOfAll([...boxes, ...notesOf(line)], drawn);
+  const bounds = boundsOfAll([...boxes, ...placedNotes(line, boxes)], drawn);
   if (!bounds || size.width === 0) return { x: 0, y: 0, zoom: 1 };
   return (clear === SMALL || rows.length > 0 ? whole : opening)(bounds, size, clear);
 }

@@ -17,6 +17,8 @@ export interface Note {
   y: number;
   width: number;
   height: number;
+  /** A heading: keys of the stations and ends that it stands over, wherever they are. */
+  over?: readonly string[];
 }
 
 export interface LineDocument extends Document {

@@ -6,6 +6,9 @@ import { isPlace, type LineDocument, type Note } from "./document";
 
 export const TONES = ["attention", "active", "ok", "danger", "neutral"] as const;
 export const NOTE = { width: 200, height: 96, least: 64 };
+type Rect = Pick<Note, "x" | "y" | "width" | "height">;
+/** Around what a heading stands over, and above it where its words are. */
+const GROUP = { around: 16, above: 56 };
 const PREFIX = "@note:";
 
 export const noteId = (key: string): string => PREFIX + key;
@@ -28,6 +31,44 @@ function isNote(value: unknown): value is Note {
     isPlace([note.x, note.y]) &&
     isPlace([note.width, note.height])
   );
+}
+
+export const isHeading = ({ over }: Note): boolean => Array.isArray(over);
+
+/** Where the notes stand: a heading around what it stands over, as long as any of that is there. */
+export function placedNotes(line: LineDocument, boxes: readonly (Rect & { key: string })[]): Note[] {
+  return notesOf(line).map((note) => {
+    const own = isHeading(note) ? around(boxes.filter((box) => note.over?.includes(box.key))) : undefined;
+    return own ? { ...note, ...own } : note;
+  });
+}
+
+function around(boxes: readonly Rect[]): Rect | undefined {
+  if (boxes.length === 0) return undefined;
+  const [left, top] = [Math.min(...boxes.map((box) => box.x)), Math.min(...boxes.map((box) => box.y))];
+  const [right, bottom] = [
+    Math.max(...boxes.map((box) => box.x + box.width)),
+    Math.max(...boxes.map((box) => box.y + box.height)),
+  ];
+  return {
+    x: left - GROUP.around,
+    y: top - GROUP.above,
+    width: right - left + 2 * GROUP.around,
+    height: bottom - top + GROUP.around + GROUP.above,
+  };
+}
+
+/** A heading over these stations and ends, without words yet. */
+export function groupUnder(keys: readonly string[], boxes: readonly (Rect & { key: string })[]): Command {
+  return {
+    label: say("grouped"),
+    apply: (line) => {
+      const box = around(boxes.filter((each) => keys.includes(each.key)));
+      if (!box) return line;
+      const note = { key: freshNoteKey(line), text: "", tone: "neutral", ...box, over: [...keys] };
+      return withNotes(line, [...notesOf(line), note]);
+    },
+  };
 }
 
 export function withNotes(line: LineDocument, notes: Note[]): LineDocument {

@@ -13,7 +13,12 @@ const LINE: LineDocument = {
   gates: [{ key: "g", on_reject: "route:build" }],
   forbidden_parallel: [["build", "check"]],
   budgets: [{ stations: ["build"], edges: ["build->check"], on_exhausted: { to: "build" } }],
-  extra: { editor: { positions: { build: [1, 2], check: [3, 4] } } },
+  extra: {
+    editor: {
+      positions: { build: [1, 2], check: [3, 4] },
+      notes: [{ key: "n", text: "Work", tone: "neutral", x: 0, y: 0, width: 9, height: 9, over: ["build", "check"] }],
+    },
+  },
 } as unknown as LineDocument;
 
 it("names a station by its new key everywhere", () => {

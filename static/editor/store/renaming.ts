@@ -11,6 +11,7 @@ import {
   type Station,
 } from "./document";
 import { kindNamed } from "./kinds";
+import { notesOf, withNotes } from "./notes";
 
 type Swap = (value: Json | undefined) => Json | undefined;
 
@@ -87,13 +88,24 @@ function edgesNaming(when: Json, key: Swap): Json {
   return next;
 }
 
-function withPlace(line: LineDocument, from: string, to: string): LineDocument {
+function withPlace(before: LineDocument, from: string, to: string): LineDocument {
+  const line = underHeadings(before, from, to);
   const { [from]: place, ...others } = positionsOf(line);
   if (!place) return line;
   return {
     ...line,
     extra: { ...line.extra, editor: { ...line.extra?.editor, positions: { ...others, [to]: place } } },
   };
+}
+
+function underHeadings(line: LineDocument, from: string, to: string): LineDocument {
+  const notes = notesOf(line);
+  if (!notes.some((note) => note.over?.includes(from))) return line;
+  const key = swapping(from, to);
+  return withNotes(
+    line,
+    notes.map((note) => changed(note, ["over"], key)),
+  );
 }
 
 /** Ends have their names in the same places as stations. */

@@ -1,0 +1,60 @@
+"""Several stations together: what all of them have alike is shown, and what is set here is set at each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.line import Problem
+from pipelines.routing.document.stations import LIMITS, STATION
+from pipelines.web.editor.forms import limits
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import FormField
+from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton
+
+WORKERS = ("agent", "requires")
+"""Who works there: the fields that may be the same at several stations."""
+
+
+class SeveralForm:
+    """`setting.own`: the keys of the stations, with spaces between them."""
+
+    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+        gates = [("", _("No gate")), *setting.names.options("gates")]
+        workers = [each for each in limits.of_station(setting).fields if each.at[0] in WORKERS]
+        bounds: list[FormField | Rows] = [
+            control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
+        ]
+        fields = [
+            *bounds,
+            *unplaced(LIMITS, ("limits",), bounds),
+            control(STATION, (), "gate", options=gates),
+            *workers,
+        ]
+        if all(kind in KINDS and _has_labels(kind) for kind in self._kinds(setting)):
+            fields.append(control(STATION, (), "labels"))
+        return [Section(fields=fields)]
+
+    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+        own = set(setting.own.split())
+        rest = [each for each in setting.names.stations if each.key not in own]
+        # Their work is no matter of this form: of the first kind of it, and as if it were complete.
+        kind = next(iter(self._kinds(setting)), "noop")
+        key = next(iter(own), "several")
+        bare = skeleton(setting.names, stations=[])
+        stations = [{"key": each.key, "work": {"kind": "noop"}} for each in rest]
+        whole = {**bare, "stations": [*stations, {"key": key, "work": {"kind": kind}, **fragment}]}
+        return Placed(whole, f"stations[{len(rest)}]", beside=frozenset({"work", "rules"}))
+
+    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+        return ()
+
+    def _kinds(self, setting: Setting) -> list[str]:
+        own = set(setting.own.split())
+        return [each.kind for each in setting.names.stations if each.key in own]
+
+
+def _has_labels(kind: str) -> bool:
+    return KINDS[kind].executes or KINDS[kind].calls
