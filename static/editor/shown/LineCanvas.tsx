@@ -85,7 +85,7 @@ const NO_EDGES: RuleEdge[] = [];
 const FIT = { maxZoom: 1, padding: 0.12, duration: 200 } as const;
 const NO_MARKS = { stations: {}, rules: {}, ends: {} };
 /** Around the line, and below it where the tools stand. */
-const CLEAR = { side: 24, top: 24, bottom: 56 };
+const CLEAR = { side: 24, top: 24, bottom: 72 };
 const SMALL = { side: 8, top: 8, bottom: 8 };
 /** Of a line that is as high as it needs: the least, and what of the window it may take. */
 const HEIGHT = { least: 160, part: 0.72, most: 760 };
