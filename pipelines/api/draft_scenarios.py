@@ -22,6 +22,8 @@ from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT as DRAFT_MARK
 from pipelines.lines.scenarios import DraftUnreadable, ScenarioSubject
 from pipelines.models import Line, Scenario
+from pipelines.routing.document.model import Line as Parsed
+from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
 from pipelines.routing.simulate.run import ScenarioResult, expectation, run
@@ -166,22 +168,22 @@ def _listed(
 ) -> dict[str, Any]:
     rows = list(line.scenarios.order_by("key")[:SHOWN])
     ran = {each.scenario.key: each for each in told.results} if told else {}
-    coverage = told.coverage if told else _kept_coverage(line)
+    subject = subject or _kept_subject(line)
+    coverage = told.coverage if told else subject and scenarios.coverage(line, subject)
     return {
         "scenarios": [_row(line, row, ran.get(row.key)) for row in rows],
         "total": line.scenarios.count(),
-        "coverage": coverage and _coverage(coverage),
+        "coverage": _coverage(coverage, subject.parsed) if coverage and subject else None,
         "failed": told.failed if told else None,
         "at": timezone.now().isoformat() if told else "",
     }
 
 
-def _kept_coverage(line: Line) -> Coverage | None:
+def _kept_subject(line: Line) -> ScenarioSubject | None:
     try:
-        subject = scenarios.subject_of(line, DRAFT_MARK)
+        return scenarios.subject_of(line, DRAFT_MARK)
     except DraftUnreadable:
         return None
-    return scenarios.coverage(line, subject)
 
 
 def _row(line: Line, row: Scenario, result: ScenarioResult | None) -> dict[str, Any]:
@@ -208,7 +210,7 @@ def _last(line: Line, row: Scenario) -> dict[str, Any] | None:
     return {"holds": last.holds, "failures": list(last.failures), "current": last.current}
 
 
-def _coverage(coverage: Coverage) -> dict[str, Any]:
+def _coverage(coverage: Coverage, parsed: Parsed) -> dict[str, Any]:
     """`rules`: what became of each in the tests."""
     shown = coverage.shown
     states = {
@@ -220,13 +222,14 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
         "taken": sum(state == "taken" for state in states.values()),
         "all": len(states),
         "percent": round(coverage.percent, 1),
-        "words": _words(coverage),
+        "words": _words(coverage, parsed),
     }
 
 
-def _words(coverage: Coverage) -> Sequence[str]:
+def _words(coverage: Coverage, parsed: Parsed) -> Sequence[str]:
     told = coverage.to_dict()
-    stations, gates = told["stations"]["never_visited"], told["gates"]["never_opened"]
+    stations = [station_name(parsed, key) for key in told["stations"]["never_visited"]]
+    gates = [gate_name(parsed, key) for key in told["gates"]["never_opened"]]
     return [
         *(
             [_("Stations that no scenario reaches: %(names)s") % {"names": ", ".join(stations)}]

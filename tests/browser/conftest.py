@@ -136,7 +136,11 @@ def enter_canvas(page: Page, site: Site, world: World, sign_in: Callable[[Page, 
     def entered(line: Line, user: User | None = None) -> Page:
         sign_in(page, user or world.admin)
         page.goto(at(world, "line-draw", line.key))
-        expect(page.locator(".ed-station")).to_have_count(len(line.draft["stations"]))
+        stations = line.draft["stations"]
+        if stations:
+            expect(page.locator(".ed-station")).to_have_count(len(stations))
+        else:  # templates are drawn there
+            expect(page.get_by_role("button", name="Add a first station")).to_be_visible()
         return page
 
     return entered

@@ -255,11 +255,32 @@ def test_on_a_phone_the_line_is_a_list_with_the_same_forms(
     phone.get_by_role("button", name="Back to the line").tap()
     expect(rows).to_have_count(3)
     small = phone.evaluate(
-        "() => [...document.querySelectorAll('.ed-outline > :not(.ed-canvas) button, #editor-bar button')]"
+        "() => [...document.querySelectorAll('.ed-outline > :not(.ed-canvas) button, .segment, #editor-bar button')]"
         ".filter((each) => each.getClientRects().length && each.getBoundingClientRect().height < 44)"
         ".map((each) => each.outerHTML)"
     )
     assert small == []
     assert phone.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    box = phone.get_by_role("button", name="More actions").bounding_box()
+    assert box and box["x"] + box["width"] <= PHONE["width"]
     saved(phone)
     assert [station["key"] for station in draft(line)["stations"]] == ["build", "no-op", "check"]
+
+
+@pytest.mark.wide
+def test_on_a_phone_the_head_of_a_lines_pages_takes_96_px(
+    phone: Page, world: World, line: Line, sign_in: Callable[[Page, User], None]
+) -> None:
+    sign_in(phone, world.admin)
+    for page in (
+        "line",
+        "line-draw",
+        "line-live",
+        "line-tasks",
+        "line-tests",
+        "line-versions",
+        "line-numbers",
+    ):
+        phone.goto(at(world, page, "drawn"))
+        top = phone.evaluate("document.querySelector('main').getBoundingClientRect().top")
+        assert top <= 96, page

@@ -141,7 +141,7 @@ class _Hunt:
         if rule in self._unproved:
             return "a way was found, but the bound of steps was reached before it was run"
         if station.key not in self._search.reached:
-            said = f"no way to {station.key} was found"
+            said = f"no way to {station.name} was found"
         elif rule in self._search.tried:
             said = f"its station was reached, but: {reason(self._search.tried[rule].decision)}"
         else:

@@ -23,7 +23,9 @@ from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
 from pipelines.models import Line, Project, Scenario
 from pipelines.queries.recording import recorded
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Problem
+from pipelines.routing.sentences import references
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
 from pipelines.web.lines import lines
@@ -54,8 +56,7 @@ class ScenarioRow:
 class RuleCoverageRow:
     """`state`: taken, tested or never."""
 
-    id: str
-    label: str
+    name: str
     station: str
     state: str
 
@@ -200,7 +201,7 @@ def _page(
         problems=problems,
         refused="" if isinstance(refused, DraftUnreadable) else refused,
         coverage=_coverage(line, subject),
-        missing=missing[:MISSING_SHOWN],
+        missing=[_missing(each, subject) for each in missing[:MISSING_SHOWN]],
         more_missing=max(0, len(missing) - MISSING_SHOWN),
         stopped=stopped,
         said=said,
@@ -244,8 +245,15 @@ def _coverage(line: Line, subject: ScenarioSubject | None) -> dict[str, object] 
     }
 
 
+def _missing(missing: Missing, subject: ScenarioSubject | None) -> dict[str, str]:
+    """A rule without a scenario, by its name, and why."""
+    name = references.rules(subject.parsed, [missing.rule]).words() if subject else missing.rule
+    return {"name": name, "why": words(missing.why)}
+
+
 def _rule(rule: str, coverage: Coverage, subject: ScenarioSubject) -> RuleCoverageRow:
     station, found = subject.parsed.rules_by_id[rule]
     shown = coverage.shown
     state = "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
-    return RuleCoverageRow(rule, found.label, station.name, state)
+    number = station.rules.index(found) + 1
+    return RuleCoverageRow(found.label or _("Rule %(number)s") % {"number": number}, station.name, state)

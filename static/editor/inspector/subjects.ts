@@ -214,6 +214,11 @@ export function outlineOf(line: LineDocument): Json {
     inputs: Array.isArray(line.inputs)
       ? line.inputs.flatMap((each) => (typeof each?.key === "string" ? [each.key] : []))
       : [],
+    input_names: Object.fromEntries(
+      (Array.isArray(line.inputs) ? line.inputs : []).flatMap((each) =>
+        typeof each?.key === "string" && text(each.label) ? [[each.key, text(each.label)]] : [],
+      ),
+    ),
   };
   outlines.set(line, made);
   return made;

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { nameOf, ruleOf, stationOf } from "../store/document";
-import { gateName } from "../store/names";
+import { gateName, ruleName } from "../store/names";
 import { type Editor, useEditor } from "../store/store";
 import { type Other, type Part, useAround } from "./together";
 
@@ -74,7 +74,7 @@ export function partName(editor: Editor, { kind, key }: Part | { kind: "line"; k
   }
   if (kind === "rule") {
     const found = ruleOf(line, key);
-    return found ? say("ruleNamed", found.rule.label || key, nameOf(found.station)) : key;
+    return found?.rule.label ? say("ruleNamed", found.rule.label, nameOf(found.station)) : ruleName(line, key);
   }
   if (kind === "gate") return say("gateNamed", gateName(line, key));
   if (kind === "line") return say("theLine");

@@ -3,12 +3,13 @@ import type { Covered, Kept, Row } from "../api/walk";
 import type { TabProps } from "../inspector/tab";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import { rulesOf } from "../store/document";
+import { type LineDocument, rulesOf } from "../store/document";
+import { ruleName } from "../store/names";
 import type { Editor } from "../store/store";
 import { testOf, useTest } from "./session";
 
 /** The tests of the line: run against what is drawn, opened, made; and which rules they cover. */
-export function TestsTab({ editor, chosen, mayEdit }: TabProps) {
+export function TestsTab({ editor, line, findings, chosen, mayEdit }: TabProps) {
   const test = testOf(editor);
   const { kept, doing, refusal, coverage } = useTest(editor);
   useEffect(() => void test.load(), [test]);
@@ -47,14 +48,15 @@ export function TestsTab({ editor, chosen, mayEdit }: TabProps) {
         <ul className="ed-tests-rules">
           {rulesOf(chosen.station).map((rule, index) => (
             <li key={rule.id}>
-              <span className="ed-number">{index + 1}</span> <span className="grow">{rule.label || rule.id}</span>
+              <span className="ed-number">{index + 1}</span>{" "}
+              <span className="grow">{rule.label || findings.rules[rule.id]?.words}</span>
               <Mark state={kept.coverage?.rules[rule.id]} />
             </li>
           ))}
         </ul>
       ) : null}
       {kept ? <List {...{ editor, kept, mayEdit }} /> : <p className="muted small">{say("loading")}</p>}
-      <Missing kept={kept} />
+      <Missing line={line} kept={kept} />
     </section>
   );
 }
@@ -169,7 +171,7 @@ function Ran({ run }: { run: Row["run"] }) {
   );
 }
 
-function Missing({ kept }: { kept: Kept | undefined }) {
+function Missing({ line, kept }: { line: LineDocument; kept: Kept | undefined }) {
   const missing = kept?.missing ?? [];
   if (missing.length === 0) return null;
   return (
@@ -181,7 +183,7 @@ function Missing({ kept }: { kept: Kept | undefined }) {
         <ul>
           {missing.slice(0, 100).map((each) => (
             <li key={each.rule}>
-              <code>{each.rule}</code> {each.why}
+              <strong>{ruleName(line, each.rule)}</strong> {each.why}
             </li>
           ))}
         </ul>

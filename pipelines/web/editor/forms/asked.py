@@ -28,6 +28,7 @@ class Outline(BaseModel):
     gates: list[NamedPart] = Field(default_factory=list, max_length=MOST)
     ends: list[NamedPart] = Field(default_factory=list, max_length=MOST)
     inputs: list[str] = Field(default_factory=list, max_length=MOST)
+    input_names: dict[str, str] = Field(default_factory=dict, max_length=MOST)
     rules: list[str] = Field(default_factory=list, max_length=20 * MOST)
 
     def options(self, part: Literal["stations", "gates", "ends"]) -> list[tuple[str, str]]:

@@ -168,7 +168,7 @@ def _fork(stations: Options) -> Rows:
         help=_("One token each. Take all but one away, and it is no fork any more."),
         row=lambda fragment, at: [ChoiceField(at=at, label=_("Branch"), options=stations, needed=True)],
         new=lambda fragment, kind: _free(stations, fragment, "to"),
-        title=lambda member, index: str(member),
+        title=lambda member, index: dict(stations).get(str(member), str(member)),
         add=_("Add a branch"),
         ordered=False,
         rest=False,

@@ -32,7 +32,11 @@ def of_line(fragment: Fragment, setting: Setting) -> Section:
 
 def _repositories(setting: Setting) -> list[tuple[str, str]]:
     known = Repository.objects.filter(project=setting.project).order_by("name").values_list("name", flat=True)
-    inputs = [(INPUT + key, _("The one that the input %s names") % key) for key in setting.names.inputs]
+    names = setting.names.input_names
+    inputs = [
+        (INPUT + key, _("The one that the input %s names") % (names.get(key) or key))
+        for key in setting.names.inputs
+    ]
     return [
         ("", _("None: each task works in a folder of its own")),
         *((name, name) for name in known),
