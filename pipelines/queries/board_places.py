@@ -80,8 +80,7 @@ SQL = """
     UNION ALL
     SELECT 'status', status, count(*), count(*) FILTER (WHERE late), NULL, NULL FROM living GROUP BY status
     UNION ALL
-    SELECT 'all', NULL, count(*), coalesce(sum(seq), 0), NULL, NULL
-    FROM (SELECT sum(seq) AS seq FROM living GROUP BY task_id) AS of_task
+    SELECT 'all', NULL, count(DISTINCT task_id), coalesce(sum(seq), 0), NULL, NULL FROM living
 """
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -99,8 +99,11 @@ def _to_run(projects: Any) -> QuerySet[Line]:
 
 
 @compiled(projects=ids())
-def _ran(projects: Any) -> QuerySet[Task, int]:
-    return Task.objects.filter(project__among=projects).values_list("pk", flat=True)[:1]
+def _ran(projects: Any) -> QuerySet[Project, int]:
+    # Of each the newest, by an index: with one set of projects every task may be read to find that there is none.
+    newest = Task.objects.filter(project=OuterRef("pk")).order_by("-created_at").values("pk")[:1]
+    ran = Project.objects.filter(pk__among=projects).annotate(newest=Subquery(newest))
+    return ran.filter(newest__isnull=False).order_by().values_list("pk", flat=True)[:1]
 
 
 @compiled(projects=ids())
