@@ -3,7 +3,7 @@ who has no script."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -57,14 +57,12 @@ def drawing_of(line: Line, endings: Iterable[DrawnEnding] = ()) -> LineDrawing:
     document = line.to_document()
     for each in endings:
         _add(document, each)
-    stations = document["stations"]
     used = {station.kind for station in line.stations}
     given = {
         "document": _drawn(document, {station.key: station.kind for station in line.stations}),
         "conditions": {
             rule["id"]: condition(rule.get("when", {"always": True}), short=True)
-            for station in stations
-            for rule in station["rules"]
+            for rule in _rules_of(document)
         },
         **told_of(line),
         "icons": asset("static/icons.json"),
@@ -137,10 +135,17 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
 
 
 def _listed(line: Line) -> Iterable[ListedStation]:
+    whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(line.to_document())}
     for station in line.stations:
         rules = []
         for rule in station.rules:
-            words = f"{rule.label or rule.id} → {', '.join(target_name(line, key) for key in rule.to)}"
+            said = rule.label or condition(whens[rule.id], short=True)
+            words = f"{said} → {', '.join(target_name(line, key) for key in rule.to)}"
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)
         yield ListedStation(station.key, station.name, tuple(rules))
+
+
+def _rules_of(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for station in document["stations"]:
+        yield from station["rules"]

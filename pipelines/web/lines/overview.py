@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pipelines.queries.workers import ENFORCED, Unenforced
 from pipelines.routing.document.kinds import KINDS, executes
@@ -115,7 +116,8 @@ def does(station: Station) -> str:
 def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
     limits = []
     if rule.max_retries is not None:
-        limits.append(_("at most %(n)s times") % {"n": rule.max_retries})
+        words = ngettext("at most %(n)s time", "at most %(n)s times", rule.max_retries)
+        limits.append(words % {"n": rule.max_retries})
     if rule.max_visits is not None:
         limits.append(_("at most %(n)s entries of the target") % {"n": rule.max_visits})
     if rule.exhausted_to:
@@ -125,7 +127,7 @@ def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
     return RuleWords(
         number,
         rule.id,
-        rule.label or rule.id,
+        rule.label or _("Rule %(number)s") % {"number": number},
         leaves(rule.when),
         ", ".join(target_name(line, key) for key in rule.to),
         [gate_name(line, key) for key in rule.gates],

@@ -119,9 +119,15 @@ export function backToCanvas(editor: Editor): void {
   if (spot?.kind === "node" && document.activeElement !== element) whenFocusable(spot, document.activeElement);
 }
 
-/** Into the inspector: to the open rule, else to its tabs, else to its first control. */
+/** Into the inspector: to the open rule, else to its tabs, else to its first control. At once, so that the next key counts
+ * there; one that was folded is there a frame later. */
 export function intoInspector(): void {
-  requestAnimationFrame(() => firstOf(document.querySelector(".ed-inspector"))?.focus());
+  const go = (): boolean => {
+    const found = firstOf(document.querySelector(".ed-inspector"));
+    found?.focus();
+    return found !== undefined;
+  };
+  if (!go()) requestAnimationFrame(go);
 }
 
 /** Into this field of a form, once the server has drawn it; unless the focus has gone elsewhere meanwhile. */
