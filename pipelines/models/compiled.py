@@ -1,7 +1,8 @@
 """Statements of hot pages: written as a QuerySet, compiled once by each process, from then on only executed.
 
 Writing and compiling a QuerySet takes Django five times as long as PostgreSQL takes to answer most of them. A statement
-whose text is the same each time is kept by psycopg as a prepared one, too. Values are `Given`s of the arguments' names:
+whose text is the same each time is kept by psycopg as a prepared one, too. Values are `GivenValue`s, named as the
+arguments are:
 
     @compiled(line=BigIntegerField())
     def versions_of(line):
@@ -31,7 +32,7 @@ else:
     AnyLookup = Lookup
 
 
-class Given(Expression):
+class GivenValue(Expression):
     """Stands for a value of the call."""
 
     def __init__(self, name: str, field: Field[Any, Any]) -> None:
@@ -73,7 +74,7 @@ class Compiled(Generic[Row]):
     def __call__(self, **given: Any) -> list[Row]:
         # Two threads that come first compile it twice: both have the same.
         if self._statement is None:
-            written = self._write(**{name: Given(name, field) for name, field in self._given.items()})
+            written = self._write(**{name: GivenValue(name, field) for name, field in self._given.items()})
             self._statement = _Statement(written)
         return self._statement.rows(given)
 
@@ -122,7 +123,7 @@ class _Statement:
             self._populators = populators_of(info, select, DEFAULT_DB_ALIAS)
 
     def rows(self, given: dict[str, Any]) -> list[Any]:
-        values = [given[each.name] if isinstance(each, Given) else each for each in self._values]
+        values = [given[each.name] if isinstance(each, GivenValue) else each for each in self._values]
         connection = connections[DEFAULT_DB_ALIAS]
         with connection.cursor() as cursor:
             cursor.execute(self._sql, values)

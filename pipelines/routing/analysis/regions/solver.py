@@ -35,7 +35,7 @@ COST = 5
 
 
 @dataclass(slots=True)
-class Met:
+class MetDomain:
     """What two sets have in common; `is_all`: the whole of the first."""
 
     common: Domain
@@ -47,15 +47,15 @@ class Meets:
     """Which sets were met already, by identity: the questions about one station meet the same ones again and again."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Met, Domain, Domain]] = {}
+        self._known: dict[tuple[int, int], tuple[MetDomain, Domain, Domain]] = {}
 
-    def of(self, before: Domain | None, other: Domain) -> Met:
+    def of(self, before: Domain | None, other: Domain) -> MetDomain:
         """`before`: None where nothing is bound."""
         key = (id(before), id(other))
         found = self._known.get(key)
         if found is None:
             common = other if before is None else before.meet(other)
-            met = Met(common, common.is_empty, before is not None and common == before)
+            met = MetDomain(common, common.is_empty, before is not None and common == before)
             found = self._known[key] = (met, before, other)  # which keeps their ids theirs
         return found[0]
 
