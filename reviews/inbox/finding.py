@@ -180,7 +180,9 @@ def _rule(visit: GateVisit) -> str:
     if not led or led.get("id") not in line.rules_by_id:
         return _("%(station)s sent the task to this review.") % words
     rule = line.rules_by_id[led["id"]][1]
-    words |= {"rule": rule.label or rule.id, "when": describe(rule.when)}
+    words |= {"rule": rule.label, "when": describe(rule.when)}
+    if not rule.label:
+        return _("%(station)s sent the task to this review (%(when)s).") % words
     return _("Rule “%(rule)s” of %(station)s sent the task to this review (%(when)s).") % words
 
 

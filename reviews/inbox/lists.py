@@ -22,6 +22,7 @@ from pipelines.models.compiled import ids as array
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
+from pipelines.routing.sentences.names import by_rule
 from reviews.asked import MOST, Place, asked, decided, of_team, order_at, requested
 from reviews.decision.consequences import LOOKS
 from reviews.decision.gates import approval_words, gate_at, gate_of
@@ -318,7 +319,7 @@ def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> L
         due_at=visit.due_at if is_open else None,
         round=visit.round,
         votes=_votes(visit),
-        note=_("rule: %(rule)s") % {"rule": rule.get("label") or rule.get("id")} if rule else "",
+        note=by_rule(line, rule["id"]) if rule else "",
         claimed=getattr(visit, "claimed", "") if is_open else "",
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
         stand_in=stand_in,

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
+from pipelines.routing.sentences.names import by_rule
 from reviews.decision import mail_link
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
@@ -27,7 +28,7 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
         "line_name": line.name,
         "gate_name": gate.name,
         "station_name": line.station(visit.token.station).name,
-        "rule": visit.evidence.get("rule"),
+        "rule": by_rule(line, visit.evidence["rule"]["id"]) if visit.evidence.get("rule") else "",
         "outcome": visit.evidence.get("outcome", {}),
         "options": _options(mail),
         "confirm": _confirm(mail),

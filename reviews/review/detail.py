@@ -180,7 +180,7 @@ class Dossier:
             return None
         _station, rule = self.line.rules_by_id[led["id"]]
         number = 1 + [each.id for each in _station.rules].index(rule.id)
-        return {"number": str(number), "label": rule.label or rule.id, "words": describe(rule.when)}
+        return {"number": str(number), "label": rule.label, "words": describe(rule.when)}
 
     @property
     def asks_for(self) -> str:

@@ -1,4 +1,4 @@
-"""Stations, ends and gates as people know them: by name, never by key."""
+"""Stations, ends, gates and rules as people know them: by name, never by key."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ def gate_name(line: Line, key: str) -> str:
         return _("Review of a jump")
     found = line.gates_by_key.get(key)
     return found.name if found else key
+
+
+def by_rule(line: Line, rule_id: str) -> str:
+    """By its label, else by its number at its station; nothing where the line does not have it."""
+    if rule_id not in line.rules_by_id:
+        return ""
+    station, rule = line.rules_by_id[rule_id]
+    if rule.label:
+        return _("by the rule “%(rule)s”") % {"rule": rule.label}
+    return _("by rule %(number)s") % {"number": 1 + station.rules.index(rule)}
 
 
 def end_name(line: Line, key: str) -> str:
