@@ -171,7 +171,7 @@ PLAIN = """
     protocol room seconds stopping
     task_id base_branch executor_profile_id output_data
     columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
-    summary begins
+    summary begins input_names
 """
 
 
