@@ -82,7 +82,7 @@ def test_a_heading_stands_over_what_it_groups_and_moves_it(canvas: Page, line: L
 
 
 def test_what_is_selected_is_deleted_together(canvas: Page, line: Line) -> None:
-    canvas.get_by_role("button", name="Delete 2").click()
+    canvas.get_by_role("button", name="Delete 2 parts").click()
     expect(canvas.locator(".ed-station")).to_have_count(1)
     saved(canvas)
     assert [each["key"] for each in draft(line)["stations"]] == ["ship"]

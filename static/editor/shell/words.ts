@@ -109,7 +109,7 @@ const WORDS = {
   several: (n: number) => ngettext("%s selected", "%s selected", n),
   severalChosen: gettext("Stations and ends"),
   commonFields: gettext("the selected stations"),
-  deleteSeveral: (n: number) => ngettext("Delete %s", "Delete %s", n),
+  deleteSeveral: (n: number) => ngettext("Delete %s part", "Delete %s parts", n),
   setAtAll: gettext("What you set is set at each. A field is empty where it is not set, or not the same everywhere."),
   onlySome: gettext("Select stations only to set their fields together."),
   changedFields: gettext("Changed %s: %s"),
