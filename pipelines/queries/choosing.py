@@ -13,7 +13,7 @@ from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derive, read_out
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.line import Line, Station
-from pipelines.routing.sentences.conditions import leaves
+from pipelines.routing.sentences.conditions import describe, leaves
 from pipelines.routing.sentences.consequences import consequence
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.simulate import choices
@@ -69,7 +69,7 @@ def _number(line: Line, rule: str) -> int | None:
 def _label(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
     if choice.rule:
         rule = line.rules_by_id[choice.rule][1]
-        return rule.label or rule.id
+        return rule.label or describe(rule.when)
     assert choice.step is not None
     if choice.kind == choices.REST:
         return _standing(line, position, choice)

@@ -16,7 +16,7 @@ from pipelines.queries.joined import came_to
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
-from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.waits import question_of
 
 LONGEST = 300
@@ -156,7 +156,7 @@ def _rule(line: Line, station_key: str, rule_id: str | None) -> tuple[int | None
     station = line.stations_by_key.get(station_key)
     for number, rule in enumerate(station.rules if station else (), start=1):
         if rule.id == rule_id:
-            return number, rule.label or rule.id
+            return number, rule_name(line, rule.id)
     return None, rule_id or ""
 
 

@@ -18,7 +18,7 @@ from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import Line, Rule, Station
-from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.names import rule_name, station_name
 
 PATHS = 3
 Groups = Mapping[str, Mapping[str, Any]]
@@ -187,7 +187,7 @@ def limits_of(
         rows.append(LimitRow(_("Time of the run"), _minutes(max(0.0, most - used), most), _share(used, most)))
     if station.limits.max_visits is not None:
         rows.append(_of_count(_("Runs"), task.visits.get(station.key, 0), station.limits.max_visits))
-    return [*rows, *(_retries(station, rule, task.rules) for rule in _bounded(station))]
+    return [*rows, *(_retries(line, rule, task.rules) for rule in _bounded(station))]
 
 
 def _of_cost(name: str, spent: Spending, most: Decimal) -> LimitRow:
@@ -205,9 +205,9 @@ def _bounded(station: Station) -> Iterable[Rule]:
     return (rule for rule in station.rules if rule.max_retries is not None)
 
 
-def _retries(station: Station, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
+def _retries(line: Line, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
     assert rule.max_retries is not None
-    name = _("Retries: %(rule)s") % {"rule": rule.label or rule.id}
+    name = _("Retries: %(rule)s") % {"rule": rule_name(line, rule.id)}
     return _of_count(name, taken.get(rule.id, 0), rule.max_retries)
 
 

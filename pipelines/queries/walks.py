@@ -20,7 +20,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.decisions import sentence
 from pipelines.routing.sentences.escalations import answered_by, trigger_words
 from pipelines.routing.sentences.failures import failure_word
-from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, held, waiting
 from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.expect import StepRecord
@@ -241,11 +241,11 @@ def _facts(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iter
     for rule in station.rules:
         taken = walk.rules.get(rule.id, 0)
         if rule.max_retries is not None:
-            words = {"rule": rule.label or rule.id, "n": taken, "most": rule.max_retries}
+            words = {"rule": rule_name(line, rule.id), "n": taken, "most": rule.max_retries}
             yield _("“%(rule)s” was taken %(n)s of at most %(most)s times") % words
         if rule.max_visits is not None:
             names = ", ".join(target_name(line, key) for key in rule.to)
-            words = {"rule": rule.label or rule.id, "targets": names, "most": rule.max_visits}
+            words = {"rule": rule_name(line, rule.id), "targets": names, "most": rule.max_visits}
             yield _("“%(rule)s” lets %(targets)s be entered at most %(most)s times") % words
     for edge in _edges(line, station.key):
         n = walk.edges.get(f"{edge.source}->{edge.target}", 0)

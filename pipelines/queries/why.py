@@ -16,7 +16,7 @@ from pipelines.queries.trace import TraceStep, checks_of, steps_of, trace_of
 from pipelines.routing.document.line import Line, Rule
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
-from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.notes import note_words
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
@@ -125,7 +125,7 @@ def explained(
 
 def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -> RuleRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
-    row = RuleRow(number, rule.id, rule.label or rule.id, targets, NOT_TRIED)
+    row = RuleRow(number, rule.id, rule_name(line, rule.id), targets, NOT_TRIED)
     row.gates = [gate_name(line, key) for key in rule.gates]
     saw = list(entry.get("saw") or ()) if entry else []
     row.tests = tests_of(rule, saw)

@@ -22,7 +22,7 @@ from tests.pages.conftest import As, at, text
 pytestmark = pytest.mark.django_db
 
 
-def test_a_failed_task_names_its_rule_shows_keys_as_code_and_says_how_to_go_on(
+def test_a_failed_task_names_its_rules_shows_keys_as_code_and_says_how_to_go_on(
     world: World, signed_in: As
 ) -> None:
     hopeless = {"id": "hopeless", "label": "Not a repository", "to": "failed"}
@@ -36,7 +36,7 @@ def test_a_failed_task_names_its_rule_shows_keys_as_code_and_says_how_to_go_on(
     assert "Failure type <code>not_a_repository</code>" in page
     assert "Rule 1 of build, “Not a repository”, matched: it ends, Failed." in page
     assert "it failed: <code>refused</code> or <code>not_a_repository</code>" in page
-    assert "<code>again</code>" in page and ">hopeless<" not in page
+    assert "Rule 2" in page and ">hopeless<" not in page
     assert "Retry repeats the task with the same inputs. Follow up starts a new task" in page
     assert "with the same inputs" not in text(signed_in(world.viewer).get(at(world, "task", task.name)))
 

@@ -22,6 +22,12 @@ def gate_name(line: Line, key: str) -> str:
     return found.name if found else key
 
 
+def rule_name(line: Line, rule_id: str) -> str:
+    """Its label, else its number at its station. :raises KeyError: the line does not have it"""
+    station, rule = line.rules_by_id[rule_id]
+    return rule.label or _("Rule %(number)s") % {"number": 1 + station.rules.index(rule)}
+
+
 def by_rule(line: Line, rule_id: str) -> str:
     """By its label, else by its number at its station; nothing where the line does not have it."""
     if rule_id not in line.rules_by_id:
