@@ -42,7 +42,8 @@ class OneThread(ASGIHandler):
             self._leave(thread)
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["method"] == "POST" and any(each in scope["path"] for each in RUNNERS):
+        asked = str(scope["path"]).removeprefix(scope.get("root_path", ""))
+        if scope["method"] == "POST" and asked.startswith(RUNNERS):
             await self._answer_a_runner(scope, receive, send)
         else:
             await super().handle(scope, receive, send)

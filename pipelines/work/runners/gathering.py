@@ -1,11 +1,14 @@
-"""Reports that come to this process at the same time go to the engine in one transaction (house §2).
+"""Reports of one project that come to this process at the same time go to the engine in one transaction (house §2).
 
-Nobody waits for who may come: those who come while all lanes are taken go together with the next that gets one."""
+Nobody waits for who may come: those who come while all lanes are taken go together with the next that gets one. Nobody
+waits for another project, or long for their own: who gets no lane at once, as where a task that others report on is
+locked, goes by themselves."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from pipelines.engine import Report
@@ -14,7 +17,11 @@ from pipelines.work.transport.local import reports
 from pipelines.work.transport.protocol import ReportAnswer
 
 LANES: Final = 2
-"""Transactions at once: a task that somebody else has locked holds up only those who went with it."""
+"""Transactions at once of a project."""
+PATIENCE: Final = 0.05
+"""Seconds for a lane: many times what a transaction takes."""
+PROJECTS: Final = 256
+"""Of which one has gone longest is forgotten; who waits there is not."""
 
 
 class _Brought:
@@ -26,8 +33,9 @@ class _Brought:
 
 
 class Gathering:
-    def __init__(self, lanes: int = LANES) -> None:
+    def __init__(self, lanes: int = LANES, patience: float = PATIENCE) -> None:
         self._lanes, self._lock = threading.Semaphore(lanes), threading.Lock()
+        self._patience = patience
         self._waiting: list[_Brought] = []
 
     def deliver(self, said: Sequence[Report]) -> list[ReportAnswer]:
@@ -35,10 +43,22 @@ class Gathering:
         mine = _Brought(said)
         with self._lock:
             self._waiting.append(mine)
-        with self._lanes:
-            _send(self._taken_with(mine))
+        if self._lanes.acquire(timeout=self._patience):
+            try:
+                _send(self._taken_with(mine))
+            finally:
+                self._lanes.release()
+        elif self._withdrawn(mine):
+            return reports.deliver(list(said))
         mine.is_over.wait()
         return reports.deliver(list(said)) if mine.answers is None else mine.answers
+
+    def _withdrawn(self, mine: _Brought) -> bool:
+        """Whether nobody had taken it along."""
+        with self._lock:
+            if not mine.is_taken:
+                self._waiting.remove(mine)
+            return not mine.is_taken
 
     def _taken_with(self, mine: _Brought) -> list[_Brought]:
         """Those that go now; none where another lane took this one along."""
@@ -68,4 +88,6 @@ def _send(taken: Sequence[_Brought]) -> None:
             each.is_over.set()
 
 
-deliver: Final = Gathering().deliver
+@lru_cache(maxsize=PROJECTS)
+def of_project(project: int | None) -> Gathering:
+    return Gathering()

@@ -55,7 +55,7 @@ def report(known: Reported, told: Told) -> ReportAnswer:
 def report_together(known: Reported, told: Sequence[Told]) -> list[ReportAnswer]:
     """One answer each, in their order. Nothing moved of one that answers `error`."""
     by = f"worker:{known.runner.pk}"
-    answers = gathering.deliver(
+    answers = gathering.of_project(known.runner.project_id).deliver(
         [
             Report(
                 each.job.pk, each.attempt, each.lease, said, by=by, claim_next=each.claim, observed_by=SERVER
