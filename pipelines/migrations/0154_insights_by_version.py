@@ -8,16 +8,6 @@ class Migration(migrations.Migration):
     dependencies = [("pipelines", "0153_station_trials")]
 
     operations = [
-        migrations.RemoveIndex(model_name="gatevisit", name="gate_visit_over_at"),
-        migrations.AddIndex(
-            model_name="gatevisit",
-            index=models.Index(
-                condition=models.Q(("decided_at__isnull", False)),
-                fields=["decided_at"],
-                include=("job", "opened_at"),
-                name="gate_visit_over_at",
-            ),
-        ),
         migrations.AddIndex(
             model_name="decision",
             index=models.Index(
@@ -43,4 +33,15 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.RunSQL(STATISTICS, "DROP STATISTICS job_usage"),
+        # Last: nobody reads a review while this index is gone.
+        migrations.RemoveIndex(model_name="gatevisit", name="gate_visit_over_at"),
+        migrations.AddIndex(
+            model_name="gatevisit",
+            index=models.Index(
+                condition=models.Q(("decided_at__isnull", False)),
+                fields=["decided_at"],
+                include=("job", "opened_at"),
+                name="gate_visit_over_at",
+            ),
+        ),
     ]

@@ -1,8 +1,7 @@
 """Statements of hot pages: written as a QuerySet, compiled once by each process, from then on only executed.
 
-Writing and compiling a QuerySet takes Django five times as long as PostgreSQL takes to answer most of them. A statement
-whose text is the same each time is kept by psycopg as a prepared one, too. Values are `GivenValue`s, named as the
-arguments are:
+Writing and compiling a QuerySet takes Django five times as long as PostgreSQL takes to answer most of them. Values are
+`GivenValue`s, named as the arguments are:
 
     @compiled(line=BigIntegerField())
     def versions_of(line):
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, Model, QuerySet
 from django.db.models.query import FlatValuesListIterable, ModelIterable
 from django.db.models.query import get_related_populators as populators_of  # type: ignore[attr-defined]
@@ -112,6 +111,8 @@ class _Statement:
         select, info = compiler.select, compiler.klass_info
         assert select is not None and not compiler.has_extra_select
         self._converters = compiler.get_converters([each[0] for each in select[: compiler.col_count]])
+        # What is left to do with it needs no connection of one thread.
+        compiler.connection = connection
         self._annotations = list((compiler.annotation_col_map or {}).items())
         self._model: type[Model] | None = None
         if written._iterable_class is ModelIterable:

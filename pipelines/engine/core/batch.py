@@ -256,8 +256,9 @@ class Batch:
         self._new_dues = [each for each in self._new_dues if (each.task_id, each.kind, each.key) != mine]
 
     def went_on(self, job: Job) -> Job | None:
-        """The job to which this one's lease went."""
-        return next((self.jobs[each.new] for each in self._handed_on if each.old == job.pk), None)
+        """The job to which this one's lease went, if nothing has ended it since."""
+        heirs = (self.jobs[each.new] for each in self._handed_on if each.old == job.pk)
+        return next((each for each in heirs if each.state != Job.State.DONE), None)
 
     def hand_lease_on(self, hand_on: HandOn) -> None:
         self._handed_on.append(hand_on)
