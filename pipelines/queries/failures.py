@@ -43,6 +43,6 @@ def failures(task_ids: Iterable[int]) -> dict[int, LastWords]:
 
 
 def _failure(text: str | None, failure_type: str | None, exit_code: str | None) -> LastWords:
-    if not text and not failure_type and exit_code:
+    if not text and not failure_type and exit_code not in (None, "0"):
         return LastWords(_("Exit code %s.") % exit_code)
     return LastWords((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))

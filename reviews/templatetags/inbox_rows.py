@@ -1,4 +1,4 @@
-"""The rows of the inbox, fifty of which may stand beside a review: drawn without a template, as one text each."""
+"""The rows of the inbox, many of which may stand beside a review: drawn without a template, as one text each."""
 
 from __future__ import annotations
 
