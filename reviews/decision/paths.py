@@ -40,14 +40,15 @@ class DrawnChoices:
 
 def drawn(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | None:
     """The line with the path of each choice whose way is known by now; None where there is none."""
-    line = parsed(visit.asked_by.pinned)
+    pinned = visit.asked_by.pinned
+    line = parsed(pinned)
     known = [option for option in options if option.answer]
     if not known:
         return None
     asked = str(visit.asked_by.answer.get("rule") or "")
     endings = [each for option in known if (each := _ending(visit, option.answer, asked))]
     choices = [DrawnChoice(option, _told(line, visit, option.answer, asked)) for option in known]
-    return DrawnChoices(drawing_of(line, endings), choices)
+    return DrawnChoices(drawing_of(line, endings, pinned.line_id), choices)
 
 
 def _ending(visit: GateVisit, answer: Mapping[str, Any], asked: str) -> DrawnEnding | None:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.lines import drafts, mentions
 from pipelines.models import Line, Project
+from pipelines.queries import taken, versions
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.findings import findings_of
 from pipelines.web.lines import lines
@@ -65,13 +66,19 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
             "help": reverse("help-page", args=["drawing"]) + "#a-first-line",
             **_naming(line, at),
         },
-        "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
+        "findings": _found(line, project) if _drawable(line.draft) else None,
         "differs": lines.draft_differs(line),
         "kinds": kinds(),
         "people": [{"handle": each.username, "name": str(each)} for each in mentions.members(project)],
         "mayEdit": access.can(request.user, "design", project),
         "icons": asset("static/icons.json"),
     }
+
+
+def _found(line: Line, project: Project) -> dict[str, Any]:
+    """With what tasks took of the rules that are live, once: no save moves what is drawn for it."""
+    ranks = taken.ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
+    return {**findings_of(line.draft, project), "taken": ranks}
 
 
 def _naming(line: Line, at: tuple[str, str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ who has no script."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from pipelines.models import LineVersion
-from pipelines.queries import versions
+from pipelines.queries import taken, versions
 from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.changes import condition
@@ -52,8 +52,9 @@ class LineDrawing:
     listed: tuple[ListedStation, ...]
 
 
-def drawing_of(line: Line, endings: Iterable[DrawnEnding] = ()) -> LineDrawing:
-    """Of any line that can be read. `endings`: what a task of it came to besides."""
+def drawing_of(line: Line, endings: Iterable[DrawnEnding] = (), line_id: int | None = None) -> LineDrawing:
+    """Of any line that can be read. `endings`: what a task of it came to besides. `line_id`: whose tasks are its
+    history, where it has one."""
     document = line.to_document()
     for each in endings:
         _add(document, each)
@@ -64,16 +65,16 @@ def drawing_of(line: Line, endings: Iterable[DrawnEnding] = ()) -> LineDrawing:
             rule["id"]: condition(rule.get("when", {"always": True}), short=True)
             for rule in _rules_of(document)
         },
-        **told_of(line),
+        **told_of(line, line_id),
         "icons": asset("static/icons.json"),
         "kinds": [each for each in kinds() if each["key"] in used],
     }
     return LineDrawing(given, tuple(_listed(line)))
 
 
-def told_of(line: Line) -> dict[str, Any]:
-    """What the canvas says of a line beside its document: where stations without rules lead, and how often rules may
-    be taken."""
+def told_of(line: Line, line_id: int | None = None) -> dict[str, Any]:
+    """What the canvas is told of a line beside its document: where stations without rules lead, how often rules may be
+    taken, and which ones tasks took more often."""
     return {
         "onward": {
             station.key: target
@@ -81,12 +82,15 @@ def told_of(line: Line) -> dict[str, Any]:
             if not station.rules and (target := onward(line, station)) is not None
         },
         "limits": limits_of_rules(line),
+        "taken": taken.ranks(line, line_id) if line_id else {},
     }
 
 
 def drawing_of_version(version: LineVersion) -> LineDrawing:
-    """A version never changes: worked out once for each language."""
-    return _of_version(version.pk, get_language())
+    """A version never changes: worked out once for each language. What tasks took does."""
+    drawn = _of_version(version.pk, get_language())
+    ranks = taken.ranks(versions.parsed(version), version.line_id)
+    return replace(drawn, given={**drawn.given, "taken": ranks})
 
 
 @lru_cache(maxsize=64)

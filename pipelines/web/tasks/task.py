@@ -163,7 +163,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
     return {
         "task": task,
         "view": view,
-        "drawing": drawing_of(line, endings) if endings else drawing_of_version(task.pinned),
+        "drawing": drawing_of(line, endings, task.line_id) if endings else drawing_of_version(task.pinned),
         "path": told(view, endings),
         "line_url": _line_url(task),
         "why": view.why(request.GET.get("move", "")),

@@ -148,6 +148,7 @@ export interface Picture {
   conditions: Record<string, string>;
   onward?: Record<string, string>;
   limits?: Findings["signs"]["rules"];
+  taken?: Findings["taken"];
 }
 
 export interface Starter {

@@ -77,5 +77,6 @@ export function said(line: LineDocument, seed: number): typeof NOTHING {
       ),
     ),
     endless: Object.fromEntries(of(0.3).map((id) => [id, ["s0"]])),
+    taken: seed % 3 === 0 ? Object.fromEntries(of(0.7).map((id) => [id, Math.floor(next() * 3)])) : undefined,
   };
 }

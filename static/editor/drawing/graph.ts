@@ -37,6 +37,9 @@ const LONG = 60;
 /** An end that more rules of a long line lead to is named in pills. */
 const MANY = 4;
 
+/** Of a rule that no task could take yet: after those that tasks took. */
+const UNRANKED = 1_000;
+
 const SILENT = "@silent";
 
 export const onwardId = (station: string): string => `${station}@onward`;
@@ -44,7 +47,7 @@ export const onwardId = (station: string): string => `${station}@onward`;
 const between = (least: number, value: number, most: number): number => Math.min(most, Math.max(least, value));
 
 /** What the layout needs to know of what the server said. */
-export type Said = Pick<Findings, "onward" | "rules" | "signs" | "endless">;
+export type Said = Pick<Findings, "onward" | "rules" | "signs" | "endless" | "taken">;
 
 export function graphOf(line: LineDocument, said: Said, window: readonly [number, number]): Graph {
   const at = new Map(line.stations.map((station, index) => [station.key, index]));
@@ -53,7 +56,7 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const start = startOf(line);
   const links: Link[] = [];
   const begins = start !== undefined && at.has(start);
-  if (begins) links.push({ from: START_ID, to: start, rule: START_ID, order: 0, ill: 0 });
+  if (begins) links.push({ from: START_ID, to: start, rule: START_ID, order: 0, ill: 0, rank: 0 });
   const led = new Map<string, number>();
   for (const to of line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)))
     led.set(to, (led.get(to) ?? 0) + 1);
@@ -69,15 +72,16 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
     const rules = rulesOf(station);
     const next = said.onward[station.key];
     if (rules.length === 0 && next !== undefined && there.has(next) && next !== station.key)
-      links.push({ from: station.key, to: next, rule: onwardId(station.key), order: 0, ill: 1 });
+      links.push({ from: station.key, to: next, rule: onwardId(station.key), order: 0, ill: 1, rank: 0 });
     const after = line.stations[index + 1]?.key;
     // Nothing is drawn, but so they stand in their order.
     if (rules.length === 0 && next === undefined && after !== undefined)
-      links.push({ from: station.key, to: after, rule: SILENT, order: 0, ill: NEVER });
+      links.push({ from: station.key, to: after, rule: SILENT, order: 0, ill: NEVER, rank: 0 });
     rules.forEach((rule, order) => {
       const ill = said.rules[rule.id]?.status === "dead" ? NEVER : illness(rule.when);
+      const rank = said.taken?.[rule.id] ?? UNRANKED;
       for (const to of drawn(station, rule))
-        if (!isBadge(station, rule)) links.push({ from: station.key, to, rule: rule.id, order, ill });
+        if (!isBadge(station, rule)) links.push({ from: station.key, to, rule: rule.id, order, ill, rank });
     });
   });
   const well = new Set(ends.filter((key) => (endOf(line, key)?.kind ?? "completed") === "completed"));

@@ -9,6 +9,8 @@ export interface Link {
   order: number;
   /** How far from well it is that this rule is taken: 0 a success, 1 whatever, 3 a failure, 100 never. */
   ill: number;
+  /** Among the rules of its station: 0 what most tasks took; the same where that is not known. */
+  rank: number;
 }
 
 export const NEVER = 100;
@@ -40,6 +42,9 @@ export interface Ordered {
   keys: string[];
 }
 
+/** What goes well before what does not, then what tasks took more often, then by the order of rules. */
+const first = (a: Link, b: Link): number => a.ill - b.ill || a.rank - b.rank || a.order - b.order;
+
 /** `well`: ends at which all went well. */
 export function ordered(keys: readonly string[], links: readonly Link[], well: ReadonlySet<string>): Ordered {
   const after = new Map<string, number[]>();
@@ -48,8 +53,7 @@ export function ordered(keys: readonly string[], links: readonly Link[], well: R
     if (own) own.push(index);
     else after.set(link.from, [index]);
   });
-  for (const own of after.values())
-    own.sort((a, b) => (links[a]?.ill ?? 0) - (links[b]?.ill ?? 0) || (links[a]?.order ?? 0) - (links[b]?.order ?? 0));
+  for (const own of after.values()) own.sort((a, b) => first(links[a] as Link, links[b] as Link));
   const { back, done } = walked(keys, links, after);
   const { main, mainLinks } = mainWay(keys, links, after, back, done, well);
   const onMain = new Set(main);
@@ -117,14 +121,19 @@ function leads(links: readonly Link[], back: ReadonlySet<number>, without: numbe
 interface Best {
   ends: boolean;
   ill: number;
+  /** Of its link here. */
+  rank: number;
   length: number;
   link: number | undefined;
 }
 
-const better = (a: Best, b: Best): boolean =>
-  a.ends !== b.ends ? a.ends : a.ill !== b.ill ? a.ill < b.ill : a.length > b.length;
+function better(a: Best, b: Best): boolean {
+  if (a.ends !== b.ends) return a.ends;
+  return (a.ill - b.ill || a.rank - b.rank || b.length - a.length) < 0;
+}
 
-/** From the first key: to a completed end, by as few failures as can be, over as many stations as can be. */
+/** From the first key: to a completed end, by as few failures as can be, by what tasks took more often, over as many
+ * stations as can be. */
 function mainWay(
   keys: readonly string[],
   links: readonly Link[],
@@ -135,12 +144,13 @@ function mainWay(
 ): { main: string[]; mainLinks: Set<number> } {
   const best = new Map<string, Best>();
   for (const key of done) {
-    let found: Best = { ends: well.has(key), ill: 0, length: 1, link: undefined };
+    let found: Best = { ends: well.has(key), ill: 0, rank: 0, length: 1, link: undefined };
     for (const index of after.get(key) ?? []) {
       const link = links[index] as Link;
       const next = back.has(index) ? undefined : best.get(link.to);
       if (!next || link.ill >= NEVER) continue;
-      const way = { ends: next.ends, ill: next.ill + link.ill, length: next.length + 1, link: index };
+      const { rank } = link;
+      const way = { ends: next.ends, ill: next.ill + link.ill, rank, length: next.length + 1, link: index };
       if (found.link === undefined && !found.ends ? true : better(way, found)) found = way;
     }
     best.set(key, found);

@@ -75,6 +75,9 @@ export interface Findings {
   /** Of rules: the targets by which a task can go round without a budget. */
   endless: Record<string, string[]>;
   signs: Signs;
+  /** Of rules, by id: 0 what most tasks took of its station; only where some are clearly taken more often. It comes with
+   * the page and stays. */
+  taken?: Record<string, number> | undefined;
   /** With the answer of a save only; null: nothing goes elsewhere. */
   elsewhere?: Elsewhere | null;
 }

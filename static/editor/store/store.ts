@@ -116,7 +116,11 @@ export class Editor {
       onState: (saving) => this.#set({ saving }),
       onDraft: (draft) => this.#set({ draft }),
       onFindings: (findings, differs) =>
-        this.#found({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
+        this.#found({
+          findings: { ...findings, taken: this.state.findings.taken },
+          differs,
+          ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}),
+        }),
       onKept: (kept) => this.#set({ kept }),
     });
     void this.text.restore();
