@@ -8,6 +8,10 @@ import { LONG } from "./rows";
 import type { Graph, Placed } from "./types";
 
 const MOST = 40;
+/** Milliseconds without an answer after which a line that is not drawn yet is drawn as it can be at once. */
+const SLOW = 2_000;
+/** Milliseconds after which the worker is taken for dead: it is started anew once, then given up. */
+const DEAD = 60_000;
 const known = new Map<string, Placed>();
 const listeners = new Set<() => void>();
 const NOTHING: Placed = { parts: [], gates: [], ways: [], rows: [] };
@@ -20,6 +24,9 @@ let worker: Worker | undefined;
 let busy: string | undefined;
 let wanted: { key: string; graph: Graph } | undefined;
 let failed = false;
+let slow = false;
+let restarted = false;
+let timers: ReturnType<typeof setTimeout>[] = [];
 
 /** The layout of this graph, or the last one that was shown: `exact` says which. */
 export function placedFor(graph: Graph): { placed: Placed; exact: boolean } {
@@ -33,7 +40,8 @@ export function placedFor(graph: Graph): { placed: Placed; exact: boolean } {
   // Before the canvas has its size nothing is seen; a layout for no size would hold up the one that is.
   if (graph.window[0] <= 0) return { placed: shown, exact: failed };
   ask(key, graph);
-  if (graph.parts.length > LONG && (shown.provisional ? shownFor !== key : isOther(graph))) {
+  const atOnce = graph.parts.length > LONG || slow || failed;
+  if (atOnce && (failed || shown.provisional ? shownFor !== key : isOther(graph))) {
     shown = quick(graph);
     shownFor = key;
   }
@@ -87,6 +95,27 @@ function next(): void {
   // Loaded when the first line is drawn that this browser has not drawn before.
   worker ??= started();
   worker.postMessage(graph);
+  timers = [
+    setTimeout(() => {
+      slow = true;
+      tell();
+    }, SLOW),
+    setTimeout(() => dead(graph), DEAD),
+  ];
+}
+
+/** Nobody looks at an empty canvas for ever because a worker did not start or hangs. */
+function dead(graph: Graph): void {
+  worker?.terminate();
+  worker = undefined;
+  if (restarted) {
+    done(undefined);
+    return;
+  }
+  restarted = true;
+  worker = started();
+  worker.postMessage(graph);
+  timers.push(setTimeout(() => dead(graph), DEAD));
 }
 
 function started(): Worker {
@@ -97,12 +126,18 @@ function started(): Worker {
 }
 
 function done(placed: Placed | undefined): void {
+  for (const each of timers) clearTimeout(each);
+  slow = restarted = false;
   if (placed && busy !== undefined) {
     remember(busy, placed);
     keep(busy, placed);
   } else failed = true;
   busy = undefined;
+  tell();
+  next();
+}
+
+function tell(): void {
   count += 1;
   for (const listener of [...listeners]) listener();
-  next();
 }

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { LineDocument } from "../store/document";
+import { NOTHING } from "../store/findings";
+import { graphOf } from "./graph";
+
+/** As many as were started; none of them ever answers. */
+const started = vi.hoisted(() => ({ count: 0 }));
+
+vi.mock("./laying?worker", () => ({
+  default: class {
+    constructor() {
+      started.count += 1;
+    }
+    addEventListener(): void {}
+    postMessage(): void {}
+    terminate(): void {}
+  },
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("Worker", class {});
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+it("draws a line whose layout does not come as it can be at once, starts the worker anew, and gives up", async () => {
+  const { onLayout, placedFor } = await import("./layouts");
+  const stations = ["a", "b"].map((key) => ({ key, name: key, rules: [] }));
+  const line: LineDocument = { stations, gates: [] };
+  const graph = graphOf(line, NOTHING, [1000, 750]);
+  let told = 0;
+  onLayout(() => {
+    told += 1;
+  });
+  expect(placedFor(graph).placed.parts).toEqual([]);
+  vi.advanceTimersByTime(2_000);
+  expect(told).toBe(1);
+  const parts = placedFor(graph).placed.parts.map((part) => part.key);
+  expect(parts).toEqual(expect.arrayContaining(["a", "b"]));
+  expect(started.count).toBe(1);
+  vi.advanceTimersByTime(60_000);
+  expect(started.count).toBe(2);
+  expect(placedFor(graph).exact).toBe(false);
+  vi.advanceTimersByTime(60_000);
+  const last = placedFor(graph);
+  expect(last.exact).toBe(true);
+  expect(last.placed.provisional).toBeUndefined();
+  expect(last.placed.parts.map((part) => part.key)).toEqual(expect.arrayContaining(["a", "b"]));
+});
