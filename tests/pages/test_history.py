@@ -94,6 +94,19 @@ def test_a_draft_that_is_no_line_is_compared_with_nothing(world: World, signed_i
     assert client.get(door(world, "/picture", line.key), query).status_code == 400
 
 
+def test_a_draft_with_a_faulty_rule_is_drawn_beside_what_is_live(world: World, signed_in: As) -> None:
+    """A station that is gone, a bad path, a gate that there is not."""
+    rule = {"id": "on", "to": "ship"}
+    line = world.line(document([station("build", rule), "ship"], key="drawn")).line
+    client = signed_in(world.designer)
+    bad_path = {"output": {"path": "", "op": "equals", "value": 1}}
+    for faulty in ({"to": "gone"}, {"when": bad_path}, {"gates": ["none"]}):
+        draft(line, world, stations=[station("build", {**rule, **faulty}), "ship"], key="drawn")
+        answer = client.get(door(world, "/picture", line.key))
+        assert answer.status_code == 200, answer.content
+        assert answer.json()["marks"]["rules"]["on"] == "changed"
+
+
 def test_one_click_restores_and_a_draft_with_changes_is_put_aside_first(world: World, signed_in: As) -> None:
     line = versions(world)
     client = signed_in(world.designer)

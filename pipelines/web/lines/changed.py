@@ -99,7 +99,7 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
     marks = {"stations": found.stations, "rules": found.rules, "ends": found.ends}
     rules = [rule for station in found.document["stations"] for rule in station["rules"]]
     conditions = {rule["id"]: condition(rule.get("when", {"always": True}), short=True) for rule in rules}
-    old, new = (told_of(read_line(each), line_id) for each in (apart.old, apart.new))
+    old, new = (told_of(read_line(each, keep_faulty_rules=True), line_id) for each in (apart.old, apart.new))
     told = {key: {**old[key], **new[key]} for key in new}
     return {"document": found.document, "marks": marks, "conditions": conditions, **told}
 
