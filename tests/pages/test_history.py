@@ -107,6 +107,20 @@ def test_a_draft_with_a_faulty_rule_is_drawn_beside_what_is_live(world: World, s
         assert answer.json()["marks"]["rules"]["on"] == "changed"
 
 
+def test_the_picture_says_of_what_stays_only_what_is_so_now(world: World, signed_in: As) -> None:
+    """Limits of rules and ways by the policy: those of before only where the rule or the station is gone."""
+    again = {"id": "again", "when": {"result": "failure"}, "to": "build"}
+    lost = {**again, "id": "lost", "max_retries": 2, "when": {"result": "blocked"}}
+    on = {"id": "on", "to": "ship"}
+    old = [station("build", {**again, "max_retries": 3}, lost, on), "ship", "left", "end"]
+    line = world.line(document(old, key="drawn", policy={"no_rules": "advance"})).line
+    new = [station("build", again, on), "ship", "end"]
+    draft(line, world, stations=new, key="drawn", policy={"no_rules": "refuse"})
+    found = signed_in(world.designer).get(door(world, "/picture", line.key)).json()
+    assert {key: told["most"] for key, told in found["limits"].items()} == {"lost": 2}
+    assert found["onward"] == {"left": "end"}
+
+
 def test_one_click_restores_and_a_draft_with_changes_is_put_aside_first(world: World, signed_in: As) -> None:
     line = versions(world)
     client = signed_in(world.designer)

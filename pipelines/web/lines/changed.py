@@ -99,9 +99,17 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
     marks = {"stations": found.stations, "rules": found.rules, "ends": found.ends}
     rules = [rule for station in found.document["stations"] for rule in station["rules"]]
     conditions = {rule["id"]: condition(rule.get("when", {"always": True}), short=True) for rule in rules}
+    return {"document": found.document, "marks": marks, "conditions": conditions, **_told(apart, line_id)}
+
+
+def _told(apart: Apart, line_id: int) -> dict[str, Any]:
+    """Of stations and rules that are gone what was so before, of all others only what is so now."""
     old, new = (told_of(read_line(each, keep_faulty_rules=True), line_id) for each in (apart.old, apart.new))
-    told = {key: {**old[key], **new[key]} for key in new}
-    return {"document": found.document, "marks": marks, "conditions": conditions, **told}
+    stations = {station["key"] for station in apart.new["stations"]}
+    rules = {rule["id"] for station in apart.new["stations"] for rule in station["rules"]}
+    there = {"onward": stations, "limits": rules, "taken": rules}
+    gone = {part: {key: old[part][key] for key in old[part].keys() - keys} for part, keys in there.items()}
+    return {part: {**gone[part], **new[part]} for part in there}
 
 
 def legend() -> list[dict[str, str]]:
