@@ -31,6 +31,19 @@ describe("what is copied and pasted", () => {
     expect(notes.at(-1)?.y).toBe(positions["a-2"]?.[1]);
   });
 
+  it("has its headings over the copies, and none over what was not pasted", () => {
+    const over = (...keys: string[]): unknown[] => {
+      const heading = { ...note("note-1"), over: ["a", "b", "completed"] };
+      const line: LineDocument = { ...LINE, extra: { editor: { notes: [heading] } } };
+      const [was, copy] = pasteParts(partsOf(line, [...keys, "@note:note-1"])).apply(line).extra?.editor?.notes ?? [];
+      expect(was).toEqual(heading);
+      return [copy?.key, copy?.over];
+    };
+    expect(over("a", "b")).toEqual(["note-2", ["a-2", "b-2"]]);
+    expect(over("b")).toEqual(["note-2", ["b-2"]]);
+    expect(over()).toEqual(["note-2", undefined]);
+  });
+
   it("takes of what somebody else wrote only the notes that can be drawn", () => {
     const parts = { gateline: "stations" as const, stations: [], notes: [{ key: 1 }, note("x")] as Note[] };
     expect(fresh(LINE, pasteParts(parts).apply(LINE))).toEqual(["@note:note-3"]);

@@ -37,8 +37,11 @@ export function pasteParts(parts: Parts): Command {
       const down = depthOf(parts, notes);
       let next = parts.stations.length > 0 ? paste(parts).apply(line) : line;
       const places: Positions = {};
+      const named = new Map<string, string>();
       next.stations.slice(line.stations.length).forEach((station, index) => {
-        const at = parts.positions?.[parts.stations[index]?.key ?? ""];
+        const from = parts.stations[index]?.key ?? "";
+        named.set(from, station.key);
+        const at = parts.positions?.[from];
         if (isPlace(at)) places[station.key] = [at[0], at[1] + down];
       });
       if (Object.keys(places).length > 0) {
@@ -48,11 +51,19 @@ export function pasteParts(parts: Parts): Command {
           extra: { ...extra, editor: { ...extra.editor, positions: { ...positionsOf(next), ...places } } },
         };
       }
-      for (const note of notes)
-        next = withNotes(next, [...notesOf(next), { ...note, key: freshNoteKey(next), y: note.y + down }]);
+      for (const note of notes) {
+        const copy = { ...overCopies(note, named), key: freshNoteKey(next), y: note.y + down };
+        next = withNotes(next, [...notesOf(next), copy]);
+      }
       return next;
     },
   };
+}
+
+/** A heading stands over what was pasted with it; where that is nothing, it is a note like others. */
+function overCopies({ over, ...note }: Note, named: ReadonlyMap<string, string>): Note {
+  const copies = (over ?? []).flatMap((key) => named.get(key) ?? []);
+  return copies.length > 0 ? { ...note, over: copies } : note;
 }
 
 /** A clipboard holds what somebody else wrote. */
