@@ -29,9 +29,12 @@ function isNote(value: unknown): value is Note {
     typeof note.key === "string" &&
     typeof note.text === "string" &&
     isPlace([note.x, note.y]) &&
-    isPlace([note.width, note.height])
+    isPlace([note.width, note.height]) &&
+    areKeys(note.over ?? [])
   );
 }
+
+const areKeys = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === "string");
 
 export const isHeading = ({ over }: Note): boolean => Array.isArray(over);
 
