@@ -124,16 +124,24 @@ def list_page(
     now: datetime,
     after: Place | None = None,
     standings: Standings | None = None,
+    rows: str = "",
 ) -> ListPage:
-    """The next rows, in a number of statements that does not grow with them."""
+    """The next rows, in a number of statements that does not grow with them. `rows`: how many an address asks for."""
+    size = _size(rows)
     if shown.tab == ASKED:
-        return _needs(user, shown, now, after, standings or Standings(user))
-    rows = items(user, shown, PAGE + 1, after)
-    return ListPage(rows[:PAGE], rows[PAGE - 1].cursor if len(rows) > PAGE else "")
+        return _needs(user, shown, now, after, standings or Standings(user), size)
+    found = items(user, shown, size + 1, after)
+    return ListPage(found[:size], found[size - 1].cursor if len(found) > size else "")
+
+
+def _size(rows: str) -> int:
+    """In whole pages, so that a list fetched anew has room for all that stands there, and for what comes among it."""
+    wanted = int(rows) if rows.isascii() and rows.isdigit() and len(rows) < 9 else 0
+    return min(MOST, max(1, -(-wanted // PAGE)) * PAGE)
 
 
 def _needs(
-    user: User, shown: ReviewList, now: datetime, after: Place | None, standings: Standings
+    user: User, shown: ReviewList, now: datetime, after: Place | None, standings: Standings, size: int
 ) -> ListPage:
     """Reviews by pages; what else needs somebody is little, and stands where it belongs among them."""
     mine = Mine(user, of=shown.scope.projects)
@@ -148,14 +156,14 @@ def _needs(
     waiting = _places(user, replace(shown, kind="", sort=""), MOST + 1, None, standings)
     gates: list[ListRow] = []
     if shown.kind in ("", "gate"):
-        first = waiting[: PAGE + 1] if not shown.sort and after is None else None
-        gates = items(user, shown, PAGE + 1, after, standings, first)
-    ends = gates[PAGE - 1] if len(gates) > PAGE else None
+        first = waiting[: size + 1] if not shown.sort and after is None else None
+        gates = items(user, shown, size + 1, after, standings, first)
+    ends = gates[size - 1] if len(gates) > size else None
     if after:
         others = [row for row in others if row.at > after[0]]
     if ends:
         others = [row for row in others if row.at <= ends.at]
-    rows = sorted([*gates[:PAGE], *others], key=lambda row: row.order)
+    rows = sorted([*gates[:size], *others], key=lambda row: row.order)
     if not shown.sort:
         rows = _under_headings(rows, now, after)
     counts = Counter(each.need.kind for each in lines)

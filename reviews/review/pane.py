@@ -25,7 +25,7 @@ def pane(
 ) -> dict[str, Any]:
     """What its templates need. `selected`: the key of the row that is open."""
     after = place_after(request.GET.get("after", ""))
-    page = list_page(request.user, shown, timezone.now(), after, standings)
+    page = list_page(request.user, shown, timezone.now(), after, standings, request.GET.get("rows", ""))
     counts = tab_counts(request.user, shown)
     if shown.tab == ASKED and not shown.filtered:
         counts[ASKED] = page.waiting_words

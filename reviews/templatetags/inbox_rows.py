@@ -20,7 +20,7 @@ register = template.Library()
 
 NOTHING = mark_safe("")
 LINE = """
-  {heading}<div class="inbox-line">{choose}
+  {heading}<div class="inbox-line" {paged}>{choose}
     <a class="inbox-row" id="inbox-row-{key}" href="{url}" {current} data-item>
       {sign} <span class="muted small truncate">{line}</span>
       <span class="small inbox-due">{due}</span>
@@ -63,6 +63,7 @@ def _line(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeStrin
         heading=format_html('<h2 class="inbox-heading small">{}</h2>', row.heading)
         if row.heading
         else NOTHING,
+        paged=mark_safe("data-paged") if row.kind == "gate" else NOTHING,
         choose=format_html(CHOOSE, row.key, row.choose_words) if choose else NOTHING,
         key=row.key,
         url=row.url,

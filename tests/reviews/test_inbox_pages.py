@@ -47,6 +47,20 @@ def test_rows_come_by_pages_in_one_order(world: World, monkeypatch: pytest.Monke
     assert found == [task.name for task in tasks]
 
 
+def test_a_list_that_is_fetched_anew_has_as_many_rows_as_stood_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whole pages, up to a bound; the rest goes on after them. What is no number, or too great, does no harm."""
+    monkeypatch.setattr(lists, "PAGE", 2)
+    monkeypatch.setattr(lists, "MOST", 6)
+    names = [task.name for task in waiting_tasks(world, 7)]
+    for address in (reverse("needs-me"), reverse("inbox")):
+        for asked, count in {"": 2, "2": 2, "3": 4, "5": 6, "900": 6, "-4": 2, "x": 2, "9" * 40: 2}.items():
+            page = as_(world.reviewer).get(address, {"tab": "others", "fragment": "list", "rows": asked})
+            assert (asked, rows(page.content.decode())) == (asked, names[:count])
+            assert 'id="inbox-more"' in page.content.decode()
+
+
 @pytest.mark.broken
 def test_what_is_due_stands_below_headings_across_pages(
     world: World, monkeypatch: pytest.MonkeyPatch
@@ -113,10 +127,10 @@ def test_statements_are_as_many_for_many_rows(world: World, address: str) -> Non
     name, _mark, query = address.partition("?")
     client, url = as_(world.reviewer), f"{reverse(name)}?{query}&fragment=list"
 
-    def counted() -> int:
-        client.get(url)
+    def counted(rows: str = "") -> int:
+        client.get(url + rows)
         with CaptureQueriesContext(connection) as queries:
-            assert client.get(url).status_code == 200
+            assert client.get(url + rows).status_code == 200
         return len(queries)
 
     for task in waiting_tasks(world, 2):
@@ -126,4 +140,4 @@ def test_statements_are_as_many_for_many_rows(world: World, address: str) -> Non
     for task in waiting_tasks(world, 4):
         world.vote(task, "approve", by=world.reviewer)
     waiting_tasks(world, 6)
-    assert counted() == before <= 35
+    assert counted() == counted("&rows=200") == before <= 35

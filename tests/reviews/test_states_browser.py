@@ -95,6 +95,30 @@ def test_the_list_goes_on_where_it_ends(page: Page, sign_in: SignIn, world: Worl
 
 
 @pytest.mark.wide
+def test_a_list_that_fetches_itself_anew_keeps_its_rows_and_what_is_chosen(
+    page: Page, sign_in: SignIn, world: World, line: LineVersion
+) -> None:
+    tasks = [waits(world, line, f"Task {number}") for number in range(PAGE + 5)]
+    sign_in(page, world.reviewer)
+    page.goto(reverse("needs-me"))
+    rows, boxes = page.locator(".inbox-row"), page.locator("[data-choose]")
+    page.locator("#inbox-more").click()
+    expect(rows).to_have_count(PAGE + 5)
+    for number in (1, PAGE + 2):
+        rows.nth(number).focus()
+        page.keyboard.press("x")
+    bar = page.locator("[data-chosen]")
+    expect(bar).to_contain_text("2 selected")
+    world.vote(tasks[4], by=world.reviewers(1)[0])
+    with page.expect_response(lambda answer: "fragment=list" in answer.url):
+        page.evaluate("document.body.dispatchEvent(new CustomEvent('gl:changed'))")
+    expect(rows).to_have_count(PAGE + 4)
+    expect(bar).to_contain_text("2 selected")
+    expect(rows.nth(PAGE + 1)).to_be_focused()
+    expect(boxes.nth(PAGE + 1)).to_be_checked()
+
+
+@pytest.mark.wide
 def test_every_state_can_be_looked_at(
     page: Page, sign_in: SignIn, world: World, line: LineVersion, tmp_path: Path
 ) -> None:
