@@ -4,22 +4,21 @@ import { NOTHING } from "../store/findings";
 import { graphOf } from "./graph";
 
 /** As many as were started; none of them ever answers. */
-const started = vi.hoisted(() => ({ count: 0 }));
+let started = 0;
 
-vi.mock("./laying?worker", () => ({
-  default: class {
-    constructor() {
-      started.count += 1;
-    }
-    addEventListener(): void {}
-    postMessage(): void {}
-    terminate(): void {}
-  },
-}));
+class SilentWorker {
+  constructor() {
+    started += 1;
+  }
+  addEventListener(): void {}
+  postMessage(): void {}
+  terminate(): void {}
+}
 
 beforeEach(() => {
-  vi.useFakeTimers();
-  vi.stubGlobal("Worker", class {});
+  started = 0;
+  vi.resetModules();
+  vi.stubGlobal("Worker", SilentWorker);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -28,6 +27,7 @@ afterEach(() => {
 
 it("draws a line whose layout does not come as it can be at once, starts the worker anew, and gives up", async () => {
   const { onLayout, placedFor } = await import("./layouts");
+  vi.useFakeTimers();
   const stations = ["a", "b"].map((key) => ({ key, name: key, rules: [] }));
   const line: LineDocument = { stations, gates: [] };
   const graph = graphOf(line, NOTHING, [1000, 750]);
@@ -40,9 +40,9 @@ it("draws a line whose layout does not come as it can be at once, starts the wor
   expect(told).toBe(1);
   const parts = placedFor(graph).placed.parts.map((part) => part.key);
   expect(parts).toEqual(expect.arrayContaining(["a", "b"]));
-  expect(started.count).toBe(1);
+  expect(started).toBe(1);
   vi.advanceTimersByTime(60_000);
-  expect(started.count).toBe(2);
+  expect(started).toBe(2);
   expect(placedFor(graph).exact).toBe(false);
   vi.advanceTimersByTime(60_000);
   const last = placedFor(graph);
