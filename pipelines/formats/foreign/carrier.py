@@ -69,7 +69,9 @@ class Carrier:
                 return '{{"{{"}}' + found[1] + "}}"
             return found[0]
 
-        return _PLACE.sub(kept, text)
+        # Behind the last end of a place none is looked for: each beginning would look through all of the rest.
+        end = text.rfind("}}") + 2
+        return _PLACE.sub(kept, text[:end]) + text[end:]
 
 
 def slug(name: Any, otherwise: str) -> str:

@@ -20,7 +20,7 @@ PROVIDERS: Final = ("provider", "providers", "models")
 TOLD: Final = (*OF_A_MODEL, *PROVIDERS, "tools", "hooks")
 OF_A_TASK: Final = ("print", "output_template", "input_max_bytes")
 _NAME = re.compile(r"(\{\{\s*\.)([A-Za-z_]\w*)(?=\s*\}\}|\.)")
-_EDGE = re.compile(r"(\{\{\s*edge_count:)([^\s{}]+)->([^\s{}]+)(?=\s*\}\})")
+_EDGE = re.compile(r"(\{\{\s*edge_count:)([^{}]*)\}\}")
 _ERROR: Final = "_error"
 
 
@@ -167,7 +167,12 @@ def with_names(text: Any, names: Mapping[str, str]) -> Any:
         return found[1] + new
 
     def of_an_edge(found: re.Match[str]) -> str:
-        return f"{found[1]}{names.get(found[2], found[2])}->{names.get(found[3], found[3])}"
+        before, arrow, after = found[2].rstrip().rpartition("->")
+        return (
+            f"{found[1]}{names.get(before, before)}{arrow}{names.get(after, after)}}}}}"
+            if arrow
+            else found[0]
+        )
 
     return _EDGE.sub(of_an_edge, _NAME.sub(of_a_task, text))
 

@@ -38,7 +38,7 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
     """
     parts: list[str] = []
     length = end = 0
-    for found in _PLACE.finditer(text):
+    for found in _places(text):
         parts += [text[end : found.start()], _inserted(found, text, scope)]
         length += len(parts[-2]) + len(parts[-1])
         if length > MAX_RENDERED:
@@ -80,7 +80,7 @@ def asked(text: str) -> tuple[tuple[str, str], ...]:
     """The look-ups of a template as (family, name): `("task", "title")`, `("", "x")` for `{{.x}}`. Macros are none, but
     `{{var:x}}` asks for `("variables", "x")`. Raises TemplateError."""
     found = []
-    for place in _PLACE.finditer(text):
+    for place in _places(text):
         inner = place[1].strip()
         macro = template_variables.read(inner)
         if macro is not None:
@@ -93,13 +93,18 @@ def asked(text: str) -> tuple[tuple[str, str], ...]:
 
 def edges(text: str) -> tuple[tuple[str, str], ...]:
     """The edges that a template counts, each once, in order."""
-    found = (template_variables.read(place[1].strip()) for place in _PLACE.finditer(text))
+    found = (template_variables.read(place[1].strip()) for place in _places(text))
     named = (template_variables.edge(macro) for macro in found if macro is not None)
     return tuple(dict.fromkeys(edge for edge in named if edge is not None))
 
 
+def _places(text: str) -> Iterator[re.Match[str]]:
+    """Behind the last end of a place none is looked for: each beginning would look through all of the rest."""
+    return _PLACE.finditer(text, 0, text.rfind("}}") + 2)
+
+
 def _names(text: str) -> Iterator[str]:
-    for found in _PLACE.finditer(text):
+    for found in _places(text):
         macro = template_variables.read(found[1].strip())
         if macro is not None:
             yield macro.text

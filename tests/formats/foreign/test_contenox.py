@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from pipelines.formats import foreign
+from pipelines.formats.foreign.contenox_work import with_names
 from pipelines.formats.foreign.writers import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.kinds.route import labels
@@ -228,3 +230,20 @@ def test_T9_comments_and_keys_that_look_like_them() -> None:
 )
 def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
     assert said in refused(chain(wrong))
+
+
+@pytest.mark.parametrize("text", ["{{edge_count:" + "a->" * 70_000, "{{ " * 70_000, "{{" * 100_000])
+def test_the_beginnings_of_many_places_are_looked_through_once(text: str) -> None:
+    task = {"id": "b", "handler": "raise_error", "prompt_template": text}
+    start = time.process_time()
+    opened = foreign.opened(json.dumps({"id": "c", "tasks": [task]}))
+    assert opened.document["stations"][0]["work"]["message"] == text
+    assert time.process_time() - start < 5
+
+
+def test_an_edge_is_counted_between_the_stations_that_its_tasks_are() -> None:
+    names = {"A b": "a-b", "C": "c"}
+    assert (
+        with_names("{{ edge_count:A b->C }} {{edge_count:C}}", names)
+        == "{{ edge_count:a-b->c}} {{edge_count:C}}"
+    )
