@@ -48,8 +48,8 @@ READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails"
 
 
 class AssemblyLine:
-    PLACES: Final = (*TO, *GATE, ALSO)
-    """Where a rule leads, and whom it asks on the way."""
+    PLACES: Final = TO
+    """Where a rule leads."""
 
     def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
         self.carrier = carrier
@@ -241,7 +241,7 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: Assembly
 
 
 def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
-    """To the station that its questions are, after the outcome that it names."""
+    """To the station that its questions are, after the outcome that it names, and through its own gates."""
     condition = rule["condition"].get("when", "success")
     if condition not in CONDITIONS:
         line.carrier.refuse(

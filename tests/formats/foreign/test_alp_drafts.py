@@ -115,6 +115,24 @@ def test_an_outcome_that_is_not_asked_about_goes_on_as_without_the_question() ->
     assert goes(given, {"result": "cancelled"}, station="review").startswith("finish failed")
 
 
+def gated(**gates: Any) -> str:
+    return line(transitionRules=[{**LINE["transitionRules"][0], **gates}, *LINE["transitionRules"][1:]])
+
+
+@pytest.mark.parametrize("gates", [{"gateId": "approve"}, {"gate": "approve"}, {"_alsoEnforce": ["approve"]}])
+def test_the_gate_of_a_typed_rule_is_asked_before_the_questions(gates: dict[str, Any]) -> None:
+    given, _losses = read(gated(**gates))
+    assert goes(given, OK, station="review").startswith("wait awaiting_review at approve then route")
+    [rule, *_others] = json.loads(written(given.to_document(), "alp").text)["transitionRules"]
+    assert (rule["gateId"], rule["condition"]["kind"], "_alsoEnforce" in rule) == ("approve", "typed", False)
+
+
+def test_a_gate_of_a_typed_rule_that_there_is_not_is_refused() -> None:
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(gated(gateId="nope"))
+    assert error.value.problems[0].path == "transitionRules[0].gateId"
+
+
 @pytest.mark.parametrize(
     ("wrong", "place"),
     [

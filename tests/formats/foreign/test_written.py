@@ -78,6 +78,7 @@ MINE = [json.dumps(own.ALP), json.dumps(own.VIBE), own.FLUX, own.CONTENOX, own.A
         json.dumps(test_alp_drafts.LINE), test_alp_drafts.with_condition(when="failure"),
         test_alp_drafts.with_gate(approveWarnings=True, mode="dry-run"),
         test_alp_drafts.with_gate(tool={"kind": "mcp"}),
+        test_alp_drafts.gated(gateId="approve", _alsoEnforce=["lint"]),
         test_aeef.TRANSITION, json.dumps(test_aeef.MACHINE)]  # fmt: skip
 CONTRACT = {
     "agent_id": "qa-agent",
