@@ -68,6 +68,7 @@ class AssemblyLine:
             self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(taken) + 1}")
             taken.add(str(gate.get("id")))
         self.asks = False
+        self.typed_tests = 0
         self.questions: dict[str, list[Json]] = {}
         """Of a station by its key: the stations that its typed conditions are here."""
 

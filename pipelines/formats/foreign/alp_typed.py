@@ -21,6 +21,10 @@ OPERATORS: Final = {
     "ne": "not_equals",
 }
 ORDERED: Final = ("lt", "lte", "gt", "gte")
+MOST: Final = 100
+"""Questions or routes of one condition."""
+MOST_TESTS: Final = 20_000
+"""Of all conditions of a line: each route asks about each question."""
 READ_OF_ROUTE: Final = ("if", "else", "to", "gateId", "gate")
 
 
@@ -40,6 +44,8 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
             f"{place}.fallback", _("is missing"), _("say where a task goes when nobody answers the questions")
         )
         return None
+    if not _in_bounds(condition, place, line):
+        return None
     name = str(rule.get("label") or f"Questions about {source}")
     key = carrier.key(rule.get("id") or f"{source}-questions", "questions")
     rules = _routes(condition, place, key, line)
@@ -47,7 +53,8 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
     asked = {f"{place}.questions.{each}": said for each, said in questions.items()}
     said = carrier.template(place, "\n".join(_asked(at, said) for at, said in asked.items()))
     work = worked_by_a_person(carrier, f"{place}.evaluator", name, condition.get("evaluator"), said)
-    fields = [_field(str(each), said, rules) for each, said in questions.items() if KEY.match(str(each))]
+    numbers = _numbers(rules)
+    fields = [_field(str(each), said, numbers) for each, said in questions.items() if KEY.match(str(each))]
     return {
         "key": key,
         "name": name,
@@ -65,16 +72,36 @@ def _asked(at: str, question: Any) -> str:
     return f"{at.rpartition('.')[2]}: {said}" if isinstance(said, str) and said else at.rpartition(".")[2]
 
 
-def _field(name: str, question: Any, rules: list[Json]) -> Json:
-    """A number where answers are compared as numbers."""
-    tests = [
-        each["output"] for rule in rules for each in rule.get("when", {}).get("all", ()) if "output" in each
-    ]
-    numbers = any(test["path"] == path_of(name) and test["op"] in ORDERED for test in tests)
+def _in_bounds(condition: Mapping[str, Any], place: str, line: AssemblyLine) -> bool:
+    routes = condition.get("route")
+    counts = {
+        "questions": len(condition["questions"]),
+        "route": len(routes) if isinstance(routes, list) else 0,
+    }
+    line.typed_tests += counts["questions"] * counts["route"]
+    over = [part for part, count in counts.items() if count > MOST]
+    for part in over:
+        line.carrier.refuse(f"{place}.{part}", _("has more than %(most)s members", most=MOST))
+    if not over and line.typed_tests > MOST_TESTS:
+        over = ["route"]
+        line.carrier.refuse(
+            f"{place}.route",
+            _("the typed conditions of this line make more than %(most)s comparisons", most=MOST_TESTS),
+        )
+    return not over
+
+
+def _numbers(rules: list[Json]) -> set[str]:
+    """The paths of answers that are compared as numbers."""
+    parts = [part for rule in rules for part in rule.get("when", {}).get("all", ())]
+    return {part["output"]["path"] for part in parts if part.get("output", {}).get("op") in ORDERED}
+
+
+def _field(name: str, question: Any, numbers: set[str]) -> Json:
     said = question.get("instructions") if isinstance(question, Mapping) else None
     return {
         "key": name,
-        **({"type": "number"} if numbers else {}),
+        **({"type": "number"} if path_of(name) in numbers else {}),
         "label": name.replace("_", " ").capitalize(),
         **({"help": said} if isinstance(said, str) and said else {}),
     }
@@ -82,14 +109,16 @@ def _field(name: str, question: Any, rules: list[Json]) -> Json:
 
 def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLine) -> list[Json]:
     rules = []
-    for at, route in objects(line.carrier, condition.get("route"), f"{place}.route"):
-        when = (
-            _answered(condition)
-            if route.get("else") is True
-            else _compared(route.get("if"), f"{at}.if", condition, line)
-        )
+    routes = iter(objects(line.carrier, condition.get("route"), f"{place}.route"))
+    for at, route in routes:
+        bare = route.get("else") is True
+        when = _answered(condition) if bare else _compared(route.get("if"), f"{at}.if", condition, line)
         if when is not None and (made := _rule(route, at, key, line)) is not None:
             rules.append({**made, "when": when})
+        if bare:
+            break
+    for at, _route in routes:
+        line.carrier.lose(at, _("it stands behind “else” and is never taken, so it is left out"))
     if (last := _rule(condition["fallback"], f"{place}.fallback", key, line)) is not None:
         rules.append(last)
     return rules

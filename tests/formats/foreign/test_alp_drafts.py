@@ -115,6 +115,37 @@ def test_an_outcome_that_is_not_asked_about_goes_on_as_without_the_question() ->
     assert goes(given, {"result": "cancelled"}, station="review").startswith("finish failed")
 
 
+def test_what_stands_behind_else_is_left_out_and_told() -> None:
+    more = [{"else": True, "to": "stopped"}, {"if": {"risk": 1}, "to": "nowhere"}]
+    given, losses = read(with_condition(route=[*TYPED["route"], *more]))
+    assert len(given.station("route").rules) == 3
+    assert [each for each in losses if "left out" in each and "route[2]" in each]
+    assert [each for each in losses if "left out" in each and "route[3]" in each]
+
+
+@pytest.mark.parametrize(
+    ("many", "place"),
+    [
+        ({"questions": {f"q{n}": {} for n in range(101)}, "route": []}, "questions"),
+        ({"route": [{"if": {"risk": n}, "to": "merge"} for n in range(101)]}, "route"),
+    ],
+)
+def test_more_questions_or_routes_than_anybody_asks_are_refused(many: dict[str, Any], place: str) -> None:
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(with_condition(**many))
+    assert [each.path for each in error.value.problems] == [f"transitionRules[0].condition.{place}"]
+
+
+def test_the_comparisons_of_all_typed_conditions_are_bounded_together() -> None:
+    questions: dict[str, Any] = {f"q{n}": {} for n in range(100)}
+    route = [{"if": {"q1": n}, "to": "merge"} for n in range(100)]
+    condition = {**TYPED, "questions": questions, "route": route}
+    rules = [{"fromStationId": "review", "condition": condition}] * 3
+    with pytest.raises(DocumentError) as error:
+        foreign.opened(line(transitionRules=rules))
+    assert [each.path for each in error.value.problems] == ["transitionRules[2].condition.route"]
+
+
 def gated(**gates: Any) -> str:
     return line(transitionRules=[{**LINE["transitionRules"][0], **gates}, *LINE["transitionRules"][1:]])
 
