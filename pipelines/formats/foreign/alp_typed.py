@@ -112,9 +112,9 @@ def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLi
     routes = iter(objects(line.carrier, condition.get("route"), f"{place}.route"))
     for at, route in routes:
         bare = route.get("else") is True
-        when = _answered(condition) if bare else _compared(route.get("if"), f"{at}.if", condition, line)
-        if when is not None and (made := _rule(route, at, key, line)) is not None:
-            rules.append({**made, "when": when})
+        tests = [] if bare else _compared(route.get("if"), f"{at}.if", condition, line)
+        if tests is not None and (made := _rule(route, at, key, line)) is not None:
+            rules.append({**made, "when": {"all": [*answered(condition), *tests]}})
         if bare:
             break
     for at, _route in routes:
@@ -137,14 +137,14 @@ def _rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Js
     }
 
 
-def _answered(condition: Mapping[str, Any]) -> Json:
-    """What goes on without a comparison needs answers all the same; without them it falls back."""
+def answered(condition: Mapping[str, Any]) -> list[Json]:
+    """What each route needs, also one that does not compare them all: without an answer it falls back."""
     there = [{"output": {"path": path_of(str(each)), "op": "exists"}} for each in condition["questions"]]
-    return {"all": [SUCCESS, *there]}
+    return [SUCCESS, *there]
 
 
-def _compared(given: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine) -> Json | None:
-    if not isinstance(given, Mapping) or not given:
+def _compared(given: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine) -> list[Json] | None:
+    if not isinstance(given, Mapping) or not given or {} in given.values():
         line.carrier.refuse(at, _("has to compare answers, like {“risk”: {“lt”: 0.5}}"))
         return None
     tests: list[Json] = []
@@ -157,4 +157,4 @@ def _compared(given: Any, at: str, condition: Mapping[str, Any], line: AssemblyL
                 line.carrier.refuse(f"{at}.{name}", _("%(op)s is no comparison", op=quoted(op)))
                 return None
             tests.append({"output": {"path": path_of(str(name)), "op": known, "value": value}})
-    return {"all": [SUCCESS, *tests]}
+    return tests

@@ -115,6 +115,14 @@ def test_an_outcome_that_is_not_asked_about_goes_on_as_without_the_question() ->
     assert goes(given, {"result": "cancelled"}, station="review").startswith("finish failed")
 
 
+def test_a_question_without_an_answer_falls_back_whatever_is_compared() -> None:
+    given, _losses = read(with_condition(route=[{"if": {"risk": {"ne": 9}}, "to": "merge"}]))
+    both = {**OK, "output": {"risk": 1, "needs_human": 0}}
+    assert goes(given, both, station="route").startswith("move merge")
+    for output in ({"risk": 1}, {"needs_human": 0}):
+        assert "then stopped" in goes(given, {**OK, "output": output}, station="route")
+
+
 def test_what_stands_behind_else_is_left_out_and_told() -> None:
     more = [{"else": True, "to": "stopped"}, {"if": {"risk": 1}, "to": "nowhere"}]
     given, losses = read(with_condition(route=[*TYPED["route"], *more]))
@@ -173,6 +181,7 @@ def test_a_gate_of_a_typed_rule_that_there_is_not_is_refused() -> None:
         ({"route": [{"if": {"risk": {"near": 1}}, "to": "merge"}]}, "condition.route[0].if.risk"),
         ({"route": [{"if": {"odd": {"lt": 1}}, "to": "merge"}]}, "condition.route[0].if.odd"),
         ({"route": [{"to": "merge"}]}, "condition.route[0].if"),
+        ({"route": [{"if": {"risk": {}}, "to": "merge"}]}, "condition.route[0].if"),
         ({"fallback": {"to": "nowhere"}}, "condition.fallback.to"),
         ({"route": [{"else": True, "to": "merge", "gateId": "none"}]}, "condition.route[0].gateId"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp_typed import OPERATORS, SUCCESS
+from pipelines.formats.foreign.alp_typed import OPERATORS, answered
 from pipelines.formats.foreign.paths import path_of
 from pipelines.formats.foreign.writers.parts import Json, extra
 
@@ -56,7 +56,8 @@ def _written(
         return None
     paths = {path_of(str(each)): str(each) for each in questions}
     ways = [_way(rule, names, gates) for rule in rules]
-    tests = [_compared(rule.get("when"), paths) for rule in rules[:-1]]
+    needed = answered(condition)
+    tests = [_compared(rule.get("when"), needed, paths) for rule in rules[:-1]]
     if None in ways or None in tests:
         return None
     routes = [{**test, **way} for test, way in zip(tests, ways, strict=False)]  # type: ignore[dict-item]
@@ -76,14 +77,14 @@ def _way(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json
     }
 
 
-def _compared(when: Any, paths: Mapping[str, str]) -> Json | None:
+def _compared(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json | None:
     parts = when.get("all") if isinstance(when, dict) else None
-    if not isinstance(parts, list) or parts[:1] != [SUCCESS]:
+    if not isinstance(parts, list) or parts[: len(needed)] != needed:
         return None
-    if parts[1:] == [{"output": {"path": path, "op": "exists"}} for path in paths]:
+    if parts == needed:
         return {"else": True}
     said: dict[str, Json] = {}
-    for part in parts[1:]:
+    for part in parts[len(needed) :]:
         test = part.get("output") if isinstance(part, dict) else None
         if not isinstance(test, dict) or test.keys() != {"path", "op", "value"}:
             return None
