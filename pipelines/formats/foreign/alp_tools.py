@@ -8,12 +8,14 @@ from typing import Any, Final
 from pipelines.formats.foreign.alp_expressions import Unsaid, condition_of, expression_of
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.gate_tools import MAX_RETRIES
+from pipelines.routing.document.gate_tools import MAX_RETRIES, TIMEOUT
 
 FOLDER: Final = "{{project.workspaceDir}}"
 PARSES: Final = {"json": "json", "text": "text", "exitCodeOnly": "exit_code"}
 JUDGED: Final = (("passIf", "pass_if"), ("warnIf", "warn_if"), ("failIf", "fail_if"))
 MAX_SECONDS: Final = 24 * 3600
+Told = dict[str, Any]
+"""What is otherwise here, by the key that says it."""
 
 
 class NotRun(ValueError):
@@ -27,8 +29,9 @@ class NotRun(ValueError):
 def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
     """None where a person has to decide in its stead, which is listed."""
     given = gate.get("tool")
+    told: Told = {}
     try:
-        made = _tool(given if isinstance(given, Mapping) else {})
+        made = _tool(given if isinstance(given, Mapping) else {}, told)
     except NotRun as fault:
         carrier.lose(
             f"{place}.tool.{fault.at}",
@@ -44,11 +47,13 @@ def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | Non
             "it runs on a worker of Gateline, in a copy of the workspace of the station: the program has to be there"
         ),
     )
+    for at, said in told.items():
+        carrier.lose(f"{place}.tool.{at}", said)
     # There a warning lets the task go on, unless the gate says that somebody looks at it.
     return {**made, "approve_warnings": gate.get("approveWarnings") is not True}
 
 
-def _tool(given: Mapping[str, Any]) -> Json:
+def _tool(given: Mapping[str, Any], told: Told) -> Json:
     if given.get("kind") != "cli":
         raise NotRun("kind")
     made: Json = {"argv": [_plain(given.get("command"), "command"), *_arguments(given.get("args"))]}
@@ -62,12 +67,24 @@ def _tool(given: Mapping[str, Any]) -> Json:
         made["env"] = {str(name): _plain(value, "env", empty=True) for name, value in env.items()}
     if (stdin := given.get("stdin")) is not None:
         made["stdin"] = _plain(stdin, "stdin", empty=True)
+    else:
+        told["stdin"] = _("nothing is said of it: here the tool reads the outcome of the station as JSON")
     seconds = given.get("timeoutSeconds")
-    if type(seconds) is int and 0 < seconds <= MAX_SECONDS:
+    if _is_time(seconds):
         made["timeout"] = seconds
-    if retries := _retries(given.get("retries")):
+    elif seconds is not None:
+        told["timeoutSeconds"] = _(
+            "has to be whole seconds, up to %(most)s: here it is %(seconds)s",
+            most=MAX_SECONDS,
+            seconds=TIMEOUT,
+        )
+    if retries := _retries(given.get("retries"), told):
         made["retries"] = retries
-    return {**made, "outcome": _judging(given.get("outcome"))}
+    return {**made, "outcome": _judging(given.get("outcome"), told)}
+
+
+def _is_time(given: Any) -> bool:
+    return type(given) is int and 0 < given <= MAX_SECONDS
 
 
 def _plain(given: Any, at: str, empty: bool = False) -> str:
@@ -88,31 +105,43 @@ def _arguments(given: Any) -> list[str]:
 def _folder(given: Any) -> str:
     if given is None:
         return ""
-    folder = _plain(given.removeprefix(FOLDER) if isinstance(given, str) else given, "cwd", empty=True)
+    rest = given.removeprefix(FOLDER) if isinstance(given, str) else given
+    within = rest == "" or (isinstance(rest, str) and rest.startswith("/"))
+    folder = _plain(rest if within else given, "cwd", empty=True)
     if given.startswith("/") or ".." in folder.split("/"):
         raise NotRun("cwd")
     return folder.strip("/")
 
 
-def _retries(given: Any) -> Json:
-    most, pause = (given.get("max"), given.get("backoffSeconds")) if isinstance(given, Mapping) else (0, 0)
-    if type(most) is not int or most < 1:
+def _retries(given: Any, told: Told) -> Json:
+    if given is None:
         return {}
-    waits = {"backoff": pause} if type(pause) is int and 0 < pause <= MAX_SECONDS else {}
-    return {"max": min(most, MAX_RETRIES), **waits}
+    if not isinstance(given, Mapping):
+        told["retries"] = _("has to be an object with “max”: here nothing is repeated")
+        return {}
+    most, pause = given.get("max"), given.get("backoffSeconds")
+    if type(most) is not int or most < 1:
+        if most is not None and (type(most) is not int or most < 0):
+            told["retries.max"] = _("has to be a whole number: here nothing is repeated")
+        return {}
+    if most > MAX_RETRIES:
+        told["retries.max"] = _("here it is repeated %(most)s times at most", most=MAX_RETRIES)
+    if pause is not None and not _is_time(pause):
+        told["retries.backoffSeconds"] = _(
+            "has to be whole seconds, 1 to %(most)s: here it is one", most=MAX_SECONDS
+        )
+    return {"max": min(most, MAX_RETRIES), **({"backoff": pause} if _is_time(pause) else {})}
 
 
-def _judging(given: Any) -> Json:
+def _judging(given: Any, told: Told) -> Json:
+    if given is not None and not isinstance(given, Mapping):
+        told["outcome"] = _("has to be an object: here the exit code decides")
     said = given if isinstance(given, Mapping) else {}
     parse = said.get("parse", "exitCodeOnly")
     if not isinstance(parse, str) or parse not in PARSES:
         raise NotRun("outcome.parse")
     made: Json = {"parse": PARSES[parse]}
-    wanted = said.get("successOn")
-    codes = wanted.get("exitCode", 0) if isinstance(wanted, Mapping) else 0
-    codes = codes if isinstance(codes, list) else [codes]
-    if not codes or any(type(code) is not int or not 0 <= code <= 255 for code in codes):
-        raise NotRun("outcome.successOn")
+    codes = _codes(said.get("successOn"), told)
     if codes != [0]:
         made["success_on"] = codes
     for name, key in JUDGED:
@@ -122,6 +151,16 @@ def _judging(given: Any) -> Json:
             except Unsaid:
                 raise NotRun(f"outcome.{name}") from None
     return made
+
+
+def _codes(wanted: Any, told: Told) -> list[int]:
+    if wanted is not None and (not isinstance(wanted, Mapping) or wanted.keys() - {"exitCode"}):
+        told["outcome.successOn"] = _("here only exit codes say so, 0 where none is named")
+    codes = wanted.get("exitCode", 0) if isinstance(wanted, Mapping) else 0
+    codes = codes if isinstance(codes, list) else [codes]
+    if not codes or any(type(code) is not int or not 0 <= code <= 255 for code in codes):
+        raise NotRun("outcome.successOn")
+    return codes
 
 
 def written(tool: Mapping[str, Any], kept: Any) -> Json:

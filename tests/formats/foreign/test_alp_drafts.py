@@ -243,6 +243,7 @@ def test_a_dry_run_shows_and_decides_nothing_and_an_approval_stays_one() -> None
         ({"args": ["{{task.title}}"]}, "args"),
         ({"cwd": "../elsewhere"}, "cwd"),
         ({"cwd": "/etc"}, "cwd"),
+        ({"cwd": "{{project.workspaceDir}}-x"}, "cwd"),
         ({"stdin": {"file": "a.md"}}, "stdin"),
         ({"secrets": [{"name": "TOKEN"}]}, "secrets"),
         ({"outcome": {"parse": "xml"}}, "outcome.parse"),
@@ -258,6 +259,33 @@ def test_a_tool_that_cannot_be_said_leaves_it_to_a_person_and_is_told(
     assert any(f"gates[1].tool.{place}: " in loss for loss in losses)
     made = json.loads(written(given.to_document(), "alp").text)
     assert made["gates"][1]["requiresApproval"] is False, "as it was written"
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        *(({"timeoutSeconds": seconds}, "timeoutSeconds") for seconds in (100_000, 2.5, "30", 0)),
+        ({"retries": {"max": 2, "backoffSeconds": 0}}, "retries.backoffSeconds"),
+        ({"retries": {"max": 99}}, "retries.max"),
+        ({"retries": {"max": "2"}}, "retries.max"),
+        ({"retries": 3}, "retries"),
+        ({"outcome": {"successOn": "stdout"}}, "outcome.successOn"),
+        ({"outcome": "good"}, "outcome"),
+        ({}, "stdin"),
+    ],
+)
+def test_what_a_tool_does_otherwise_here_is_told(changed: dict[str, Any], place: str) -> None:
+    given, losses = read(with_gate(tool={**TOOL, **changed}))
+    assert given.gates_by_key["lint"].tool is not None
+    assert any(f"gates[1].tool.{place}: " in loss for loss in losses)
+    assert sum("gates[1].tool." in loss for loss in losses) == (1 if place == "stdin" else 2)
+
+
+def test_a_tool_in_the_folder_of_the_workspace_itself_is_carried() -> None:
+    given, losses = read(with_gate(tool={**TOOL, "cwd": "{{project.workspaceDir}}", "stdin": ""}))
+    tool = given.gates_by_key["lint"].tool
+    assert tool is not None and (tool.cwd, tool.stdin) == (".", "")
+    assert not any("gates[1].tool." in loss for loss in losses)
 
 
 OUTPUT = {"summary": {"errors": 0, "max": "many"}, "findings": [1, 2]}
