@@ -23,7 +23,7 @@ OPERATORS: Final = {
 ORDERED: Final = ("lt", "lte", "gt", "gte")
 MOST: Final = 100
 """Questions or routes of one condition."""
-MOST_TESTS: Final = 20_000
+MOST_TESTS: Final = 10_000
 """Of all conditions of a line: each route asks about each question."""
 READ_OF_ROUTE: Final = ("if", "else", "to", "gateId", "gate")
 
