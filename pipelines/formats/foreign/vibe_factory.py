@@ -40,6 +40,8 @@ READ_OF_STATION: Final = ("name", "station_prompt", "output_context_keys")
 READ_OF_TRANSITION: Final = ("label", "allow_revisit", "max_retries")
 OPERATORS: Final = {"==": "equals", "!=": "not_equals", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 _SIGN = re.compile(r"==|!=|<=|>=|<|>")
+LONGEST = 10_000
+"""Characters of a condition: what follows each of its signs is tried as a value."""
 _NUMBER = re.compile(r"\D*(-?\d+)")
 
 
@@ -213,6 +215,9 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
 
 def _of_text(text: str, at: str, carrier: Carrier) -> Json | None:
     """The name of a key; or a path or a name, an operator and a literal. A filter of a path has operators, too."""
+    if len(text) > LONGEST:
+        carrier.refuse(at, _("is longer than %(most)s characters", most=LONGEST))
+        return None
     signs = list(_SIGN.finditer(text))
     if not signs:
         return {"output": {"path": path_of(text), "op": "exists"}}

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.formats import foreign
+from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.vibe_factory import _of_text
 from pipelines.formats.foreign.writers import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
@@ -169,3 +171,9 @@ def test_what_is_not_read_is_kept() -> None:
     assert opened.document["extra"]["project_id"] == "p-1"
     [rule] = opened.document["stations"][0]["rules"]
     assert rule["extra"]["condition"] == "legacy"
+
+
+def test_a_condition_of_signs_alone_is_refused_before_each_is_tried() -> None:
+    carrier = Carrier()
+    assert _of_text("<" * 200_000, "condition", carrier) is None
+    assert [str(each) for each in carrier.faults] == ["condition: is longer than 10000 characters"]
