@@ -6,10 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
-from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, UUIDField
+from django.db.models import Count, Q, QuerySet
 
 from pipelines.models import (
     WAITING_FOR_INPUT,
@@ -17,17 +15,14 @@ from pipelines.models import (
     Job,
     Line,
     Project,
-    Purpose,
     Status,
     Task,
     Token,
-    Vote,
-    Word,
 )
-from pipelines.models.compiled import compiled, ids
 from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.board_places import BoardPlaces, places
+from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
 from pipelines.routing.decide.approval import as_asked
@@ -43,14 +38,6 @@ ENDED_HOURS = 24
 ENDED_CARD = ("number", "title", "status", "end", "pinned", "project", "ended_at")
 REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
 WAITING = (*REVIEWED_BY_PEOPLE, WAITING_FOR_INPUT)
-HEAVY = (
-    "task__context",
-    "task__variables",
-    "task__inputs",
-    "task__visits",
-    "task__edges",
-    "task__description",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,38 +178,10 @@ def _narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> Que
     return tasks.filter(requester=user_id) if filters.requester == "me" else tasks
 
 
-@compiled(tokens=ids())
-def _of_ids(tokens: Any) -> QuerySet[Token]:
-    return (
-        Token.objects.filter(pk__among=tokens)
-        .select_related("task")
-        .defer(*HEAVY)
-        .order_by("entered_at", "pk")
-    )
-
-
-@compiled(tokens=ids())
-def _jobs_at(tokens: Any) -> QuerySet[Job]:
-    jobs = Job.objects.filter(token__among=tokens, purpose=Purpose.STATION)
-    jobs = jobs.order_by("token_id", "-pk").distinct("token_id")
-    return jobs.defer("outcome", "feedback", "report_answer")
-
-
-@compiled(tokens=ids())
-def _visits_at(tokens: Any) -> QuerySet[GateVisit]:
-    visits = GateVisit.objects.filter(token__among=tokens, state=GateVisit.State.OPEN)
-    return visits.order_by("position").defer("evidence")
-
-
-@compiled(visits=ids(UUIDField()))
-def _approvals(visits: Any) -> QuerySet[Vote, UUID]:
-    return Vote.objects.filter(visit__among=visits, word=Word.APPROVE).values_list("visit_id", flat=True)
-
-
 def _tokens(found: BoardPlaces, project: Project) -> list[Token]:
     """Those that are shown, in the order in which they came."""
     tokens = [each for place in found.of.values() for each in place.ids]
-    shown = _of_ids(tokens=tokens)
+    shown = positions_of(tokens=tokens)
     for token in shown:
         token.task.project = project
     return shown
@@ -249,13 +208,13 @@ def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
 
 
 def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
-    return {job.token_id: job for job in _jobs_at(tokens=list(token_ids))}
+    return {job.token_id: job for job in jobs_at(tokens=list(token_ids))}
 
 
 def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
     wanted = [token.pk for token in tokens]
     found: defaultdict[int, list[GateVisit]] = defaultdict(list)
-    for visit in _visits_at(tokens=wanted) if wanted else ():
+    for visit in open_visits_at(tokens=wanted) if wanted else ():
         found[visit.token_id].append(visit)
     return found
 
@@ -402,7 +361,7 @@ def _finish(columns: Sequence[Column]) -> None:
     """What stands on a card and is not of its position, asked once for all columns."""
     cards = [card for column in columns for card in column.cards]
     lines = log.last_lines([card.job.pk for card in cards if card.job and card.status == Status.RUNNING])
-    votes = Counter(_approvals(visits=[card.visit.pk for card in cards if card.visit]))
+    votes = Counter(approvals_of(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""
         card.left = _retries_left(card)

@@ -1,0 +1,48 @@
+"""What a board reads of the positions that it shows: four statements, compiled once."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet, UUIDField
+
+from pipelines.models import GateVisit, Job, Purpose, Token, Vote, Word
+from pipelines.models.compiled import compiled, ids
+
+HEAVY = (
+    "task__context",
+    "task__variables",
+    "task__inputs",
+    "task__visits",
+    "task__edges",
+    "task__description",
+)
+
+
+@compiled(tokens=ids())
+def positions_of(tokens: Any) -> QuerySet[Token]:
+    return (
+        Token.objects.filter(pk__among=tokens)
+        .select_related("task")
+        .defer(*HEAVY)
+        .order_by("entered_at", "pk")
+    )
+
+
+@compiled(tokens=ids())
+def jobs_at(tokens: Any) -> QuerySet[Job]:
+    jobs = Job.objects.filter(token__among=tokens, purpose=Purpose.STATION)
+    jobs = jobs.order_by("token_id", "-pk").distinct("token_id")
+    return jobs.defer("outcome", "feedback", "report_answer")
+
+
+@compiled(tokens=ids())
+def open_visits_at(tokens: Any) -> QuerySet[GateVisit]:
+    visits = GateVisit.objects.filter(token__among=tokens, state=GateVisit.State.OPEN)
+    return visits.order_by("position").defer("evidence")
+
+
+@compiled(visits=ids(UUIDField()))
+def approvals_of(visits: Any) -> QuerySet[Vote, UUID]:
+    return Vote.objects.filter(visit__among=visits, word=Word.APPROVE).values_list("visit_id", flat=True)
