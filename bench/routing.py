@@ -22,6 +22,7 @@ from typing import Any
 
 from bench.contenders.environment import ROOT, python
 from bench.rig import Json, exponent, keep
+from bench.timing import microseconds
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.analysis.redecide.kept import kept
 from pipelines.routing.basics.outcome import derive, read_outcome
@@ -237,17 +238,6 @@ def number_of(said: str) -> float:
         return float(said)
     except ValueError:
         return float("nan")
-
-
-def microseconds(ask: Callable[[], object], rounds: int) -> float:
-    """Of one call, processor time: the best of five, since other work only ever adds."""
-    best = float("inf")
-    for _ in range(5):
-        began = time.process_time()
-        for _ in range(rounds):
-            ask()
-        best = min(best, time.process_time() - began)
-    return best / rounds * 1e6
 
 
 def decided(rounds: int) -> Json:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import zen
 from json_logic import add_operation, jsonLogic
+
+from bench.timing import microseconds
 
 Json = dict[str, Any]
 
@@ -113,17 +114,6 @@ def zen_engine() -> Callable[[Json], str]:
     ]
     decision = zen.ZenEngine().create_decision(json.dumps({"nodes": nodes, "edges": edges}))
     return lambda data: str(decision.evaluate(data)["result"]["rule"])
-
-
-def microseconds(ask: Callable[[], object], rounds: int) -> float:
-    """As `bench.routing` measures."""
-    best = float("inf")
-    for _ in range(5):
-        began = time.process_time()
-        for _ in range(rounds):
-            ask()
-        best = min(best, time.process_time() - began)
-    return best / rounds * 1e6
 
 
 def main(rounds: int) -> None:
