@@ -10,6 +10,10 @@ from collections.abc import Callable
 from config.setup import front_end, machine, packages, quality
 from config.setup.steps import ROOT, SetupError, one_at_a_time
 
+# A test that waits for ever is ended, with the stack of each thread: no wait of tests/waiting.py is as long. Those of
+# the soak may take longer.
+ENDS = ("-o", "faulthandler_timeout=420", "-o", "faulthandler_exit_on_timeout=true")
+
 RUNTIME, DEVELOPMENT = "requirements.lock", "requirements-dev.lock"
 
 
@@ -44,7 +48,7 @@ def run(rest: list[str]) -> int:
 def test(rest: list[str]) -> int:
     machine.check_platform()
     _prepare(DEVELOPMENT)
-    _become("-m", "pytest", "-q", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", *rest)
+    _become("-m", "pytest", "-q", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", *ENDS, *rest)
     return 0
 
 
