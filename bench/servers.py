@@ -22,7 +22,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
-from bench.contenders.__main__ import PLACE, ROOT, python
+from bench.contenders.environment import PLACE, ROOT, python
 from bench.moves import cpu_of
 from bench.rig import Json, database, keep
 from tests.soak.fleet import Fleet, Member
