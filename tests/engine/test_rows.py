@@ -9,7 +9,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -19,7 +19,8 @@ from django.db import connection, models, transaction
 from pipelines.engine.core import rows
 from pipelines.engine.core.batch import JOB, TASK, TOKEN
 from pipelines.engine.core.statements import Statement, send
-from pipelines.models import Decision, Event, GateVisit, Handoff, Job, Task, Token
+from pipelines.models import Decision, Event, GateVisit, Handoff, Job, Project, Task, Token
+from tests.factories import make_world
 
 pytestmark = pytest.mark.django_db
 NEW: tuple[type[models.Model], ...] = (Decision, Job, GateVisit, Event, Handoff)
@@ -152,6 +153,18 @@ def test_a_batch_writes_what_django_writes(tables: None) -> None:
 def test_a_hundred_thousand_rows(tables: None) -> None:
     for seed in range(250):
         compare(seed, 50)
+
+
+def test_a_project_is_read_with_its_working_time() -> None:
+    """A batch reads it with the task's row, and gates reckon with its hours and days off (law §6)."""
+    project = make_world().project
+    Project.objects.filter(pk=project.pk).update(
+        work_from=time(8, 30), work_until=time(0), days_off=[date(2026, 12, 24), date(2026, 12, 25)]
+    )
+    kept = Project.objects.get(pk=project.pk)
+    read = rows.read(Project, _parsed(stored(Project)[str(project.pk)]))
+    fields = [field.attname for field in Project._meta.concrete_fields]
+    assert [getattr(read, name) for name in fields] == [getattr(kept, name) for name in fields]
 
 
 def test_a_lost_row_is_noticed_in_both_ways() -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime, time
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models.base import ModelState
 
@@ -22,6 +23,8 @@ Row = Mapping[str, Any]
 Model = TypeVar("Model", bound=models.Model)
 READ: dict[type[models.Field[Any, Any]], Callable[[Any], Any]] = {
     models.DateTimeField: datetime.fromisoformat,
+    models.DateField: date.fromisoformat,
+    models.TimeField: time.fromisoformat,
     models.UUIDField: uuid.UUID,
     models.DecimalField: lambda value: Decimal(str(value)),
 }
@@ -82,7 +85,13 @@ def _converters(model: type[models.Model]) -> tuple[tuple[str, Callable[[Any], A
         kind = type(field.target_field) if isinstance(field, models.ForeignKey) else type(field)
         if kind in READ:
             found.append((field.attname, READ[kind]))
+        elif isinstance(field, ArrayField) and type(field.base_field) in READ:
+            found.append((field.attname, partial(_each, READ[type(field.base_field)])))
     return tuple(found)
+
+
+def _each(convert: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
+    return [convert(value) for value in values]
 
 
 def update(rows: Sequence[models.Model], names: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import Artifact, BranchPush, GateVisit, Job, Membership, Project, Status, Task, Word
+from pipelines.models import Artifact, BranchPush, GateVisit, Job, Membership, Status, Task, Word
 from pipelines.models.compiled import compiled
 from pipelines.ports import observers
 from pipelines.routing.decide.approval import UNPROVEN, as_asked
@@ -111,7 +111,7 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
 def later(task: Task, times: DuePolicy, start: datetime, seconds: float) -> datetime:
     """`seconds` after `start`, or so much working time of the project."""
     if times.business:
-        return WorkingTime.of(Project.objects.get(pk=task.project_id)).later(start, float(seconds))
+        return WorkingTime.of(task.project).later(start, float(seconds))
     return start + timedelta(seconds=float(seconds))
 
 
