@@ -1,0 +1,162 @@
+"""The ways of AEEF's state machine, one by one: out of its transitions, and out of records of what went (E1…E30)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import Carrier, Json, kept, objects, quoted, word
+from pipelines.routing.basics.wording import Wording as _
+
+REWORK, ROLLBACK = "REWORK_", "ROLLBACK"
+PASSES: Final = {"pass": True, "fail": False}
+"""The result of an entry of a history; of a transition, where its target says another one."""
+READ_OF_TRANSITION: Final = (
+    "from",
+    "to",
+    "requires",
+    "id",
+    "failure_type",
+    "max",
+    "agent",
+    "target_agent",
+    "result",
+)
+
+
+@dataclass
+class Way:
+    """One transition, declared or seen in a record. `passed`: None where its target says it."""
+
+    place: str
+    source: str
+    target: str
+    requires: Mapping[str, Any] = field(default_factory=dict)
+    passed: bool | None = None
+    failure: str = ""
+    most: int | None = None
+    name: str = ""
+    extra: Json = field(default_factory=dict)
+
+    @property
+    def forward(self) -> bool:
+        back = self.target.startswith(REWORK) or self.target == ROLLBACK or bool(self.failure)
+        return not back if self.passed is None else self.passed
+
+
+def ways_of(part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
+    """Those of one document at `place`; who works in a state is noted in `owners`, the first that is named."""
+    dot = f"{place}." if place else ""
+    if "stage_history" in part:
+        yield from _of_work_item(part, dot, carrier, owners)
+    elif isinstance(part.get("transition"), Mapping):
+        if "event_id" in part or "from_state" in part["transition"]:
+            yield from _of_event(part, dot, carrier, owners)
+        else:
+            yield from _of_transition(part["transition"], f"{dot}transition", carrier, owners)
+    for name, read_one in (("work_items", _of_work_item), ("events", _of_event)):
+        for at, each in objects(carrier, part.get(name), f"{dot}{name}"):
+            yield from read_one(each, f"{at}.", carrier, owners)
+    for at, each in objects(carrier, part.get("transitions"), f"{dot}transitions"):
+        inner = each.get("transition")
+        said = inner if isinstance(inner, Mapping) else each
+        yield from _of_transition(said, f"{at}.transition" if said is inner else at, carrier, owners)
+
+
+def _of_transition(
+    given: Mapping[str, Any], at: str, carrier: Carrier, owners: dict[str, str]
+) -> Iterator[Way]:
+    source = _state(given.get("from"), f"{at}.from", carrier)
+    target = _state(given.get("to"), f"{at}.to", carrier)
+    if not source or not target:
+        return
+    for state, field_of in ((source, "agent"), (target, "target_agent")):
+        if agent := word(given.get(field_of)):
+            owners.setdefault(state, agent)
+    failure, most = given.get("failure_type"), given.get("max")
+    yield Way(
+        at,
+        source,
+        target,
+        _required(given.get("requires"), f"{at}.requires", carrier),
+        failure=failure if isinstance(failure, str) else "",
+        most=most if type(most) is int and most > 0 else None,
+        passed=PASSES.get(str(given.get("result"))),
+        name=word(given.get("id")) or "",
+        extra=kept(given, READ_OF_TRANSITION).get("extra", {}),
+    )
+
+
+def _required(given: Any, at: str, carrier: Carrier) -> Json:
+    """`{name: what}`, or a list of names and of such objects."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    found: Json = {}
+    for each in given if isinstance(given, list) else [given]:
+        if isinstance(each, Mapping):
+            found |= each
+        elif isinstance(each, str) and each:
+            found[each] = True
+        else:
+            carrier.refuse(at, _("has to name what is required"))
+    return found
+
+
+def _of_event(given: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
+    moved = given.get("transition")
+    moved = moved if isinstance(moved, Mapping) else {}
+    source = _state(moved.get("from_state"), f"{dot}transition.from_state", carrier)
+    target = _state(moved.get("to_state"), f"{dot}transition.to_state", carrier)
+    if not source or not target:
+        return
+    agents = given.get("agent")
+    for state, side in ((source, "source"), (target, "target")):
+        agent = agents.get(side) if isinstance(agents, Mapping) else None
+        if isinstance(agent, str) and agent:
+            owners.setdefault(state, agent)
+    trigger, results = word(moved.get("trigger")) or "", given.get("gate_results")
+    required: Json = {trigger: True} if trigger.startswith("gate_") and trigger.endswith("_passed") else {}
+    for check, said in results.items() if isinstance(results, Mapping) else ():
+        if said in ("pass", "fail"):
+            required[str(check)] = "pass"
+    _recorded(dot, carrier)
+    yield Way(dot.rstrip("."), source, target, required)
+
+
+def _of_work_item(
+    given: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
+) -> Iterator[Way]:
+    """From each entry of its history to the next, and from the last to where it stands."""
+    entries = []
+    for at, each in objects(carrier, given.get("stage_history"), f"{dot}stage_history"):
+        if state := _state(each.get("stage"), f"{at}.stage", carrier):
+            entries.append((at, state, each.get("result")))
+            if isinstance(agent := each.get("agent"), str) and agent:
+                owners.setdefault(state, agent)
+    now = given.get("current_state")
+    if now is not None and (state := _state(now, f"{dot}current_state", carrier)):
+        if not entries or entries[-1][1] != state:
+            entries.append((f"{dot}current_state", state, None))
+        if isinstance(agent := given.get("current_agent"), str) and agent:
+            owners.setdefault(state, agent)
+    _recorded(dot, carrier)
+    for (at, source, result), (_next, target, _result) in pairwise(entries):
+        yield Way(at, source, target, passed=PASSES.get(str(result)))
+
+
+def _recorded(dot: str, carrier: Carrier) -> None:
+    carrier.lose(
+        dot.rstrip("."),
+        _("this is a record of work: the line has the ways that it took, and no task is made of it"),
+    )
+
+
+def _state(given: Any, at: str, carrier: Carrier) -> str:
+    if isinstance(given, str) and given.strip():
+        return given.strip()
+    carrier.refuse(at, _("%(given)s is no state", given=quoted(given)), _("name one, like TESTING"))
+    return ""
