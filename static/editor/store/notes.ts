@@ -17,8 +17,12 @@ export const noteKey = (id: string): string | undefined =>
 
 /** The notes that can be drawn; what else stands there is left alone. */
 export function notesOf(line: LineDocument): Note[] {
+  return storedNotes(line).filter(isNote);
+}
+
+function storedNotes(line: LineDocument): unknown[] {
   const kept: unknown = line.extra?.editor?.notes;
-  return Array.isArray(kept) ? kept.filter(isNote) : [];
+  return Array.isArray(kept) ? kept : [];
 }
 
 function isNote(value: unknown): value is Note {
@@ -74,13 +78,15 @@ export function groupUnder(keys: readonly string[], boxes: readonly (Rect & { ke
   };
 }
 
-export function withNotes(line: LineDocument, notes: Note[]): LineDocument {
+/** The line with these notes. One that cannot be drawn, which a document from elsewhere may hold, stays behind them. */
+export function withNotes(line: LineDocument, drawn: Note[]): LineDocument {
   const extra = line.extra ?? {};
-  return { ...line, extra: { ...extra, editor: { ...extra.editor, notes } } };
+  const faulty = storedNotes(line).filter((each) => !isNote(each)) as Note[];
+  return { ...line, extra: { ...extra, editor: { ...extra.editor, notes: [...drawn, ...faulty] } } };
 }
 
 export function freshNoteKey(line: LineDocument): string {
-  const taken = new Set(notesOf(line).map((note) => note.key));
+  const taken = new Set(storedNotes(line).map((note) => (note as Partial<Note> | null)?.key));
   let number = taken.size + 1;
   while (taken.has(`note-${number}`)) number += 1;
   return `note-${number}`;
