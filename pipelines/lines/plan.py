@@ -17,6 +17,8 @@ from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import WARNING
+from pipelines.routing.basics.translation import in_english
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import DocumentError
 from pipelines.routing.sentences.changes import sentence
 
@@ -58,8 +60,11 @@ class PublishPlan:
             "live": live,
             "verdict": self.verdict,
             "counts": self.found.counts(),
-            "findings": [each.to_dict() for each in self.found.findings],
-            "guarantees": [each.to_dict() for each in self.found.promises],
+            "findings": [_named(each.to_dict()) for each in self.found.findings],
+            "guarantees": [
+                {**each.to_dict(), **_english(sentence=each.sentence, path=each.path, why=each.why)}
+                for each in self.found.promises
+            ],
             "cost": {"before": self.cost_before, "now": _cost(self.found)},
             "changes": self.changes,
             "difference": self.difference,
@@ -107,7 +112,11 @@ def _changes(old: comparing.Side, new: comparing.Side) -> list[dict[str, Any]]:
         return []
     told = [each for each in apart.changes if each.affects != LAYOUT]
     return [
-        {"what": each.what, "affects": each.affects, "sentence": str(sentence(each, apart.old, apart.new))}
+        {
+            "what": each.what,
+            "affects": each.affects,
+            **_english(sentence=sentence(each, apart.old, apart.new)),
+        }
         for each in told
     ]
 
@@ -117,7 +126,20 @@ def _difference(old: comparing.Side, new: comparing.Side) -> dict[str, Any] | No
         found = comparing.compared(old, new).to_dict()
     except Invalid:
         return None
-    return {**found, **{part: found[part][:MOST] for part in ("structure", "changes", "unknown")}}
+    parts = ("structure", "changes", "unknown")
+    return {**found, **{part: [_named(each) for each in found[part][:MOST]] for part in parts}}
+
+
+def _named(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What has sentences, with names in place of keys in them: a plan is read by people on a merge request. Its other
+    values keep the keys."""
+    return {**told, **_english(**{key: told[key] for key in ("message", "hint", "sentence") if key in told})}
+
+
+def _english(**sentences: object) -> dict[str, str]:
+    """In the language of the rest of the comment."""
+    with in_english():
+        return {key: words(each) for key, each in sentences.items()}
 
 
 def _backtest(line: Line) -> dict[str, Any] | None:
@@ -149,8 +171,9 @@ def _impact(line: Line) -> dict[str, Any] | None:
 
 
 def _task(task: Mapping[str, Any]) -> dict[str, Any]:
-    words = [str(each["words"]) for each in task["positions"]]
-    return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": words}
+    with in_english():
+        said = [words(each["words"]) for each in task["positions"]]
+    return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": said}
 
 
 def _cost(found: Examination) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -69,7 +70,7 @@ def _number(line: Line, rule: str) -> int | None:
 def _label(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
     if choice.rule:
         rule = line.rules_by_id[choice.rule][1]
-        return rule.label or describe(rule.when)
+        return rule.label or describe(rule.when, called=partial(station_name, line))
     assert choice.step is not None
     if choice.kind == choices.REST:
         return _standing(line, position, choice)

@@ -14,7 +14,7 @@ from pipelines.models import Line as LineRow
 from pipelines.queries.why import tests_of
 from pipelines.routing.analysis.matching import AskedRule, ConditionAnswer, asked_rules, without_gate
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import Line, Rule
+from pipelines.routing.document.line import Line
 
 OUTCOMES = 200
 TASKS = 1_000
@@ -80,7 +80,7 @@ def station_matches(row: LineRow, line: Line, station: str) -> StationMatches:
             continue
         found.outcomes += 1
         for told, each in zip(found.rules, asked, strict=True):
-            _count(row, told, each, recorded)
+            _count(row, line, told, each, recorded)
     return found
 
 
@@ -104,22 +104,24 @@ def _recorded(row: LineRow, station: str, most: int) -> Iterator[RecordedOutcome
         yield RecordedOutcome(*values)
 
 
-def _count(row: LineRow, told: RuleMatches, asked: AskedRule, recorded: RecordedOutcome) -> None:
+def _count(row: LineRow, line: Line, told: RuleMatches, asked: AskedRule, recorded: RecordedOutcome) -> None:
     told.counts[asked.answer] += 1
     if asked.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
         told.why = told.why or asked.why
     matches = asked.answer == ConditionAnswer.MATCHES
     if told.example is None or (matches and not told.example.matches):
-        told.example = _example(row, asked, recorded, matches)
+        told.example = _example(row, line, asked, recorded, matches)
 
 
-def _example(row: LineRow, asked: AskedRule, recorded: RecordedOutcome, matches: bool) -> MatchExample:
+def _example(
+    row: LineRow, line: Line, asked: AskedRule, recorded: RecordedOutcome, matches: bool
+) -> MatchExample:
     name = f"WI-{row.project.key}-{recorded.number}"
     url = reverse("task", args=[row.project.owner.key, row.project.key, name])
-    return MatchExample(name, recorded.title, url, matches, _values(asked.rule, asked))
+    return MatchExample(name, recorded.title, url, matches, _values(line, asked))
 
 
-def _values(rule: Rule, asked: AskedRule) -> list[tuple[str, str]]:
+def _values(line: Line, asked: AskedRule) -> list[tuple[str, str]]:
     """What the condition asked, and what was there."""
-    tests = tests_of(rule, [seen.to_dict() for seen in asked.saw])
+    tests = tests_of(line, asked.rule, [seen.to_dict() for seen in asked.saw])
     return [(each.words, each.value) for each in tests if each.value is not None][:VALUES]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -128,16 +129,16 @@ def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -
     row = RuleRow(number, rule.id, rule_name(line, rule.id), targets, NOT_TRIED)
     row.gates = [gate_name(line, key) for key in rule.gates]
     saw = list(entry.get("saw") or ()) if entry else []
-    row.tests = tests_of(rule, saw)
+    row.tests = tests_of(line, rule, saw)
     if entry:
         row.result = {True: MATCHED, False: NO, "ask": ASK}.get(entry.get("result"), FAULT)
         row.why = str(entry.get("why") or "")
     return row
 
 
-def tests_of(rule: Rule, saw: list[Any]) -> list[Test]:
+def tests_of(line: Line, rule: Rule, saw: list[Any]) -> list[Test]:
     """What the condition of a rule asked, with what it saw of each. Empties `saw`."""
-    return [_test(leaf, saw) for leaf in leaves(rule.when)]
+    return [_test(leaf, saw) for leaf in leaves(rule.when, called=partial(station_name, line))]
 
 
 def _test(leaf: Leaf, saw: list[Any]) -> Test:

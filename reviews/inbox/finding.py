@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -180,7 +181,7 @@ def _rule(visit: GateVisit) -> str:
     if not led or led.get("id") not in line.rules_by_id:
         return _("%(station)s sent the task to this review.") % words
     rule = line.rules_by_id[led["id"]][1]
-    words |= {"rule": rule.label, "when": describe(rule.when)}
+    words |= {"rule": rule.label, "when": describe(rule.when, called=partial(station_name, line))}
     if not rule.label:
         return _("%(station)s sent the task to this review (%(when)s).") % words
     return _("Rule “%(rule)s” of %(station)s sent the task to this review (%(when)s).") % words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
@@ -23,6 +23,7 @@ from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, no_way_back, options
@@ -180,7 +181,11 @@ class Dossier:
             return None
         _station, rule = self.line.rules_by_id[led["id"]]
         number = 1 + [each.id for each in _station.rules].index(rule.id)
-        return {"number": str(number), "label": rule.label, "words": describe(rule.when)}
+        return {
+            "number": str(number),
+            "label": rule.label,
+            "words": describe(rule.when, called=partial(station_name, self.line)),
+        }
 
     @property
     def asks_for(self) -> str:

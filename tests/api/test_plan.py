@@ -61,6 +61,38 @@ def test_what_changes_is_told_with_an_example_and_nothing_is_stored(world: World
     assert (stored.draft_number, stored.versions.count()) == (1, 1)
 
 
+def test_its_sentences_have_names_and_no_keys(world: World, api: Apis) -> None:
+    version = world.line(**given())
+    rule = {
+        "id": "zq-rule-3",
+        "when": {"edge": {"from": "build", "to": "ship", "at_least": 1}},
+        "to": "zq_fix_7",
+    }
+    changed = given(guarantees=[{"id": "p", "never": {"reach": "zq_fix_7", "without": "look"}}])
+    dead = {"id": "zq-dead-4", "when": {"result": "failure"}, "to": "zq_fix_7"}
+    rules = [{"id": "zq-all-1", "to": "build"}, dead]
+    changed["stations"] = [
+        station("build", rule, name="Build"),
+        changed["stations"][1],
+        station("zq_fix_7", *rules, name="Fix"),
+    ]
+    found = planned(api.as_(world.viewer), document(key=version.line.key, **changed))
+    said = [
+        *(each[part] for each in found["findings"] for part in ("message", "hint")),
+        *(each[part] for each in found["guarantees"] for part in ("sentence", "path", "why")),
+        *(each["sentence"] for each in found["changes"]),
+        *(
+            each["sentence"]
+            for part in ("structure", "changes", "unknown")
+            for each in found["difference"][part]
+        ),
+    ]
+    assert "Rule 2 of Fix never matches: rule 1 of Fix already takes everything" in said
+    assert "Build has a new rule 1: Build → Ship was taken 1 times or more → Fix." in said
+    assert "Station Fix is new." in said
+    assert not [each for each in said if "zq" in each]
+
+
 def test_what_is_live_changes_nothing(world: World, api: Apis) -> None:
     version = world.line(**given())
     assert planned(api.as_(world.viewer), document(key=version.line.key, **given()))["verdict"] == "same"

@@ -119,7 +119,7 @@ def test_a_change_in_the_list_leads_to_its_place_and_a_version_is_restored(
     page.goto(at(world, "line-versions", "drawn"))
     build = page.locator('.react-flow__node[data-id="build"]')
     expect(build).to_be_visible()
-    rule = page.locator("button.change", has_text="Rule 1, “Good” of Build: target")
+    rule = page.locator("button.change", has_text="Build, rule 1, “Good”: target")
     rule.focus()
     page.keyboard.press("Enter")
     expect(build).to_have_class(re.compile(r"\bselected\b"))

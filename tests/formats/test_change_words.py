@@ -46,25 +46,25 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (lambda d: rule(d).update(to="ship"), "Rule 1, “High” of Build: target: Fix before, Ship now."),
+        (lambda d: rule(d).update(to="ship"), "Build, rule 1, “High”: target: Fix before, Ship now."),
         (
             lambda d: rule(d).update(when={"result": "failure"}),
-            "Rule 1, “High” of Build: condition: high is greater than 0 before, result is failure now.",
+            "Build, rule 1, “High”: condition: high is greater than 0 before, result is failure now.",
         ),
         (
             lambda d: rule(d).pop("gates"),
-            "Rule 1, “High” of Build: gates: A look before, nothing now.",
+            "Build, rule 1, “High”: gates: A look before, nothing now.",
         ),
-        (lambda d: build(d)["rules"].pop(), "Rule 2 of Build, “rest”, is gone: always → Ship."),
+        (lambda d: build(d)["rules"].pop(), "Build, rule 2, is gone: always → Ship."),
         (
             lambda d: build(d)["rules"].insert(0, {"id": "x", "when": {"odd": 1}, "to": ["fix", "@blocked"]}),
-            'Build has a new rule 1, “x”: {"odd": 1} → Fix and an answer (blocked).',
+            'Build has a new rule 1: {"odd": 1} → Fix and an answer (blocked).',
         ),
         (
             lambda d: build(d)["rules"].reverse(),
-            "The rules of Build are tried in another order: rest, high; before: high, rest.",
+            "The rules of Build are tried in another order: rule 2, “High”; before: “High”, rule 2.",
         ),
-        (lambda d: d["stations"].pop(1), "Station Fix (fix) is gone."),
+        (lambda d: d["stations"].pop(1), "Station Fix is gone."),
         (lambda d: d["policy"].update(no_match="fail"), "Policy no_match: “default” before, “fail” now."),
         (lambda d: d.update(start="ship"), "First station: Build before, Ship now."),
         (

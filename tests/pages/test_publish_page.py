@@ -63,7 +63,7 @@ def test_what_changes_is_said_in_words_with_its_hand_and_what_decides_first(
     saved(line, world.designer, station("build", {**GOOD, "to": "failed"}, name="Make"), "ship")
     shown = parts(signed_in(world.designer), world, line.key)["changes"]
     assert "1 change affects where tasks go" in shown
-    assert "Rule 1, “Good” of Make: target: Ship before, failed now." in shown.replace("ship", "Ship")
+    assert "Make, rule 1, “Good”: target: Ship before, Failed now." in shown.replace("ship", "Ship")
     assert shown.index("Where tasks go") < shown.index("Names and notes")
     assert str(world.designer) in shown
     assert "somebody else" not in shown

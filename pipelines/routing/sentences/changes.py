@@ -12,9 +12,12 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.names import end_words
+from pipelines.routing.sentences.values import in_names
 
 Document = Mapping[str, Any]
 MAX_VALUE: Final = 120
+STATION: Final = "station:"
 PLACES: Final = {"@origin": _("where they came from"), "@blocked": _("an answer (blocked)")}
 FIELDS: Final = {
     "station": {
@@ -110,7 +113,7 @@ def sentence(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
     if change.affects == "layout":
         return _layout(change, new)
     if change.what == "order":
-        return _order(change, new)
+        return _order(change, old, new)
     if not change.field:
         return _added(change, new) if change.what == "added" else _removed(change, old)
     return _field(change, old, new)
@@ -121,8 +124,7 @@ def thing(change: ChangeOfDocument, document: Document) -> Wording | str:
     name = _name(document, change.kind, change.key)
     match change.kind:
         case "rule":
-            rule, station = _rule(document, change), _station(document, change.station)
-            return _("Rule %(rule)s of %(station)s", rule=rule, station=station)
+            return _rule(document, change)
         case "station":
             return name
         case "gate":
@@ -142,13 +144,13 @@ def _layout(change: ChangeOfDocument, new: Document) -> Wording:
     return _("Stations were placed on the canvas.")
 
 
-def _order(change: ChangeOfDocument, new: Document) -> Wording:
+def _order(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
     if change.kind == "station" and change.field.startswith("rules"):
         return _(
             "The rules of %(station)s are tried in another order: %(now)s; before: %(before)s.",
             station=_station(new, change.key),
-            now=_list(change.new),
-            before=_list(change.old),
+            now=_in_order(change.new, change.old, new, change.key),
+            before=_in_order(change.old, change.old, old, change.key),
         )
     now, before = (
         joined((_target(new, str(key)) for key in keys), ", ") for keys in (change.new, change.old)
@@ -163,43 +165,37 @@ def _order(change: ChangeOfDocument, new: Document) -> Wording:
 
 
 def _added(change: ChangeOfDocument, new: Document) -> Wording:
-    parts = {"name": _name(new, change.kind, change.key), "key": change.key}
+    name = _name(new, change.kind, change.key)
     match change.kind:
         case "rule":
-            return _(
-                "%(station)s has a new rule %(place)s, %(label)s: %(leads)s.",
-                station=_station(new, change.station),
-                place=change.place,
-                label=_label(change.new),
-                leads=_leads(change.new, new),
-            )
+            parts = _placed(change, change.new, new)
+            if parts["label"]:
+                return _("%(station)s has a new rule %(place)s, %(label)s: %(leads)s.", **parts)
+            return _("%(station)s has a new rule %(place)s: %(leads)s.", **parts)
         case "station":
-            return _("Station %(name)s (%(key)s) is new.", **parts)
+            return _("Station %(name)s is new.", name=name)
         case "gate":
-            return _("Gate %(name)s (%(key)s) is new.", **parts)
+            return _("Gate %(name)s is new.", name=name)
         case "end":
-            return _("End %(name)s (%(key)s) is new.", **parts)
-    return _("Input %(name)s (%(key)s) is new.", **parts)
+            return _("End %(name)s is new.", name=name)
+    return _("Input %(name)s is new.", name=name)
 
 
 def _removed(change: ChangeOfDocument, old: Document) -> Wording:
-    parts = {"name": _name(old, change.kind, change.key), "key": change.key}
+    name = _name(old, change.kind, change.key)
     match change.kind:
         case "rule":
-            return _(
-                "Rule %(place)s of %(station)s, %(label)s, is gone: %(leads)s.",
-                station=_station(old, change.station),
-                place=change.place,
-                label=_label(change.old),
-                leads=_leads(change.old, old),
-            )
+            parts = _placed(change, change.old, old)
+            if parts["label"]:
+                return _("%(station)s, rule %(place)s, %(label)s, is gone: %(leads)s.", **parts)
+            return _("%(station)s, rule %(place)s, is gone: %(leads)s.", **parts)
         case "station":
-            return _("Station %(name)s (%(key)s) is gone.", **parts)
+            return _("Station %(name)s is gone.", name=name)
         case "gate":
-            return _("Gate %(name)s (%(key)s) is gone.", **parts)
+            return _("Gate %(name)s is gone.", name=name)
         case "end":
-            return _("End %(name)s (%(key)s) is gone.", **parts)
-    return _("Input %(name)s (%(key)s) is gone.", **parts)
+            return _("End %(name)s is gone.", name=name)
+    return _("Input %(name)s is gone.", name=name)
 
 
 def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
@@ -234,16 +230,20 @@ def _named(change: ChangeOfDocument) -> Wording | str:
 def _said(change: ChangeOfDocument, value: Any, document: Document) -> PartName | Wording | str:
     at = (change.kind, change.field)
     if at == ("rule", "when"):
-        return _condition(value)
+        return _condition(value, document)
     if at in (("rule", "to"), ("line", "start")):
         return _targets(document, value)
     if at == ("rule", "gates") and isinstance(value, list):
         return ", ".join(_name(document, "gate", str(key)) for key in value) or _("none")
     if at == ("station", "gate"):
         return _name(document, "gate", str(value))
+    if isinstance(value, str) and value.startswith(STATION):
+        return _("on to %(station)s", station=_station(document, value.removeprefix(STATION)))
     if isinstance(value, str) and value:
         return f"“{_cut(value)}”"
-    return _cut(jsontext.dumps(value)) if value not in ("", None) else _("empty")
+    if value in ("", None):
+        return _("empty")
+    return _cut(jsontext.dumps(in_names(value, lambda key: _called(document, key))))
 
 
 def _leads(rule: Any, document: Document) -> Wording:
@@ -252,7 +252,7 @@ def _leads(rule: Any, document: Document) -> Wording:
     gates = rule.get("gates")
     names = [_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
     parts = {
-        "condition": _condition(rule.get("when", {"always": True})),
+        "condition": _condition(rule.get("when", {"always": True}), document),
         "targets": _targets(document, rule.get("to")),
     }
     if not names:
@@ -260,34 +260,65 @@ def _leads(rule: Any, document: Document) -> Wording:
     return _("%(condition)s → %(targets)s after %(gates)s", **parts, gates=", ".join(names))
 
 
-def condition(value: Any, short: bool = False) -> str:
-    """In words, `short` for a drawing; one that cannot be read, as it is written."""
+def condition(value: Any, document: Document, short: bool = False) -> str:
+    """In words, with names of the `document`, `short` for a drawing; one that cannot be read, as it is written."""
     problems = Problems()
     found = read_condition(value, "", problems, ())
     # An edge condition names stations, which nobody looks up here.
     readable = all(problem.path.startswith("edge") for problem in problems.found)
-    return describe(found, short) if readable else _cut(jsontext.dumps(value))
+    if not readable:
+        return _cut(jsontext.dumps(value))
+    return describe(found, short, lambda key: _called(document, key))
 
 
-def _condition(value: Any) -> PartName:
+def _condition(value: Any, document: Document) -> PartName:
     with in_english():
-        machine = condition(value)
-    return PartName(machine, lambda: condition(value))
+        machine = condition(value, document)
+    return PartName(machine, lambda: condition(value, document))
+
+
+def _placed(change: ChangeOfDocument, rule: Any, document: Document) -> dict[str, object]:
+    """Of a rule that came or went: its station, its number, its label if it has one, and what it does."""
+    return {
+        "station": _station(document, change.station),
+        "place": change.place,
+        "label": _label(rule),
+        "leads": _leads(rule, document),
+    }
 
 
 def _label(rule: Any) -> str:
-    label = rule.get("label") or rule.get("id") if isinstance(rule, Mapping) else ""
-    return f"“{label}”"
+    """In quotes; "" where it has none."""
+    label = rule.get("label") if isinstance(rule, Mapping) else ""
+    return f"“{label}”" if label else ""
 
 
-def _rule(document: Document, change: ChangeOfDocument) -> str:
-    station = _member(document, "stations", change.station)
-    rules = station.get("rules")
-    found = [each for each in rules if isinstance(each, Mapping)] if isinstance(rules, list) else []
-    for place, each in enumerate(found, start=1):
+def _rule(document: Document, change: ChangeOfDocument) -> Wording | str:
+    """“Build, rule 2”, with its label if it has one."""
+    station = _station(document, change.station)
+    for place, each in enumerate(_rules(document, change.station), start=1):
         if each.get("id") == change.key:
-            return f"{place}, {_label(each)}"
-    return change.key
+            parts = {"station": station, "place": place, "label": _label(each)}
+            if parts["label"]:
+                return _("%(station)s, rule %(place)s, %(label)s", **parts)
+            return _("%(station)s, rule %(place)s", **parts)
+    return station
+
+
+def _in_order(ids: Any, before: Any, document: Document, station: str) -> PartName:
+    """Rules by their labels; one without by its number before, since its number is what changes."""
+    numbers = {key: number for number, key in enumerate(before, start=1)}
+    labels = {each.get("id"): _label(each) for each in _rules(document, station)}
+    return joined((labels.get(key) or _numbered(numbers.get(key)) for key in ids), ", ")
+
+
+def _numbered(number: int | None) -> Wording:
+    return _("rule %(number)s", number=number) if number else _("a new rule")
+
+
+def _rules(document: Document, station: str) -> list[Mapping[str, Any]]:
+    rules = _member(document, "stations", station).get("rules")
+    return [each for each in rules if isinstance(each, Mapping)] if isinstance(rules, list) else []
 
 
 def _targets(document: Document, value: Any) -> PartName | Wording:
@@ -305,20 +336,23 @@ def _station(document: Document, key: str) -> str:
     return _name(document, "station", key)
 
 
+def _called(document: Document, key: str) -> str:
+    """The name of a station, gate or end; any other text as it is."""
+    kinds = ("station", "gate", "end")
+    return next((_name(document, kind, key) for kind in kinds if _member(document, f"{kind}s", key)), key)
+
+
 def _name(document: Document, kind: str, key: str) -> str:
     found = _member(document, f"{kind}s", key)
     name = found.get("label") if kind in ("end", "input") else found.get("name")
-    return name if isinstance(name, str) and name else key
+    name = name if isinstance(name, str) else ""
+    return end_words(key, name) if kind == "end" else name or key
 
 
 def _member(document: Document, what: str, key: str) -> Mapping[str, Any]:
     members = document.get(what)
     found = members if isinstance(members, list) else []
     return next((each for each in found if isinstance(each, Mapping) and each.get("key") == key), {})
-
-
-def _list(keys: Any) -> str:
-    return ", ".join(map(str, keys))
 
 
 def _cut(text: str) -> str:

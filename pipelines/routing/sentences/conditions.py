@@ -7,7 +7,7 @@ has no room and has the sign: “high > 0”.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from pipelines.routing.document import algebra as c
 from pipelines.routing.document import operators
 from pipelines.routing.sentences.failures import WORDS, failure_words
 
+Called = Callable[[str], str]
+"""The name of a station by its key."""
 MAX_VALUE = 60
 MAX_ASKED = 120
 
@@ -32,15 +34,23 @@ class Leaf:
     keys: tuple[str, ...] = ()
 
 
-def describe(condition: c.Condition, short: bool = False) -> str:
+def describe(condition: c.Condition, short: bool = False, called: Called = str) -> str:
     """The whole condition in one line. `short`: comparisons by their signs, for the label of an edge."""
-    return " ".join(leaf.words for leaf in leaves(condition, short))
+    return " ".join(leaf.words for leaf in leaves(condition, short, called))
 
 
-def leaves(condition: c.Condition, short: bool = False) -> list[Leaf]:
+def leaves(condition: c.Condition, short: bool = False, called: Called = str) -> list[Leaf]:
     """A line for each operand, in the order in which they are asked; the words of the groups stand before their
     members, and a group inside another one in brackets."""
-    return _leaves(condition, "", short, nested=False)
+    return _leaves(condition, "", _Way(short, called), nested=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a condition is said."""
+
+    short: bool
+    called: Called
 
 
 def comparison(op: str, value: Any, short: bool = False) -> str:
@@ -58,19 +68,19 @@ def _value(value: Any) -> str:
     return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"
 
 
-def _leaves(condition: c.Condition, prefix: str, short: bool, nested: bool) -> list[Leaf]:
+def _leaves(condition: c.Condition, prefix: str, way: _Way, nested: bool) -> list[Leaf]:
     match condition:
         case c.All(members):
-            return _members(members, prefix, (_("and"), _("always")), short, nested)
+            return _members(members, prefix, (_("and"), _("always")), way, nested)
         case c.AnyOf(members):
-            return _members(members, prefix, (_("or"), _("never")), short, nested)
+            return _members(members, prefix, (_("or"), _("never")), way, nested)
         case c.Not(inner):
-            return _leaves(inner, f"{prefix}{_('not')} ", short, nested=True)
-    return [_leaf(condition, prefix, short)]
+            return _leaves(inner, f"{prefix}{_('not')} ", way, nested=True)
+    return [_leaf(condition, prefix, way)]
 
 
 def _members(
-    members: tuple[c.Condition, ...], prefix: str, words: tuple[str, str], short: bool, nested: bool
+    members: tuple[c.Condition, ...], prefix: str, words: tuple[str, str], way: _Way, nested: bool
 ) -> list[Leaf]:
     """`words`: between the members, and where there are none."""
     if not members:
@@ -79,13 +89,13 @@ def _members(
     found: list[Leaf] = []
     for place, member in enumerate(members):
         before = f"{prefix}{'(' if brackets else ''}" if place == 0 else f"{words[0]} "
-        found += _leaves(member, before, short, nested=True)
+        found += _leaves(member, before, way, nested=True)
     if brackets:
         found[-1] = replace(found[-1], words=f"{found[-1].words})")
     return found
 
 
-def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
+def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
     match condition:
         case c.ResultIs(words=words):
             return Leaf(prefix + _either(_("result is %(words)s"), words), "result")
@@ -97,14 +107,16 @@ def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
             # The eval of such a failure is its type.
             return replace(_failed(prefix, (value,)), operand="eval")
         case c.EvalTest(op=op, value=value):
-            return Leaf(f"{prefix}eval {comparison(op, value, short)}", "eval")
+            return Leaf(f"{prefix}eval {comparison(op, value, way.short)}", "eval")
         case c.OutputTest(path=path, op=op, value=value):
-            return Leaf(f"{prefix}{_subject(condition)} {comparison(op, value, short)}", "output", path.text)
+            return Leaf(
+                f"{prefix}{_subject(condition)} {comparison(op, value, way.short)}", "output", path.text
+            )
         case c.FactTest(path=path, op=op, value=value):
             text = _("observed %(name)s") % {"name": _subject(condition)}
-            return Leaf(f"{prefix}{text} {comparison(op, value, short)}", "fact", path.text)
+            return Leaf(f"{prefix}{text} {comparison(op, value, way.short)}", "fact", path.text)
         case c.EdgeTaken(source=source, target=target, at_least=least):
-            taken = {"source": source, "target": target, "least": least}
+            taken = {"source": way.called(source), "target": way.called(target), "least": least}
             text = _("%(source)s → %(target)s was taken %(least)s times or more") % taken
             return Leaf(prefix + text, "edge", f"{source}->{target}")
         case c.Answered(evaluation=evaluation, answer=answer):

@@ -89,15 +89,15 @@ def otherwise(line: Line, station: Station | None) -> str:
     policy = line.policy
     passed = policy.no_match if station is None or station.rules else policy.no_rules
     return _("no rule matched → %(no_match)s · station failed → %(on_failure)s") % {
-        "no_match": policy_words(str(passed)),
-        "on_failure": policy_words(str(policy.on_failure)),
+        "no_match": policy_words(line, str(passed)),
+        "on_failure": policy_words(line, str(policy.on_failure)),
     }
 
 
-def policy_words(knob: str) -> str:
+def policy_words(line: Line, knob: str) -> str:
     """A value of `no_match` or `on_failure` as what happens then."""
     if knob.startswith("station:"):
-        return _("on to %(station)s") % {"station": knob.removeprefix("station:")}
+        return _("on to %(station)s") % {"station": station_name(line, knob.removeprefix("station:"))}
     return KNOBS.get(knob, lambda: knob)()
 
 

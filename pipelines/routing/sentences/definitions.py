@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from pipelines.routing.basics.wording import PartName, Wording, joined
@@ -10,8 +11,8 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.differences import DecidedSample, VersionPair, of_sample
-from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.values import plain
+from pipelines.routing.sentences.names import place_name, station_name
+from pipelines.routing.sentences.values import in_names, plain
 
 
 class DefinitionChange(Protocol):
@@ -48,13 +49,13 @@ def _start(pair: VersionPair, found: DefinitionChange) -> Wording:
 
 
 def _station(pair: VersionPair, found: DefinitionChange) -> Wording:
-    words = {"old": found.old, "new": found.new, "key": found.key}
+    words = {"old": found.old, "new": found.new}
     if found.new is None:
         return Wording.of(
             f"Station {found.old} ({found.key}) is gone; tasks that stand there have no place in the new version",
             _("Station %(old)s is gone; tasks there have no place in the new version", **words),
         )
-    return _("Station %(new)s (%(key)s) is new", **words)
+    return Wording.of(f"Station {found.new} ({found.key}) is new", _("Station %(new)s is new", **words))
 
 
 def _station_gate(pair: VersionPair, found: DefinitionChange) -> Wording:
@@ -73,7 +74,8 @@ def _gate(line: Line, key: str | None) -> PartName | Wording:
 
 
 def _end(pair: VersionPair, found: DefinitionChange) -> Wording:
-    words = {"end": found.key, "old": found.old, "new": found.new}
+    line = pair.old if found.new is None else pair.new
+    words = {"end": named.target(line, found.key), "old": found.old, "new": found.new}
     if found.new is None:
         return _("End %(end)s is gone", **words)
     if found.old is None:
@@ -96,13 +98,20 @@ def _order(pair: VersionPair, found: DefinitionChange) -> Wording:
     return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
 
 
+def _values(pair: VersionPair, found: DefinitionChange, absent: Wording | None = None) -> dict[str, object]:
+    """Before and now, with names. `absent`: what is said where there is nothing."""
+    return {
+        side: absent if absent and value is None else plain(in_names(value, partial(place_name, line)))
+        for side, line, value in (("old", pair.old, found.old), ("new", pair.new, found.new))
+    }
+
+
 def _option(machine: str, what: Wording) -> Say:
     """Of the line: what machines call it, and what people do."""
 
     def say(pair: VersionPair, found: DefinitionChange) -> Wording:
-        old, new = plain(found.old), plain(found.new)
-        people = _("%(what)s: %(old)s before, %(new)s now", what=what, old=old, new=new)
-        return Wording.of(f"{machine} was {old}; now it is {new}", people)
+        people = _("%(what)s: %(old)s before, %(new)s now", what=what, **_values(pair, found))
+        return Wording.of(f"{machine} was {plain(found.old)}; now it is {plain(found.new)}", people)
 
     return say
 
@@ -111,7 +120,7 @@ def _of_station(machine: str, what: Wording) -> Say:
     def say(pair: VersionPair, found: DefinitionChange) -> Wording:
         name = station_name(pair.new, found.key)
         old, new = (_("none") if value is None else plain(value) for value in (found.old, found.new))
-        words = {"what": what, "station": name, "old": old, "new": new}
+        words = {"what": what, "station": name, **_values(pair, found, absent=_("none"))}
         people = _("%(station)s, %(what)s: %(old)s before, %(new)s now", **words)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
 

@@ -22,6 +22,13 @@ def gate_name(line: Line, key: str) -> str:
     return found.name if found else key
 
 
+def place_name(line: Line, key: str) -> str:
+    """Of a station, a gate or an end; what is none of them stays as it is."""
+    if key in line.gates_by_key and key not in line.stations_by_key:
+        return gate_name(line, key)
+    return target_name(line, key)
+
+
 def rule_name(line: Line, rule_id: str) -> str:
     """Its label, else its number at its station. :raises KeyError: the line does not have it"""
     station, rule = line.rules_by_id[rule_id]
@@ -39,8 +46,12 @@ def by_rule(line: Line, rule_id: str) -> str:
 
 
 def end_name(line: Line, key: str) -> str:
+    return end_words(key, line.end(key).label)
+
+
+def end_words(key: str, label: str) -> str:
     """Labels are kept in capitals in documents and logs; people read them as words."""
-    label = line.end(key).label or key
+    label = label or key
     if key == label.lower() and key in ("completed", "failed", "cancelled"):
         return {"completed": _("Completed"), "failed": _("Failed"), "cancelled": _("Cancelled")}[key]
     return label.replace("_", " ").capitalize() if label.isupper() or label == key else label

@@ -10,7 +10,7 @@ from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.decisions import STOPS, policy_words
 from pipelines.routing.sentences.judgements import judgement_words
-from pipelines.routing.sentences.names import gate_name, station_name
+from pipelines.routing.sentences.names import gate_name
 
 SHOWN = ", shown only"
 WAITS = "waits for "
@@ -37,11 +37,7 @@ def _is_gate(line: Line, key: str) -> bool:
 
 def _policy(line: Line, key: str, said: str) -> str:
     knob = said.partition(" after ")[0]
-    if knob.startswith("station:"):
-        then = _("on to %(station)s") % {"station": station_name(line, knob.removeprefix("station:"))}
-    else:
-        then = policy_words(knob)
-    return POLICIES[key]() % {"then": then}
+    return POLICIES[key]() % {"then": policy_words(line, knob)}
 
 
 def _gate(gate: str, said: str) -> str:

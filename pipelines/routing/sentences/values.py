@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 MAX_SHOWN = 200
@@ -25,3 +26,26 @@ def plain(value: Any) -> str:
 def _word(text: str) -> str:
     plain = text.replace("_", "a").replace("-", "a").isalnum() and text.isascii() and not text[:1].isdigit()
     return text if plain and text not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
+
+
+def in_names(value: Any, called: Callable[[str], str]) -> Any:
+    """The same value with names in place of the keys within it: `{"from": ["a"]}`, `[["a", "b"]]`, `"a->b"`.
+
+    `called`: the name of a station, gate or end; any other text as it is. A value that is one text may be a word of the
+    law (“fail”) and not a key, so only its edges are said by name."""
+    return _named(value, called) if isinstance(value, list | Mapping) else _edge(value, called)
+
+
+def _named(value: Any, called: Callable[[str], str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _named(each, called) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_named(each, called) for each in value]
+    return _edge(called(value) if isinstance(value, str) else value, called)
+
+
+def _edge(value: Any, called: Callable[[str], str]) -> Any:
+    if not isinstance(value, str) or "->" not in value:
+        return value
+    source, _arrow, target = value.partition("->")
+    return f"{called(source)} → {called(target)}"

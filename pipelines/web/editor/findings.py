@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from django.urls import reverse
@@ -24,8 +24,10 @@ from pipelines.routing.analysis.lint.visits import endless
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.basics.wording import as_sentence, words
-from pipelines.routing.document.line import Station
+from pipelines.routing.document.algebra import EdgeTaken, leaves
+from pipelines.routing.document.line import Line, Station
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief
 from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of
@@ -74,7 +76,7 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     studies = ((station, remedies.subject.analysis(station)) for station in line.stations)
     return answer | {
         "rules": {
-            rule["id"]: rule
+            rule["id"]: _edges_by_name(line, rule)
             for _station, study in studies
             for rule in _rules(RememberedAnalysis(study), language)
         },
@@ -130,6 +132,14 @@ def _rules(known: RememberedAnalysis, language: str) -> tuple[dict[str, Any], ..
     standings = known.study.standings
     numbers = {each.rule.id: number for number, each in enumerate(standings, start=1)}
     return tuple(_rule(known.study, numbers, each) for each in standings)
+
+
+def _edges_by_name(line: Line, rule: dict[str, Any]) -> dict[str, Any]:
+    """An analysis knows the rules of one station only, so a condition on edges has keys of stations in its words."""
+    when = line.rules_by_id[rule["id"]][1].when
+    if not any(isinstance(leaf, EdgeTaken) for leaf in leaves(when)):
+        return rule
+    return {**rule, "words": describe(when, called=partial(station_name, line))}
 
 
 def _rule(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -88,8 +89,12 @@ def _name(document: Document, kind: str, key: object) -> str:
 
 
 def _rule_name(document: Document, station: str | None, rule: object) -> str:
-    found = _member((_member(document.get("stations"), "key", station) or {}).get("rules"), "id", rule)
-    return str((found or {}).get("label") or rule)
+    """Its label, else its number."""
+    rules = (_member(document.get("stations"), "key", station) or {}).get("rules")
+    found = _member(rules, "id", rule)
+    if found is None:
+        return str(rule)
+    return str(found.get("label") or rules.index(found) + 1)
 
 
 def _member(members: object, identity: str, key: object) -> Document | None:
@@ -124,7 +129,11 @@ def _words(value: Any, field: str, document: Document) -> str:
 def _condition(value: Any, document: Document) -> str:
     problems = Problems()
     condition = read_condition(value, "", problems, _keys(document))
-    return _cut(jsontext.dumps(value) if problems.found else describe(condition))
+    return _cut(
+        jsontext.dumps(value)
+        if problems.found
+        else describe(condition, called=partial(_name, document, "stations"))
+    )
 
 
 def _keys(document: Document) -> set[str]:

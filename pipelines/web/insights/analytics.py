@@ -99,7 +99,9 @@ def _context(
 
 
 def _card(line: Parsed, station: StationNumbers, spending: Spending) -> StationCard:
-    policy = [(knob_words(knob), count, _percent(count, station.outcomes)) for knob, count in station.policy]
+    policy = [
+        (knob_words(line, knob), count, _percent(count, station.outcomes)) for knob, count in station.policy
+    ]
     return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy, spending)
 
 
@@ -145,7 +147,7 @@ def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str
     )
 
 
-def knob_words(knob: str) -> str:
+def knob_words(line: Parsed, knob: str) -> str:
     """A knob and its value, as what happened."""
     name, _colon, value = knob.partition(": ")
     if name == "blocked":
@@ -157,4 +159,4 @@ def knob_words(knob: str) -> str:
         "no_match": _("No rule matched"),
         "on_failure": _("Failed, and no rule takes it"),
     }
-    return f"{named.get(name, name)}: {policy_words(value)}"
+    return f"{named.get(name, name)}: {policy_words(line, value)}"

@@ -98,7 +98,10 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
     found = apart.picture
     marks = {"stations": found.stations, "rules": found.rules, "ends": found.ends}
     rules = [rule for station in found.document["stations"] for rule in station["rules"]]
-    conditions = {rule["id"]: condition(rule.get("when", {"always": True}), short=True) for rule in rules}
+    conditions = {
+        rule["id"]: condition(rule.get("when", {"always": True}), found.document, short=True)
+        for rule in rules
+    }
     return {"document": found.document, "marks": marks, "conditions": conditions, **_told(apart, line_id)}
 
 

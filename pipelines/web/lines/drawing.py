@@ -62,7 +62,7 @@ def drawing_of(line: Line, endings: Iterable[DrawnEnding] = (), line_id: int | N
     given = {
         "document": _drawn(document, {station.key: station.kind for station in line.stations}),
         "conditions": {
-            rule["id"]: condition(rule.get("when", {"always": True}), short=True)
+            rule["id"]: condition(rule.get("when", {"always": True}), document, short=True)
             for rule in _rules_of(document)
         },
         **told_of(line, line_id),
@@ -139,11 +139,12 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
 
 
 def _listed(line: Line) -> Iterable[ListedStation]:
-    whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(line.to_document())}
+    document = line.to_document()
+    whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
     for station in line.stations:
         rules = []
         for rule in station.rules:
-            said = rule.label or condition(whens[rule.id], short=True)
+            said = rule.label or condition(whens[rule.id], document, short=True)
             words = f"{said} → {', '.join(target_name(line, key) for key in rule.to)}"
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)

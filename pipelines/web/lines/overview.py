@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -16,7 +17,7 @@ from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.document.work.network import OPEN, egress_of
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import policy_words
-from pipelines.routing.sentences.names import gate_name, target_name
+from pipelines.routing.sentences.names import gate_name, station_name, target_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +124,12 @@ def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
     if rule.exhausted_to:
         limits.append(_("then to %(target)s") % {"target": target_name(line, rule.exhausted_to)})
     elif rule.on_exhausted:
-        limits.append(_("then %(what)s") % {"what": policy_words(rule.on_exhausted)})
+        limits.append(_("then %(what)s") % {"what": policy_words(line, rule.on_exhausted)})
     return RuleWords(
         number,
         rule.id,
         rule.label or _("Rule %(number)s") % {"number": number},
-        leaves(rule.when),
+        leaves(rule.when, called=partial(station_name, line)),
         ", ".join(target_name(line, key) for key in rule.to),
         [gate_name(line, key) for key in rule.gates],
         limits,
@@ -142,16 +143,16 @@ def otherwise(line: Line, station: Station) -> str:
     passed = policy.no_match if station.rules else policy.no_rules
     following = line.next_station(station.key)
     words = {
-        "passed": _next(str(passed), following.name if following else ""),
-        "failed": policy_words(str(policy.on_failure)),
+        "passed": _next(line, str(passed), following.name if following else ""),
+        "failed": policy_words(line, str(policy.on_failure)),
     }
     return _("No rule matched → %(passed)s · station failed → %(failed)s") % words
 
 
-def _next(knob: str, name: str) -> str:
+def _next(line: Line, knob: str, name: str) -> str:
     if knob in ("default", "advance"):
         return _("on to %(station)s") % {"station": name} if name else _("the task is completed")
-    return policy_words(knob)
+    return policy_words(line, knob)
 
 
 def gates_of(line: Line) -> list[GateWords]:

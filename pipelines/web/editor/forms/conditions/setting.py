@@ -26,6 +26,11 @@ class ConditionSetting:
     station: str
     paths: Sequence[tuple[str, str]] = ()
 
+    def called(self, key: str) -> str:
+        """The name of a station or an end."""
+        options = (*self.names.options("stations"), *self.names.options("ends"))
+        return dict(options).get(key, key)
+
 
 def in_words(condition: Any, around: ConditionSetting) -> str:
     """What a condition says; "" where it cannot be read."""
@@ -33,7 +38,7 @@ def in_words(condition: Any, around: ConditionSetting) -> str:
         return _("always")
     problems = Problems()
     read = read_condition(condition, "", problems, _places(around))
-    return "" if problems else describe(read)
+    return "" if problems else describe(read, called=around.called)
 
 
 def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
