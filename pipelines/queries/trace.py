@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,7 +16,8 @@ from pipelines.models import Decision
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.kept import whole
 from pipelines.routing.document.line import Line
-from pipelines.routing.sentences.names import gate_name
+from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.sentences.notes import note_words
 
 STEPS = {
@@ -35,13 +37,12 @@ GATES = ("station_gate", "rule_gates")
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One entry. `rule`: its id, `label`: its name, if it has one, `number`: at its station; `result`: true, false, ask
-    or error, as the decision tool writes it; `micros`: how long it took, None where no clock was given."""
+    """One entry. `rule`: the one that was tried, “rule 2 · Bad”, by its condition where it has no label.
+    `result`: true, false, ask or error, as the decision tool writes it. `micros`: how long it took, None where no clock
+    was given."""
 
     name: str
-    number: int | None
     rule: str
-    label: str
     result: str
     saw: list[str]
     why: str
@@ -77,20 +78,23 @@ def steps_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[TraceStep]:
 
 def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
     key = str(entry.get("step") or "")
-    rule = str(entry.get("rule") or "")
-    found = line.rules_by_id.get(rule)
-    number = found[0].rules.index(found[1]) + 1 if found else None
     took = entry.get("took")
     return TraceStep(
         STEPS[key]() if key in STEPS else key,
-        number,
-        rule,
-        found[1].label if found else "",
+        _rule(line, str(entry.get("rule") or "")),
         str(entry.get("result")).lower(),
         [_saw(each) for each in entry.get("saw") or ()],
         note_words(line, str(entry.get("why") or "")),
         None if took is None else float(took) * 1_000_000,
     )
+
+
+def _rule(line: Line, key: str) -> str:
+    if key not in line.rules_by_id:
+        return ""
+    station, rule = line.rules_by_id[key]
+    said = rule.label or describe(rule.when, called=partial(station_name, line))
+    return _("rule %(number)s · %(rule)s") % {"number": station.rules.index(rule) + 1, "rule": said}
 
 
 def _saw(seen: Mapping[str, Any]) -> str:
