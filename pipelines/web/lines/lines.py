@@ -33,7 +33,7 @@ from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.networks import as_published, to_publish
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
 from pipelines.web.lines.guarantees import guarantees_of
-from pipelines.web.lines.overview import gates_of, overview_of
+from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
 from pipelines.web.shell.page import SignedIn, costly, in_project, show, show_line, tab_trail
 from pipelines.work.spec.ecosystems import Proposal
@@ -241,6 +241,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         drawing=_drawing(found, parsed),
         stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
+        inputs=inputs_of(parsed) if parsed else [],
         guarantees=guarantees_of(parsed, found.live_id) if parsed else [],
         draft_differs=draft_differs(found),
     )

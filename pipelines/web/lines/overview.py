@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.queries.workers import ENFORCED, Unenforced
+from pipelines.routing.document.inputs import TYPES
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
 from pipelines.routing.document.networks import network_of, says_nothing
@@ -25,6 +26,7 @@ class RuleWords:
     number: int
     id: str
     label: str
+    named: bool
     conditions: list[Leaf]
     targets: str
     gates: list[str]
@@ -37,6 +39,7 @@ class StationWords:
     key: str
     name: str
     kind: str
+    kind_name: str
     does: str
     code: bool
     rules: list[RuleWords]
@@ -69,6 +72,7 @@ def _station(line: Line, station: Station, unenforced: Unenforced) -> StationWor
         station.key,
         station.name,
         station.kind,
+        _(KINDS[station.kind].name) if station.kind in KINDS else station.kind,
         does(station),
         station.kind in KINDS and KINDS[station.kind].says_code,
         rules,
@@ -129,6 +133,7 @@ def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
         number,
         rule.id,
         rule.label or _("Rule %(number)s") % {"number": number},
+        bool(rule.label),
         leaves(rule.when, called=partial(station_name, line)),
         ", ".join(target_name(line, key) for key in rule.to),
         [gate_name(line, key) for key in rule.gates],
@@ -153,6 +158,26 @@ def _next(line: Line, knob: str, name: str) -> str:
     if knob in ("default", "advance"):
         return _("on to %(station)s") % {"station": name} if name else _("the task is completed")
     return policy_words(line, knob)
+
+
+@dataclass(frozen=True, slots=True)
+class InputWords:
+    """A field of the start form. `asks`: its type, and whether it must be filled in."""
+
+    name: str
+    help: str
+    asks: str
+
+
+def inputs_of(line: Line) -> list[InputWords]:
+    return [
+        InputWords(
+            each.label or each.key,
+            each.help,
+            " · ".join(filter(None, (_(TYPES[each.type]), _("required") if each.required else ""))),
+        )
+        for each in line.inputs
+    ]
 
 
 def gates_of(line: Line) -> list[GateWords]:
