@@ -10,7 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.circumstances import asked, circumstances
-from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.names import end_name, station_name
 from pipelines.routing.sentences.values import brief, plain
 
 PAST, NOW = 0, 1
@@ -94,6 +94,8 @@ def place_of(pair: VersionPair, key: str) -> str:
             return station_name(line, key)
         if key in line.gates_by_key:
             return words(named.gate_by_name(line, key))
+        if key in line.ends_by_key:
+            return end_name(line, key)
     return key
 
 

@@ -179,7 +179,7 @@ def test_a_place_is_named_by_the_version_that_has_it() -> None:
         "Ship",
         "New look",
         "The lead",
-        "out",
+        "Done",
         "",
     ]
 
