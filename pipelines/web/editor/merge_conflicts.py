@@ -94,7 +94,7 @@ def _rule_name(document: Document, station: str | None, rule: object) -> str:
     found = _member(rules, "id", rule)
     if found is None:
         return str(rule)
-    return str(found.get("label") or rules.index(found) + 1)
+    return str(found.get("label") or list(rules or ()).index(found) + 1)
 
 
 def _member(members: object, identity: str, key: object) -> Document | None:
