@@ -37,7 +37,7 @@ import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
 import { dragged, drawnIn, type Laid, laidOut, type Row, START_ID } from "./layout";
-import { LevelContext, levelOf, opening, useTiny, useZoomLevel, whole } from "./level";
+import { LevelContext, levelOf, opening, useZoomed, useZoomLevel, whole } from "./level";
 import { Measured, type Size } from "./Measured";
 import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
@@ -82,7 +82,6 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const [first] = useState(() => viewOf(line, findings, size));
   const [opened, setOpened] = useState(false);
   const zoomed = useZoomLevel();
-  const tiny = useTiny();
   // Before it is open React Flow does not know the first view yet; deferred, for hundreds of cards change with it.
   const level = useDeferredValue(opened ? zoomed : levelOf(first.zoom));
   const flow = useReactFlow<AnyNode, RuleEdge>();
@@ -95,6 +94,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   // A layout that comes while something is dragged is taken over when it is let go.
   if (!dragging || held.current.line !== line) held.current = { line, laid: latest };
   const { laid } = held.current;
+  const near = useZoomed(line, laid.boxes, opened ? undefined : first.zoom);
   useStill(laid, selection.keys, first, size, () => viewOf(line, findings, size));
   const computed = useMemo(
     () => made.current.of(line, laid.boxes, findings, selection, marks),
@@ -140,7 +140,8 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
         <ReactFlow<AnyNode, RuleEdge>
           ariaLabelConfig={CANVAS_HELP}
           {...handlers}
-          className={`ed-level-${level}${tiny ? " ed-tiny" : ""}`}
+          className={`ed-level-${level}${near.className}`}
+          style={near.style}
           nodes={nodes}
           edges={NO_EDGES}
           nodeTypes={nodeTypes}

@@ -230,10 +230,10 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
           {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
         </span>
       ) : null}
-      {gateAt ? <Gates at={gateAt} gates={gates} rule={id} edge={edge} named={near} chosen={chosenGate} /> : null}
+      {gateAt ? <Gates at={gateAt} gates={gates} rule={id} edge={edge} near={near} chosen={chosenGate} /> : null}
       {endlessAt ? (
         <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
-          <Icon name="warning" size={12} /> {say("noLimit")}
+          <Icon name="warning" size={near ? 12 : 20} /> {near ? say("noLimit") : null}
         </span>
       ) : null}
       {limit && limitAt && near ? (
@@ -255,12 +255,12 @@ interface GateShown {
   gates: readonly GateMark[];
   rule: string;
   edge: string;
-  named: boolean;
+  near: boolean;
   chosen: string | undefined;
 }
 
 /** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
-function Gates({ at: [x, y], gates, rule, edge, named, chosen }: GateShown) {
+function Gates({ at: [x, y], gates, rule, edge, near, chosen }: GateShown) {
   const mark = useContext(GatePath)?.[rule];
   const shown = gates.find((gate) => gate.key === chosen) ?? gates[0];
   if (!shown) return null;
@@ -283,8 +283,8 @@ function Gates({ at: [x, y], gates, rule, edge, named, chosen }: GateShown) {
       <span className="ed-hexagon">
         <Icon name={`gate-${shown.mode}`} size={14} />
       </span>
-      {gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
-      {named ? <span className="ed-gate-name">{gateWords(gates)}</span> : null}
+      {near && gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
+      {near ? <span className="ed-gate-name">{gateWords(gates)}</span> : null}
       {mark ? <Over mark={mark} /> : null}
     </button>
   );

@@ -1,17 +1,69 @@
 /** How near the canvas is: far away a station is its name, and nothing that could not be read is drawn. */
 import { getViewportForBounds, type ReactFlowState, useStore, type Viewport } from "@xyflow/react";
-import { createContext, useContext } from "react";
+import { type CSSProperties, createContext, useContext, useMemo } from "react";
+import { type Away, namesSize } from "../drawing/text";
 import type { Rect } from "../drawing/types";
+import { type LineDocument, nameOf } from "../store/document";
+import type { Box } from "./layout";
 import type { Size } from "./Measured";
 
 export type Level = "near" | "middle" | "far";
 
-export const levelOf = (zoom: number): Level => (zoom >= 0.55 ? "near" : zoom >= 0.3 ? "middle" : "far");
+/** Nearer than this the words of a line are read. */
+const READ = 0.66;
+/** Pixels on the screen that no letter is smaller than. */
+const LEGIBLE = 9;
+
+export const levelOf = (zoom: number): Level => (zoom >= READ ? "near" : zoom >= 0.3 ? "middle" : "far");
 
 export const useZoomLevel = (): Level => useStore((state: ReactFlowState) => levelOf(state.transform[2]));
 
-/** So far away that a name is read only in the largest letters. */
-export const useTiny = (): boolean => useStore((state: ReactFlowState) => state.transform[2] < 0.2);
+/** Pixels of the canvas that can just be read at this zoom; in steps, since every letter changes with it: fine ones where
+ * words have to keep to their room. */
+export function leastOf(zoom: number): number {
+  const steps = zoom >= READ ? 16 : 4;
+  const nearest = 2 ** (Math.floor(Math.log2(zoom) * steps) / steps);
+  return Math.ceil((LEGIBLE / nearest) * 10) / 10;
+}
+
+interface Zoomed {
+  className: string;
+  style: CSSProperties;
+}
+
+/** What the style sheet has to know of the zoom: the least letter, those of names, and what there is no room for. */
+export function useZoomed(line: LineDocument, boxes: readonly Box[], first?: number): Zoomed {
+  const least = useStore((state: ReactFlowState) => leastOf(first ?? state.transform[2]));
+  const small = useStore((state: ReactFlowState) => (first ?? state.transform[2]) < SMALL);
+  const tiny = useStore((state: ReactFlowState) => (first ?? state.transform[2]) < TINY);
+  const className = `${small ? " ed-small" : ""}${tiny ? " ed-tiny" : ""}`;
+  const rooms = useMemo(() => roomsOf(line, boxes), [line, boxes]);
+  return useMemo(
+    () => ({
+      className,
+      style: {
+        "--least": `${least}px`,
+        "--room-middle": `${rooms.middle}px`,
+        "--room-far": `${rooms.far}px`,
+      } as CSSProperties,
+    }),
+    [className, least, rooms],
+  );
+}
+
+function roomsOf(line: LineDocument, boxes: readonly Box[]): Record<Away, number> {
+  const names = new Map(line.stations.map((station) => [station.key, nameOf(station)]));
+  const cards = boxes.flatMap((box) => {
+    const name = names.get(box.key);
+    return name === undefined ? [] : [{ ...box, name }];
+  });
+  return { middle: namesSize(cards, "middle"), far: namesSize(cards, "far") };
+}
+
+/** From here on an end has room for its sign, not for its name, and a station for its name, not for its kind. */
+const SMALL = 0.45;
+/** From here on a name is only its beginning. */
+const TINY = 0.2;
 
 export const LevelContext = createContext<Level>("near");
 export const useLevel = (): Level => useContext(LevelContext);
@@ -39,9 +91,6 @@ interface Clear {
   top: number;
   bottom: number;
 }
-
-/** Nearer than this its words are read. */
-const READ = 0.66;
 
 export function whole(bounds: Rect, { width, height }: Size, { side, top, bottom }: Clear): Viewport {
   return getViewportForBounds(bounds, width, height, 0.1, 1, {

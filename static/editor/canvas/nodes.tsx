@@ -1,18 +1,16 @@
 import type { NodeProps } from "@xyflow/react";
-import { type CSSProperties, memo } from "react";
-import { nameSize, wordSize } from "../drawing/text";
+import { memo } from "react";
 import { BADGE } from "../drawing/zones";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { kindIcon, kindName } from "../store/kinds";
 import type { EndNode, StartNode, StationNode } from "./flow";
-import { STATION } from "./layout";
 import { type Level, useLevel } from "./level";
 import { NoteCard } from "./NoteCard";
 
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
  * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
-const StationCard = memo(function StationCard({ data, width, height }: NodeProps<StationNode>) {
+const StationCard = memo(function StationCard({ data }: NodeProps<StationNode>) {
   const level = useLevel();
   return (
     <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
@@ -23,31 +21,24 @@ const StationCard = memo(function StationCard({ data, width, height }: NodeProps
           <Signs data={data} />
         </span>
       )}
-      <span className="ed-name" title={data.name} style={sized(level, data.name, width, height)}>
+      <span className="ed-name" title={data.name}>
         {data.name}
       </span>
-      {level === "far" ? null : <Details data={data} />}
+      {level === "far" ? null : <Details data={data} level={level} />}
       {level === "near" ? <Ports data={data} /> : null}
-      {level === "far" ? null : <Retries data={data} />}
+      {level === "near" ? <Retries data={data} /> : null}
     </div>
   );
 });
 
-/** Further away the letters are as large as the card has room for. */
-function sized(level: Level, name: string, width = STATION.width, height = STATION.height): CSSProperties | undefined {
-  if (level === "near") return undefined;
-  const most = level === "far" ? wordSize(name, width, height) : nameSize(name, width);
-  return { "--room": `${most}px` } as CSSProperties;
-}
-
-function Details({ data }: { data: StationNode["data"] }) {
+function Details({ data, level }: { data: StationNode["data"]; level: Level }) {
   const { join, gate } = data;
   return (
     <>
-      <Badge data={data} />
+      {level === "near" ? <Badge data={data} /> : null}
       {join ? (
         <span className="ed-join" title={say("joinWaits", join.waits)}>
-          <span className="ed-join-words">{say("join", join.how)}</span>
+          {level === "near" ? <span className="ed-join-words">{say("join", join.how)}</span> : null}
         </span>
       ) : null}
       {gate ? (

@@ -34,20 +34,20 @@ function inLines(text: string, count: number): string[] {
 export const brokenWidth = (text: string, size: number): number =>
   Math.max(...broken(text).map((each) => widthOf(each, size)));
 
-/** A card is wider from afar (--canvas-grown), less its border. */
-const GROWN = 32;
-const PADDING = 20;
-const LEAST = 14;
+/** A card is wider from afar (--canvas-grown), less its border; in between it is as wide as it is, less its padding. */
+const WIDER = { far: 32, middle: -19 };
 
-/** So that the longest word of a name stands whole on its card, and two lines of it. */
-export const wordSize = (name: string, width: number, height: number): number =>
-  Math.floor(
-    Math.min((width + GROWN) / Math.max(2.4, ...name.split(/\s+/).map((word) => boldWidthOf(word, 1))), height / 2.2),
-  );
+/** The letters in which the longest word of a name stands whole on its card, and two lines of it. */
+const wordSize = (name: string, width: number, height: number): number =>
+  Math.floor(Math.min(width / Math.max(2.4, ...name.split(/\s+/).map((word) => boldWidthOf(word, 1))), height / 2.2));
 
-/** So that a name of usual length stands whole in one line. */
-export const nameSize = (name: string, width: number): number =>
-  Math.max(LEAST, Math.floor((width - PADDING) / Math.max(1, boldWidthOf(name, 1))));
+/** Letters of one size for all names of a line, in which nine of ten of them stand whole. */
+export function namesSize(cards: readonly { name: string; width: number; height: number }[], level: Away): number {
+  const sizes = cards.map(({ name, width, height }) => wordSize(name, width + WIDER[level], height));
+  return sizes.sort((one, other) => one - other)[Math.floor(sizes.length / 10)] ?? 0;
+}
+
+export type Away = keyof typeof WIDER;
 
 /** How wide IBM Plex Sans sets the letters from the space to the tilde, in hundredths of its size. */
 const ADVANCES = (

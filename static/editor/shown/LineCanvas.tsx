@@ -24,7 +24,7 @@ import { boundsOfAll, type Drawn, drawnOf } from "../canvas/drawing";
 import { EdgeLayer } from "../canvas/edges";
 import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
 import { drawnIn, type Laid, laidOut } from "../canvas/layout";
-import { LevelContext, opening, useZoomLevel, whole } from "../canvas/level";
+import { LevelContext, opening, useZoomed, useZoomLevel, whole } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
 import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
@@ -182,6 +182,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
   const level = useZoomLevel();
+  const near = useZoomed(picture.document, laid.boxes);
   const { document: line, marks = NO_MARKS } = picture;
   const all = useMemo<Record<string, string>>(() => {
     const ways = Object.entries({ ...marks.rules, ...path?.ways }).map(([id, mark]) => [edgeMark(id), mark] as const);
@@ -218,7 +219,8 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
         <ToldContext value={told}>
           <ReactFlow<AnyNode, RuleEdge>
             ariaLabelConfig={CANVAS_HELP}
-            className={`ed-level-${level}`}
+            className={`ed-level-${level}${near.className}`}
+            style={near.style}
             nodes={nodes}
             edges={NO_EDGES}
             nodeTypes={NODES}
