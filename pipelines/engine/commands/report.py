@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import structlog
+from django.conf import settings
+from django.db import OperationalError
 from django.utils.translation import gettext as _
 
 from pipelines.engine.commands import fence
@@ -18,7 +20,7 @@ from pipelines.engine.core.errors import Invalid
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Report, ReportResult
-from pipelines.engine.moves import effects, evaluations
+from pipelines.engine.moves import effects, evaluations, passing
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.basics.facts import as_claim, witnessed
@@ -56,14 +58,22 @@ def report(reports: Sequence[Report]) -> list[ReportResult]:
 
 
 def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
-    if len(chunk) == 1:
+    passing_through = settings.PASS_THROUGH
+    if len(chunk) == 1 and not passing_through:
         return run(partial(_together, chunk))
     try:
-        return run(partial(_together, chunk))
-    except Exception:
-        # An error of one member must not affect the others (house §2); replayed alone, each reports its own.
+        return run(partial(_together, chunk, passing_through=passing_through))
+    except Exception as error:
+        if len(chunk) == 1 and isinstance(error, OperationalError):
+            raise
         log.exception("batch_rolled_back", members=len(chunk))
-        return [_alone(each) for each in chunk]
+        return _one_by_one(chunk)
+
+
+def _one_by_one(chunk: Sequence[Report]) -> list[ReportResult]:
+    """An error of one member must not affect the others (house §2); replayed alone, each reports its own. And an error
+    at a station that would be passed through must not lose what was reported of the one before."""
+    return run(partial(_together, chunk)) if len(chunk) == 1 else [_alone(each) for each in chunk]
 
 
 def _alone(each: Report) -> ReportResult:
@@ -74,7 +84,7 @@ def _alone(each: Report) -> ReportResult:
         return ReportResult("error", 500, "Something unexpected happened; nothing was changed.")
 
 
-def _together(chunk: Sequence[Report]) -> list[ReportResult]:
+def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
     known: Known = {}
     members = [_check(each, known) for each in chunk]
     batch = Batch.of_jobs(each.job_id for each in chunk)
@@ -89,8 +99,31 @@ def _together(chunk: Sequence[Report]) -> list[ReportResult]:
             ignored.append((member.report, member.digest))
         results.append(refusal or _record(batch, member))
     fence.keep_evidence(batch, ignored)
+    if passing_through:
+        _pass_through(batch, chunk, results, known)
     batch.flush()
     return results
+
+
+def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportResult], known: Known) -> None:
+    """Record what comes next wherever that does nothing, station after station. The answer to a report then names where
+    its task has come to, so that its worker goes on from there."""
+    going = {place: chunk[place] for place, each in enumerate(results) if each.status == "accepted"}
+    for _station in range(passing.MOST):
+        coming = {
+            place: passing.next_report(batch, before, results[place].following)
+            for place, before in going.items()
+        }
+        going = {place: each for place, each in coming.items() if each is not None}
+        if not going:
+            return
+        batch.a_moment_later()
+        for place, each in going.items():
+            member = _check(each, known)
+            assert isinstance(member, Checked)
+            told = _record(batch, member)
+            results[place] = replace(told, decision=results[place].decision)
+            batch.jobs[chunk[place].job_id].report_answer = fence.answer_of(results[place])
 
 
 def _check(each: Report, known: Known) -> Checked | ReportResult:

@@ -163,10 +163,14 @@ class Batch:
 
     # What happens
 
+    def a_moment_later(self) -> None:
+        """What happens now comes after what has happened in this transaction so far, by its time, too."""
+        self.now += TICK
+
     def next_job_id(self) -> int:
         for job_id in self._job_ids:
             return job_id
-        self._job_ids = loading.more_job_ids()
+        self._job_ids = loading.more_job_ids(loading.MORE * len(self.tasks))
         return next(self._job_ids)
 
     def add_job(self, job: Job) -> None:
@@ -248,6 +252,16 @@ class Batch:
                 due_at=at,
             )
         )
+
+    def due_at_once(self, kind: str, task: Task, key: str) -> Due | None:
+        """A due time that was set in this transaction and that had come when it was set."""
+        mine = (task.pk, kind, key)
+        at_once = (each for each in self._new_dues if each.due_at <= each.set_at)
+        return next((each for each in at_once if (each.task_id, each.kind, each.key) == mine), None)
+
+    def is_new(self, job: Job) -> bool:
+        """Whether this transaction opened it."""
+        return job.pk in self._new_jobs
 
     def drop_due(self, kind: str, task: Task, key: str = "") -> None:
         """What it was for is over."""
@@ -362,12 +376,21 @@ class Batch:
         )
         yield from (rows.insert([*which]) for which in new if which)
         if self._handed_on:
-            handed = json.dumps(
-                [[each.old, each.new, str(each.key), each.seconds] for each in self._handed_on]
-            )
-            yield Statement(HAND_ON, [handed], len(self._handed_on), "leases that were to be handed on")
+            handed = [*self._leases_handed_on()]
+            yield Statement(HAND_ON, [json.dumps(handed)], len(handed), "leases that were to be handed on")
         if self._dropped:
             yield Statement(leases.DROP, [list(self._dropped)])
+
+    def _leases_handed_on(self) -> Iterator[tuple[int, int, str, float]]:
+        """A lease that went on several times is still that of the first job, and becomes that of the last."""
+        came_from = {each.new: each.old for each in self._handed_on}
+        went_on = set(came_from.values())
+        for each in self._handed_on:
+            if each.new not in went_on:
+                first = each.old
+                while first in came_from:
+                    first = came_from[first]
+                yield first, each.new, str(each.key), each.seconds
 
     def _hints(self) -> list[observers.Hint]:
         moved = {event.task_id: event.task for event in self._events}

@@ -47,6 +47,7 @@ SPARE = 3
 """Ids for more jobs than those that are reported: a fork opens several."""
 IDS = "SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)"
 MORE = 8
+"""For each task, once those are used up."""
 AWAITED = """
     SELECT on_id FROM pipelines_dependency WHERE on_id = ANY(%s::bigint[])
     UNION
@@ -108,6 +109,6 @@ def awaited(tasks: Collection[int]) -> frozenset[int]:
     return frozenset(pk for (pk,) in found)
 
 
-def more_job_ids() -> Iterator[int]:
-    [found] = send([Statement(IDS, [MORE])])
+def more_job_ids(count: int) -> Iterator[int]:
+    [found] = send([Statement(IDS, [count])])
     return (pk for (pk,) in found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import about
-from pipelines.models import Job, Task
+from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import seconds
 from pipelines.routing.document.kinds import by_people, unattended
@@ -64,6 +64,17 @@ def time_of(station: Station, task: Task, now: datetime) -> datetime:
         raise NotATime(
             f"{station.key}: work.until says “{text[:100]}”, which is no time like 2031-05-06T07:08:09+02:00."
         ) from None
+
+
+def outcome_of_wait(station: Station, task: Task, due: Due) -> dict[str, Any]:
+    """What is reported when a `wait` is over. One that was due at once had its time behind it, or none that could be
+    computed."""
+    try:
+        if due.due_at <= due.set_at:
+            time_of(station, task, due.set_at)
+    except NotATime as fault:
+        return {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
+    return {"result": "success", "summary": f"Waited until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."}
 
 
 def rendered(station: Station, text: str, task: Task) -> str:
