@@ -54,8 +54,8 @@ def contender(name: str, tasks: int, at_once: int) -> Json:
     }
 
 
-def gateline(home: Path, workers: int, tasks: int, at_once: int) -> Json:
-    told = own.moves(home, workers, at_once, tasks)
+def gateline(home: Path, workers: int, tasks: int, at_once: int, *, passing_through: bool = False) -> Json:
+    told = own.moves(home, workers, at_once, tasks, passing_through=passing_through)
     return {key: told[key] for key in ("per second", "ms of its processor a move")}
 
 
@@ -97,6 +97,12 @@ def main() -> int:
             "pgbench, 8 clients": lambda: {"per second": own.pgbench(home, 3, 8)},
             "gateline, 1 worker": lambda: gateline(home, 1, tasks, at_once),
             "gateline, 2 workers": lambda: gateline(home, 2, tasks, at_once),
+            "gateline, 1 worker, pass-through": lambda: gateline(
+                home, 1, tasks, at_once, passing_through=True
+            ),
+            "gateline, 2 workers, pass-through": lambda: gateline(
+                home, 2, tasks, at_once, passing_through=True
+            ),
             "gateline, a report over HTTP each": lambda: over_http(home, tasks, at_once),
             "gateline, runners of four places": lambda: over_http(home, tasks, at_once, 4),
             "gateline, runners of twelve places": lambda: over_http(home, tasks, 48, 12),
