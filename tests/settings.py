@@ -31,5 +31,3 @@ ACCOUNT_RATE_LIMITS = False
 REPOSITORY_ROOTS = [*REPOSITORY_ROOTS, Path(tempfile.gettempdir())]
 # The throwaway server is ours, although DATABASE_URL names it.
 SIGN_IN_LINKS = True
-# Many tests look at a task between two stations that do nothing: those of passing through switch it on.
-PASS_THROUGH = False
