@@ -18,6 +18,7 @@ from pipelines.models import (
     SeenTree,
     Snapshot,
     TaskCounter,
+    TaskText,
     ViewedFile,
 )
 
@@ -25,6 +26,6 @@ __all__ = ["ReadOnly", "hosting", "lines", "people", "tasks", "work"]
 
 for _model in (
     *(Absence, AddressMinute, Blob, BranchPush, IgnoredReport, RunnerResult, RunnerUpload, SampledDraw),
-    *(SeenTree, Snapshot, TaskCounter, ViewedFile),
+    *(SeenTree, Snapshot, TaskCounter, TaskText, ViewedFile),
 ):
     admin.site.register(_model, ReadOnly)

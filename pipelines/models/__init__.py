@@ -46,6 +46,7 @@ from pipelines.models.tasks import (
     Priority,
     Status,
     Task,
+    TaskText,
     Token,
     displayed,
 )
@@ -124,6 +125,7 @@ __all__ = [
     "StoredValue",
     "Task",
     "TaskCounter",
+    "TaskText",
     "Token",
     "Upload",
     "User",

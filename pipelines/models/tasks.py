@@ -150,6 +150,19 @@ class Task(models.Model):
         return f"WI-{self.project.key}-{self.number}"
 
 
+class TaskText(models.Model):
+    """What a search of tasks looks up: title, labels and number, in capitals, a line each. Written by triggers alone,
+    and apart from the task because every move would write its index there (migrations/0155_task_text)."""
+
+    task = models.OneToOneField(
+        Task, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="+"
+    )
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Token(models.Model):
     """A position of a task. `version` grows with every change of the row: votes and reports are bound to it."""
 

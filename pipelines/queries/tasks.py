@@ -5,14 +5,28 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any, cast
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.paginator import Page, Paginator
-from django.db.models import CharField, Count, F, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import BooleanField, CharField, Count, F, Func, Q, QuerySet, TextField, Value
+from django.db.models.functions import Now, Upper
 from django.utils.functional import cached_property
 
-from pipelines.models import ENDED, WAITING_FOR_INPUT, GateVisit, Line, Project, Status, Task, User, displayed
+from pipelines.models import (
+    ENDED,
+    WAITING_FOR_INPUT,
+    GateVisit,
+    Line,
+    Project,
+    Status,
+    Task,
+    TaskText,
+    User,
+    displayed,
+)
 from pipelines.models.compiled import compiled, ids
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import of_line
@@ -135,10 +149,31 @@ def late() -> Q:
 def matching(words: str) -> Q:
     """By number (`WI-app-42`, `42`), title or label."""
     found = Q(title__icontains=words) | Q(labels__contains=[words])
+    looked_up = [words]
     number = words.rpartition("-")[2]
     if number.isascii() and number.isdigit() and len(number) < 19:
         found |= Q(number=int(number))
-    return found
+        looked_up.append(f"#{int(number)}\n")
+    return found & _looked_up(looked_up) if len(words) > 1 else found
+
+
+class Grams(Func):
+    """What the index of texts holds of a text."""
+
+    function = "gateline_grams"
+    output_field = ArrayField(TextField())
+
+
+class HasGrams(Func):
+    template = "(%(expressions)s)"
+    arg_joiner = " @> "
+    output_field = BooleanField()
+
+
+def _looked_up(texts: Sequence[str]) -> Q:
+    """Tasks that may have one of these in title, labels or number: those that have all of its parts somewhere."""
+    had = [Q(HasGrams(Grams("text"), Grams(Upper(Value(text))))) for text in texts]
+    return Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
 
 
 UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)
