@@ -16,7 +16,8 @@ from typing import Any
 from django.db import connection
 
 GROWS = {"reviews_askedplace", "reviews_mail", "reviews_notification"} | {
-    f"pipelines_{name}" for name in ("gatevisit", "vote", "task", "token", "job", "decision", "event")
+    f"pipelines_{name}"
+    for name in ("gatevisit", "vote", "task", "tasktext", "token", "job", "decision", "event")
 }
 TICKS = os.sysconf("SC_CLK_TCK")
 
