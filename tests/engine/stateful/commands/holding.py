@@ -40,9 +40,17 @@ def escalate_and_resolve(scene: Scene, subject: Subject) -> Act:
     return act
 
 
-def _breach(scene: Scene, subject: Subject) -> None:
-    raised = _raise(scene, subject, "help")
-    assert fire(scene, Due.objects.get(kind="escalation", key=str(raised.pk)).pk) == "fired"
+def _breach(scene: Scene, subject: Subject) -> Act | None:
+    line = versions.by_id(subject.task["pinned_id"])
+    if line.escalation("help").sla is None:
+        return None  # it may be answered at any time
+
+    def act() -> str:
+        raised = _raise(scene, subject, "help")
+        assert fire(scene, Due.objects.get(kind="escalation", key=str(raised.pk)).pk) == "fired"
+        return "done"
+
+    return act
 
 
 def _escalation(subject: Subject) -> str:
@@ -137,9 +145,7 @@ HOLDING = (
         whole=True,
         alone=False,
     ),
-    Command(
-        "breach", "nobody answers in time what blocks its task then", doing(_breach), whole=True, alone=False
-    ),
+    Command("breach", "nobody answers in time what blocks its task then", _breach, whole=True, alone=False),
     Command(
         "resolve_twice",
         "two people resolve what holds it: run again",

@@ -107,7 +107,8 @@ def follow_up(scene: Scene, subject: Subject) -> Act:
 
 def retry_ended(scene: Scene, subject: Subject) -> Act:
     def act() -> str:
-        station = subject.sight.rows["jobs"][0]["station"]
+        own = (job for job in subject.sight.rows["jobs"] if job["task_id"] == subject.task["id"])
+        station = next(own)["station"]
         actor = engine.Actor.person(scene.cast.requester)
         made = engine.retry_ended(subject.task["id"], station=station, actor=actor, reason="Once more.")
         scene.companions.append(made.pk)
