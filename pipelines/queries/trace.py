@@ -17,7 +17,7 @@ from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.kept import whole
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.conditions import describe
-from pipelines.routing.sentences.names import gate_name, station_name
+from pipelines.routing.sentences.names import edge_name, gate_name, station_name
 from pipelines.routing.sentences.notes import note_words
 
 STEPS = {
@@ -83,7 +83,7 @@ def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
         STEPS[key]() if key in STEPS else key,
         _rule(line, str(entry.get("rule") or "")),
         str(entry.get("result")).lower(),
-        [_saw(each) for each in entry.get("saw") or ()],
+        [_saw(line, each) for each in entry.get("saw") or ()],
         note_words(line, str(entry.get("why") or "")),
         None if took is None else float(took) * 1_000_000,
     )
@@ -97,11 +97,13 @@ def _rule(line: Line, key: str) -> str:
     return _("rule %(number)s · %(rule)s") % {"number": station.rules.index(rule) + 1, "rule": said}
 
 
-def _saw(seen: Mapping[str, Any]) -> str:
-    """`output $.high: 2`, or a check with what it saw."""
+def _saw(line: Line, seen: Mapping[str, Any]) -> str:
+    """`output $.high: 2`, `edge Build → Test: 1`, or a check with what it saw."""
     if "passed" in seen:
         what = f"{seen.get('label') or seen['field']} {seen.get('operator', '')} {_text(seen.get('value'))}"
         return f"{what}: {_text(seen.get('saw'))}"
+    if seen.get("operand") == "edge" and seen.get("path"):
+        seen = {**seen, "path": edge_name(line, str(seen["path"]))}
     named = " ".join(str(seen[key]) for key in ("operand", "path") if seen.get(key))
     rest = {key: value for key, value in seen.items() if key not in ("operand", "path")}
     value = next(iter(rest.values())) if len(rest) == 1 else rest

@@ -22,6 +22,15 @@ LINE = line({"key": "build", "name": "Build"}, gates=[{"key": "code-review", "na
      ("no_match: station:build", "The policy where no rule matched: on to Build."),
      ("nothing_done counts as failure",
       "Nothing was changed, and a change was expected. So it failed, whatever it said."),
+     ("goes to build (by rule)", "Goes to Build (by its rule)."),
+     ("goes to build + completed (by policy)", "Goes to Build + Completed (by the policy)."),
+     ("goes to @blocked (by fallback)", "Stays here, blocked (by the fallback)."),
+     ("goes to build (by magic)", "goes to build (by magic)"),
+     ("This task has been at build before, and may not return.",
+      "This task has been at Build before, and may not return."),
+     ("This task has entered build 3 times; the cap is 3.",
+      "This task has entered Build 3 times; the cap is 3."),
+     ("build and gone must never run in parallel.", "Build and gone must never run in parallel."),
      ("waits for nobody", "waits for nobody"), ("", "")],
 )  # fmt: skip
 def test_a_note_says_names_and_what_happens(why: str, said: str) -> None:

@@ -66,5 +66,11 @@ def target_name(line: Line, key: str) -> str:
     return end_name(line, key) if key in line.ends_by_key else station_name(line, key)
 
 
+def edge_name(line: Line, text: str) -> str:
+    """“a->b” as “Build → Test”; what is no edge stays as it is."""
+    source, _arrow, to = text.partition("->")
+    return f"{target_name(line, source)} → {target_name(line, to)}" if to else text
+
+
 def station_names(line: Line, keys: Iterable[str]) -> str:
     return " + ".join(station_name(line, key) for key in keys)

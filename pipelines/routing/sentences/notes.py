@@ -8,9 +8,10 @@ import re
 from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Line
+from pipelines.routing.document.rules import BLOCKED
 from pipelines.routing.sentences.decisions import STOPS, policy_words
 from pipelines.routing.sentences.judgements import judgement_words
-from pipelines.routing.sentences.names import gate_name
+from pipelines.routing.sentences.names import gate_name, target_name
 
 SHOWN = ", shown only"
 WAITS = "waits for "
@@ -28,7 +29,24 @@ def note_words(line: Line, why: str) -> str:
         return _policy(line, key, said)
     if _is_gate(line, key):
         return _gate(gate_name(line, key), said)
-    return judgement_words(why)
+    if found := GOES.fullmatch(why):
+        return _goes(line, found["to"], found["by"])
+    return _refused(line, why) or judgement_words(why)
+
+
+def _goes(line: Line, to: str, by: str) -> str:
+    if to == BLOCKED:
+        return _("Stays here, blocked (%(by)s).") % {"by": BY[by]()}
+    places = " + ".join(target_name(line, key) for key in to.split(" + "))
+    return _("Goes to %(places)s (%(by)s).") % {"places": places, "by": BY[by]()}
+
+
+def _refused(line: Line, why: str) -> str:
+    """Why it does not enter a station, by name; "" where it says something else."""
+    for pattern, words in REFUSED:
+        if found := pattern.fullmatch(why):
+            return words() % {part: target_name(line, said) for part, said in found.groupdict().items()}
+    return ""
 
 
 def _is_gate(line: Line, key: str) -> bool:
@@ -95,3 +113,28 @@ CHECKED = {
     "proceed": lambda: _("%(gate)s: its checks passed."),
     "hold": lambda: _("%(gate)s: a check asks for a person."),
 }
+BY = {
+    "rule": lambda: _("by its rule"),
+    "fallback": lambda: _("by the fallback"),
+    "policy": lambda: _("by the policy"),
+    "signal": lambda: _("by a signal"),
+    "gate": lambda: _("by a gate"),
+}
+GOES = re.compile(rf"goes to (?P<to>.+) \(by (?P<by>{'|'.join(BY)})\)")
+REFUSED = (
+    (
+        re.compile(r"This task has been at (?P<station>\S+) before, and may not return\."),
+        lambda: _("This task has been at %(station)s before, and may not return."),
+    ),
+    (
+        re.compile(
+            r"This task has entered (?P<station>\S+) (?P<visits>\d+) times; the cap is (?P<cap>\d+)\."
+        ),
+        lambda: _("This task has entered %(station)s %(visits)s times; the cap is %(cap)s."),
+    ),
+    (
+        re.compile(r"(?P<station>\S+) and (?P<other>\S+) must never run in parallel\."),
+        lambda: _("%(station)s and %(other)s must never run in parallel."),
+    ),
+)
+"""As `decide` writes them, with keys, and as people read them."""

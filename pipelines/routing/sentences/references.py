@@ -15,7 +15,7 @@ from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.errors import error_words
 from pipelines.routing.sentences.escalations import role_words, trigger_words
-from pipelines.routing.sentences.names import end_name, gate_name, station_name, target_name
+from pipelines.routing.sentences.names import edge_name, end_name, gate_name, station_name, target_name
 
 
 def station(line: Line, key: str) -> PartName:
@@ -49,8 +49,7 @@ PLACES = {
 
 def edge(line: Line, text: str) -> PartName:
     """“a->b”, “Build → Test”."""
-    source, _arrow, to = text.partition("->")
-    return PartName(text, lambda: f"{target_name(line, source)} → {target_name(line, to)}" if to else text)
+    return PartName(text, lambda: edge_name(line, text))
 
 
 def gate(line: Line, key: str) -> PartName:
