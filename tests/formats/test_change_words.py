@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.formats.changes import changes
 from pipelines.formats.overlay import PicturePlace, overlay, place_of
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.changes import sentence
 from tests.factories import document, station
@@ -77,6 +78,13 @@ def test_a_change_is_said_in_one_sentence(edit: Any, words: str) -> None:
     new = edited(edit)
     (found,) = changes(line(), new)
     assert sentence(found, line(), new) == words
+
+
+def test_a_guarantee_is_said_by_what_it_promises_and_not_by_its_id() -> None:
+    promise = {"id": "own-id", "never": {"reach": "ship", "without": "look"}}
+    [changed] = changes(line(), new := edited(lambda d: d.update(guarantees=[promise])))
+    said = words(sentence(changed, line(), new))
+    assert said == 'Guarantees: nothing before, [{"never": {"reach": "Ship", "without": "A look"}}] now.'
 
 
 def test_any_json_is_said_in_words() -> None:

@@ -243,7 +243,18 @@ def _said(change: ChangeOfDocument, value: Any, document: Document) -> PartName 
         return f"“{_cut(value)}”"
     if value in ("", None):
         return _("empty")
-    return _cut(jsontext.dumps(in_names(value, lambda key: _called(document, key))))
+    shown = _promises(value) if at == ("line", "guarantees") else value
+    return _cut(jsontext.dumps(in_names(shown, lambda key: _called(document, key))))
+
+
+def _promises(value: Any) -> Any:
+    """Guarantees by what they promise: their own ids are shown in Code only."""
+    if not isinstance(value, list):
+        return value
+    return [
+        {key: each[key] for key in each if key != "id"} if isinstance(each, Mapping) else each
+        for each in value
+    ]
 
 
 def _leads(rule: Any, document: Document) -> Wording:

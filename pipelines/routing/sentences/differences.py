@@ -74,11 +74,25 @@ def of_sample(pair: VersionPair, sample: DecidedSample) -> Wording:
     return _(
         "Outcomes of %(station)s such as %(outcome)s%(when)s %(past)s; now they %(now)s.",
         station=station_name(pair.new, given["station"]),
-        outcome=brief(given["outcome"]),
+        outcome=_outcome(pair, given["outcome"]),
         when=circumstances(pair.old, pair.new, given.get("facts", {})),
         past=past,
         now=now,
     )
+
+
+def _outcome(pair: VersionPair, outcome: dict[str, Any]) -> PartName:
+    """As JSON. People read the station that a signal names by its name; any other word may be the work's own."""
+    signals = outcome.get("signals") or ()
+    named_here = [{**each, **_meta(pair, each)} for each in signals]
+    shown = {**outcome, "signals": named_here} if signals else outcome
+    return PartName(brief(outcome), lambda: brief(shown))
+
+
+def _meta(pair: VersionPair, signal: dict[str, Any]) -> dict[str, Any]:
+    meta = signal.get("meta") or {}
+    target = meta.get("targetState")
+    return {"meta": {**meta, "targetState": place_of(pair, target)}} if isinstance(target, str) else {}
 
 
 def went(pair: VersionPair, sample: DecidedSample) -> Tenses:

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from pipelines.routing.__main__ import main
+from pipelines.routing.analysis.difference.change import Pair, Sample
 from pipelines.routing.analysis.difference.compare import difference
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.sentences.differences import of_sample
 from tests.effort import calls
 from tests.routing.support import document, line
 
@@ -20,6 +23,7 @@ STATIONS = (
 )
 GATES = [{"key": "review", "name": "Human review"}]
 HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}
+ASKED = {"agentic": {"question": "Well?"}}
 BOTH = {"all": [{"result": "failure"}, HIGH]}
 
 
@@ -49,6 +53,18 @@ def test_a_sentence_names_the_facts_that_it_takes() -> None:
         "Outcomes of Security such as {result: success} (rule again taken once) ended as failed with "
         "RetryLimitExceeded by rule 1; now they run Security again by rule 1."
     ]
+
+
+def test_people_read_where_a_signal_would_jump_by_name_and_machines_by_key() -> None:
+    signal = {"verdict": "hold", "meta": {"targetState": "triage", "note": "deliver"}}
+    situation = {"station": "security", "outcome": {"result": "success", "signals": [signal]}}
+    pair = Pair(secured(), secured())
+    sample = Sample(
+        situation, {"decision": "ask", "evaluation": ASKED}, {"decision": "ask", "evaluation": ASKED}
+    )
+    said = of_sample(pair, sample)
+    assert "meta: {targetState: triage, note: deliver}" in str(said)
+    assert "meta: {targetState: Triage, note: deliver}" in words(said)
 
 
 @pytest.fixture
