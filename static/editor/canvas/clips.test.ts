@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { removeGate } from "../store/commands-gates";
 import type { LineDocument, Note } from "../store/document";
 import { align } from "./align";
 import { fresh, isEmpty, partsOf, pasteParts, removeParts } from "./clips";
@@ -53,6 +54,20 @@ describe("what is copied and pasted", () => {
     const after = removeParts(["b", "@note:note-1"]).apply(LINE);
     expect(after.stations).toEqual([{ key: "a", rules: [] }]);
     expect(after.extra?.editor?.notes?.map((each) => each.key)).toEqual(["note-2"]);
+  });
+});
+
+describe("what undo says of it", () => {
+  it("has the names that the parts had, and no key", () => {
+    const line: LineDocument = {
+      ...LINE,
+      stations: [{ key: "a", name: "Alpha", rules: [] }],
+      gates: [{ key: "g", name: "A look" }],
+    };
+    const said = ({ label }: { label: string | ((before: LineDocument) => string) }): string =>
+      typeof label === "string" ? label : label(line);
+    expect(said(removeParts(["a", "@note:note-1"]))).toMatch(/^Deleted Alpha, /);
+    expect(said(removeGate("g"))).toBe("Deleted A look");
   });
 });
 

@@ -3,6 +3,7 @@
 import { say } from "../shell/words";
 import { type Clip, type Command, clip, paste, remove } from "../store/commands";
 import { isPlace, type LineDocument, type Note, type Positions, positionsOf } from "../store/document";
+import { partName } from "../store/names";
 import { freshNoteKey, noteId, noteKey, notesOf, withNotes } from "../store/notes";
 import { heightOf } from "./layout";
 
@@ -84,7 +85,8 @@ export function removeParts(keys: readonly string[]): Command {
   const rest = keys.filter((key) => noteKey(key) === undefined);
   if (notes.size === 0) return remove(rest);
   return {
-    label: say("removed", [...rest, ...[...notes].map(() => say("note"))].join(", ")),
+    label: (before) =>
+      say("removed", [...rest.map((key) => partName(before, key)), ...[...notes].map(() => say("note"))].join(", ")),
     apply: (line) => {
       const left = withNotes(
         line,

@@ -3,6 +3,7 @@
 import { say } from "../shell/words";
 import type { Command } from "./commands";
 import { type LineDocument, type Rule, rulesOf } from "./document";
+import { gateName } from "./names";
 
 export function freeGateKey(line: LineDocument): string {
   const taken = new Set((line.gates ?? []).map((gate) => gate.key));
@@ -28,7 +29,7 @@ export function removeGate(key: string): Command {
     return left.length > 0 ? { ...rest, gates: left } : rest;
   };
   return {
-    label: say("removed", key),
+    label: (before) => say("removed", gateName(before, key)),
     apply: (line) => ({
       ...line,
       gates: (line.gates ?? []).filter((gate) => gate.key !== key),
