@@ -53,6 +53,6 @@ export const words = {
   unknown: gettext("cannot be known"),
   refused: (at: string): string => say(gettext("refused at %s"), at),
   stuck: (why: string): string => say(gettext("stuck: %s"), why),
-  rule: (id: string): string => say(gettext("rule %s"), id),
+  rule: (number: string): string => say(gettext("rule %s"), number),
   offline: gettext("The connection ended before the result arrived. Try again."),
 };

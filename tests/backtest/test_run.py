@@ -108,6 +108,31 @@ def test_alike_decisions_share_a_cell_with_a_few_tasks_to_look_at(
     assert [sample["task"] for sample in cell["samples"]] == newest[: counting.SAMPLES]
 
 
+def test_a_cell_says_stations_gates_and_rules_by_name(world: World) -> None:
+    rules = [{"id": "x-1", "when": {"result": "failure"}, "to": "failed"}, {"id": "x-2", "to": "s2"}]
+    old = document([station("s1", *rules, name="Build"), station("s2", name="Check")])
+    gates = [{"key": "g1", "name": "A look", "mode": "manual"}]
+    asking = [{**rules[1], "label": "Fine", "gates": ["g1"]}, {"id": "x-3", "to": "s1"}]
+    new = document([station("s1", *asking, name="Build"), station("s2", name="Check")], gates=gates)
+    task = world.start(world.line(old))
+    world.report(task)
+    [cell] = again(task.pinned, new).result["cells"]
+    assert cell["words"] == {
+        "station": "Build",
+        "then": {"to": ["Check"], "rule": "2"},
+        "now": {"to": ["Check"], "rule": "1 · Fine"},
+        "message": "Somebody is asked at A look, which nobody was then.",
+    }
+
+
+def test_a_station_that_is_gone_is_still_said_by_name(world: World) -> None:
+    task = world.start(world.line(document([station("s1", name="Build")])))
+    world.report(task)
+    [cell] = again(task.pinned, document([station("s2", name="Check")])).result["cells"]
+    assert (cell["words"]["station"], cell["words"]["now"]) == ("Build", None)
+    assert cell["words"]["message"] == "This version has no station Build."
+
+
 def test_the_kinds_of_cells_are_bounded_and_the_rest_counted(
     world: World, tasks: Callable[..., list[Task]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

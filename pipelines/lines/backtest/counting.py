@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pipelines.lines.backtest.naming import cell_words
 from pipelines.lines.backtest.reading import RecordedRow
+from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecided, Verdict
-from pipelines.routing.document.line import REVISION
+from pipelines.routing.document.line import REVISION, Line
 
 MOST_CELLS = 200
 SAMPLES = 5
@@ -62,10 +64,12 @@ class SampleDecision:
 
 @dataclass
 class ResultCell:
-    """Decisions that come out alike: at one station, from one effect to another."""
+    """Decisions that come out alike: at one station, from one effect to another. `words`: see `naming`, by the version
+    of the first of them."""
 
     station: str
     first: Redecided
+    words: Mapping[str, Any]
     count: int = 0
     samples: list[SampleDecision] = field(default_factory=list)
 
@@ -73,6 +77,7 @@ class ResultCell:
         return {
             "station": self.station,
             **told(self.first),
+            "words": dict(self.words),
             "count": self.count,
             "samples": [sample.to_dict() for sample in self.samples],
         }
@@ -137,6 +142,8 @@ class BacktestResult:
     `earlier`: how many were recorded under an earlier revision of the law than the one that all are decided by now."""
 
     against: str
+    line: Line
+    """The version that is tried."""
     decisions: Counter[Verdict] = field(default_factory=Counter)
     tasks: Counter[Verdict] = field(default_factory=Counter)
     after: int = 0
@@ -151,7 +158,7 @@ class BacktestResult:
         self.after += after
         if found.verdict == Verdict.SAME:
             return
-        cell = self._cell(row.station, found)
+        cell = self._cell(row, found)
         if cell is None:
             self.more_cells += 1
             return
@@ -159,11 +166,14 @@ class BacktestResult:
         if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
             cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 
-    def _cell(self, station: str, found: Redecided) -> ResultCell | None:
-        key = (station, found.verdict, found.then, found.now, found.asked, found.skipped, found.reason)
-        if key not in self.cells and len(self.cells) >= MOST_CELLS:
-            return None
-        return self.cells.setdefault(key, ResultCell(station, found))
+    def _cell(self, row: RecordedRow, found: Redecided) -> ResultCell | None:
+        key = (row.station, found.verdict, found.then, found.now, found.asked, found.skipped, found.reason)
+        if key not in self.cells:
+            if len(self.cells) >= MOST_CELLS:
+                return None
+            words = cell_words(row.station, found, versions.by_id(row.pinned_id), self.line)
+            self.cells[key] = ResultCell(row.station, found, words)
+        return self.cells[key]
 
     @property
     def done(self) -> int:

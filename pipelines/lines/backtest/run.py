@@ -23,7 +23,7 @@ def back_test(line: Line, target: BacktestTarget, selection: Selection) -> Gener
     """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is
     last. Writes nothing; closing the generator ends the reading."""
     total = count(line, selection)
-    result, task, current = BacktestResult(target.label), None, 0
+    result, task, current = BacktestResult(target.label, target.line), None, 0
     yield Progress(0, total, 0, by_verdict(result.decisions))
     with closing(rows(line, selection)) as recorded:
         for row in recorded:

@@ -12,6 +12,7 @@ import structlog
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.http import StreamingHttpResponse
+from django.utils import translation
 
 from pipelines.lines.backtest.counting import TaskLine
 from pipelines.lines.backtest.run import Told, back_test
@@ -31,20 +32,23 @@ def streamed(
     line: Line, target: BacktestTarget, selection: Selection, *, each_task: bool = True
 ) -> StreamingHttpResponse:
     """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
-    lines = _lines(back_test(line, target, selection), each_task)
+    # Middleware takes the reader's language away before the first step runs.
+    lines = _lines(back_test(line, target, selection), each_task, translation.get_language())
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     # A proxy that collects an answer before it passes it on would hide the progress.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _lines(told: Generator[Told, None, None], each_task: bool) -> AsyncIterator[bytes]:
+async def _lines(
+    told: Generator[Told, None, None], each_task: bool, language: str | None
+) -> AsyncIterator[bytes]:
     """Each step runs in the request's own thread, as its connection does; an iterator that is not asynchronous would
     be collected whole before the first line is sent."""
     if not _free.acquire(blocking=False):
         yield _line(problem(429, "Other back-tests are running here; try again when one of them has ended."))
         return
-    step = sync_to_async(partial(_step, told))
+    step = sync_to_async(partial(_step, told, language))
     try:
         while (one := await step()) is not None:
             if each_task or not isinstance(one, TaskLine):
@@ -56,10 +60,11 @@ async def _lines(told: Generator[Told, None, None], each_task: bool) -> AsyncIte
             _free.release()
 
 
-def _step(told: Generator[Told, None, None]) -> Told | dict[str, Any] | None:
+def _step(told: Generator[Told, None, None], language: str | None) -> Told | dict[str, Any] | None:
     """The next thing told. The headers are long sent: what fails now is told as the last line."""
     try:
-        return next(told, None)
+        with translation.override(language):
+            return next(told, None)
     except DatabaseError:
         log.exception("backtest_failed")
         return problem(503, "The database could not be read; try again.")

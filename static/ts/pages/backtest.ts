@@ -4,19 +4,20 @@ import { announce } from "../dom";
 
 interface Effect {
   kind: string;
-  to: string[];
   detail: string;
-  rule: string | null;
+}
+
+/** By name, for people; `rule`: its number and its label, "" where none decided. */
+interface EffectWords {
+  to: string[];
+  rule: string;
 }
 
 interface Cell {
   verdict: string;
-  station: string;
   then: Effect;
   now: Effect | null;
-  newly_asked: string[];
-  newly_skipped: string[];
-  message: string;
+  words: { station: string; then: EffectWords; now: EffectWords | null; message: string };
   count: number;
   samples: { task: string }[];
 }
@@ -133,9 +134,9 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
     number.className = "numbers";
     made.append(
       pill ? column(pill) : column(cell.verdict),
-      column(cell.station),
-      effect(cell.then),
-      effect(cell.now, cell.message),
+      column(cell.words.station),
+      effect(cell.then, cell.words.then),
+      effect(cell.now, cell.words.now, cell.words.message),
       number,
       samples(cell),
     );
@@ -148,20 +149,18 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
     return made;
   }
 
-  function effect(found: Effect | null, message = ""): HTMLElement {
-    const made = column(found ? where(found) : words.unknown);
-    for (const text of [found?.rule ? words.rule(found.rule) : "", message]) {
+  function effect(found: Effect | null, named: EffectWords | null, message = ""): HTMLElement {
+    const made = column(found && named ? where(found, named.to) : words.unknown);
+    for (const text of [named?.rule ? words.rule(named.rule) : "", message]) {
       if (text) made.append(paragraph(text));
     }
     return made;
   }
 
-  function where(found: Effect): string {
-    if (found.kind === "review") return words.refused(found.to.join(", "));
+  function where(found: Effect, to: string[]): string {
+    if (found.kind === "review") return words.refused(to.join(", "));
     if (found.kind === "stuck") return words.stuck(found.detail);
-    return found.to.length && found.kind !== "held"
-      ? `→\u00a0${found.to.join(" + ")}`
-      : (KINDS[found.kind] ?? found.kind);
+    return to.length && found.kind !== "held" ? `→\u00a0${to.join(" + ")}` : (KINDS[found.kind] ?? found.kind);
   }
 
   function samples(cell: Cell): HTMLElement {
