@@ -253,7 +253,7 @@ def _rule(
     return RuleNumbers(
         id=rule,
         number=shown.station(key).rules.index(found) + 1 if found else None,
-        label=(found.label if found else "") or rule,
+        label=found.label if found else "",
         to=found.to if found else (),
         tested=counts.tested[key, rule],
         taken=taken,
