@@ -142,3 +142,26 @@ def test_an_error_leads_to_its_place_on_the_canvas(enter: Enter, world: World, l
     expect(page.locator("#publish-go").get_by_role("button", name="Publish")).to_be_disabled()
     page.get_by_role("list", name="Errors").get_by_role("link", name="Show on the canvas").click()
     expect(page.locator('.react-flow__node[data-id="build"]')).to_have_class(re.compile(r"\bselected\b"))
+
+
+def test_the_place_of_the_drawing_is_never_blank_while_it_loads(
+    enter: Enter, world: World, line: Line
+) -> None:
+    page, held = enter(world.designer), list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/picture?*", hold)
+    with page.expect_request("**/picture?*"):
+        page.goto(at(world, "line-publish", "drawn"))
+    drawing = page.locator(".line-diff")
+    expect(page.locator("#publish-go").get_by_role("button", name="Publish")).to_be_enabled()
+    expect(drawing.get_by_role("status")).to_contain_text("Loading")
+    expect(drawing).to_have_attribute("aria-busy", "true")
+    waiting = drawing.bounding_box()
+    assert waiting is not None and waiting["height"] >= 300, "it keeps the room that the drawing takes"
+    held[0].continue_()
+    expect(drawing).to_have_attribute("aria-busy", "false")
+    expect(drawing.locator(".ed-station").first).to_be_visible()
+    expect(drawing.get_by_role("status")).to_have_count(0)

@@ -59,6 +59,8 @@ interface Given {
   grows?: boolean;
   /** Beside words: nothing to be done with it. */
   small?: boolean;
+  /** Called when the line is laid out and stands there. */
+  onDrawn?: (() => void) | undefined;
 }
 
 type Marks = Record<string, Mark>;
@@ -178,7 +180,7 @@ function Placing(given: Given & { size: Size }) {
 
 type Seen = Given & { size: Size; said: Findings; laid: Laid; drawn: readonly Drawn[]; clear: typeof CLEAR };
 
-function Flow({ picture, label, size, said, laid, drawn: plain, path, links, small = false, clear }: Seen) {
+function Flow({ picture, label, size, said, laid, drawn: plain, path, links, small = false, clear, onDrawn }: Seen) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
   const level = useZoomLevel();
@@ -200,6 +202,8 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
     [line, laid, said, all, marks, shown],
   );
   const [first] = useState(() => viewOf(line, laid, drawn, size, clear));
+
+  useEffect(() => onDrawn?.(), [onDrawn]);
 
   useEffect(() => {
     const chosen = (event: MouseEvent): void => {

@@ -68,17 +68,26 @@ function draw(figure: HTMLElement): void {
 
 async function compare(figure: HTMLElement, place: Element): Promise<void> {
   const failed = figure.querySelector<HTMLElement>("[data-diff-failed]");
-  place.replaceChildren();
+  // What says that it is loading keeps its room until the line stands there: the answer and the layout take their time.
+  const waiting = place.querySelector(".skeleton");
+  if (waiting) place.before(waiting);
+  const stands = (): void => {
+    waiting?.remove();
+    figure.setAttribute("aria-busy", "false");
+  };
   const root = createRoot(place);
   const load = async (): Promise<void> => {
     const answer = await ask<Given>("GET", figure.dataset.diff ?? "");
     if (failed) failed.hidden = answer.is === "ok";
-    if (answer.is !== "ok") return root.render(null);
+    if (answer.is !== "ok") {
+      stands();
+      return root.render(null);
+    }
     know(answer.said);
     const label = figure.getAttribute("aria-label") ?? "";
     root.render(
       <StrictMode>
-        <LineCanvas picture={answer.said} label={label} grows />
+        <LineCanvas picture={answer.said} label={label} grows onDrawn={stands} />
       </StrictMode>,
     );
   };
