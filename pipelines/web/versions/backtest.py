@@ -73,7 +73,7 @@ def recorded(line: Line) -> bool:
 def verdicts() -> list[dict[str, str]]:
     """In the order in which the page shows them, with their looks."""
     return [
-        {"key": "same", "tone": "ok", "icon": "end-completed", "word": _("Same")},
+        {"key": "same", "tone": "neutral", "icon": "end-completed", "word": _("Same")},
         {"key": "different", "tone": "active", "icon": "station-route", "word": _("Different")},
         {
             "key": "gate_newly_required",

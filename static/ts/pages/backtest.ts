@@ -79,8 +79,21 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
     progress.value = max ? value : 1;
   }
 
+  /** Where all of it went, at a glance; the table below says the same in numbers. */
+  function shares(decisions: Record<string, number>): void {
+    const total = decisions.total ?? 0;
+    find("[data-shares]").hidden = !total;
+    find("progress").hidden = total > 0;
+    for (const part of shown.querySelectorAll<HTMLElement>("[data-share]")) {
+      const share = decisions[part.dataset.share ?? ""] ?? 0;
+      part.hidden = !share;
+      part.style.flexGrow = String(share);
+    }
+  }
+
   function clear(): void {
     done = 0;
+    shares({});
     shown.hidden = false;
     find("[data-problem]").hidden = true;
     find("[data-cells]").hidden = true;
@@ -107,6 +120,7 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
     const total = told.decisions.total ?? 0;
     bar(1, 1);
     counts(told.decisions, told.tasks);
+    shares(told.decisions);
     state(total ? words.finished(total, told.tasks.total ?? 0) : words.nothing);
     announce(find("[data-state]").textContent ?? "");
     const notes = [
