@@ -65,7 +65,7 @@ class PublishPlan:
                 {**each.to_dict(), **_english(sentence=each.sentence, path=each.path, why=each.why)}
                 for each in self.found.promises
             ],
-            "cost": {"before": self.cost_before, "now": _cost(self.found)},
+            "cost": {"before": self.cost_before, "now": cost_of(self.found)},
             "changes": self.changes,
             "difference": self.difference,
             "backtest": self.backtest,
@@ -85,7 +85,7 @@ def plan_of(project: Project, text: str) -> PublishPlan:
     if line.live is None:
         return PublishPlan(key, line, found)
     sides = comparing.named(proposed, comparing.LIVE), comparing.named(proposed, comparing.DRAFT)
-    before = _cost(publishing.examined(line.live.document, project))
+    before = cost_of(publishing.examined(line.live.document, project))
     return PublishPlan(
         key,
         line,
@@ -176,7 +176,7 @@ def _task(task: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": said}
 
 
-def _cost(found: Examination) -> str | None:
+def cost_of(found: Examination) -> str | None:
     """Dollars that a task may cost at most; "" where nothing limits it, None where nothing costs."""
     if found.subject is None:
         return None

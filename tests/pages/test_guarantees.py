@@ -74,6 +74,22 @@ def test_a_promise_that_is_not_proved_has_to_be_acknowledged(world: World) -> No
     assert "unproved-guarantee" in [f.check for f in publish_review.warnings_of(found)]
 
 
+def test_publishing_shows_each_promise_as_it_is_live_and_as_it_would_be(world: World, signed_in: As) -> None:
+    assert world.reviewer  # else lint warns that nobody can decide
+    line = world.line(promising(KEPT, {**KEPT, "id": "dropped"})).line
+    later = promising({"id": "reviewed", "ends_within": 2}, {**KEPT, "id": "new"})
+    publishing.save_draft(line, later, world.designer, line.draft_number)
+    client = signed_in(world.designer)
+    answer = client.get(at(world, "line-publish", line.key), {"part": "guarantees"})
+    rows = [" ".join(each.split()) for each in text(answer).split('<th scope="row">')[1:]]
+    changed, new, dropped = rows
+    assert changed.startswith("Every path ends within 2 moves.")
+    assert "v1: Nothing reaches Ship without Second look." in changed
+    assert changed.index("Proved") < changed.index("Not true")
+    assert new.index("Not stated") < new.index("Proved")
+    assert dropped.index("Proved") < dropped.index("Not stated any more")
+
+
 @pytest.mark.smoke(9)
 @pytest.mark.parametrize(
     ("member", "told"),

@@ -340,3 +340,24 @@ def test_the_form_holds_every_field_that_a_confirm_needs(world: World, signed_in
     assert set(fields(page)) == {"based_on", "live"}
     assert "findings" in fields(parts(client, world, line.key)["findings"])
     assert "plan" in fields(parts(client, world, line.key)["impact"])
+
+
+# What the line promises
+
+
+def promises(client: Client, world: World) -> str:
+    return text(client.get(at(world, "line-publish", "app-check"), {"part": "guarantees"}))
+
+
+def test_a_line_that_promises_nothing_and_costs_nothing_has_no_such_card(world: World, signed_in: As) -> None:
+    saved(published(world), world.designer)
+    assert "<table" not in promises(signed_in(world.designer), world)
+
+
+def test_a_long_list_of_changes_shows_the_first_and_says_how_many(world: World, signed_in: As) -> None:
+    line = published(world)
+    saved(line, world.designer, "build", *(f"more{n}" for n in range(8)), "ship")
+    shown = parts(signed_in(world.designer), world, line.key)["changes"]
+    first, _, rest = shown.partition("Show all 8")
+    assert first.count("Station more") == 5
+    assert rest.count("Station more") == 3

@@ -57,21 +57,40 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
+    """`few`: how many of a long list are seen before it is opened; None for all."""
+
     key: str
     title: str
     rows: tuple[ChangeRow, ...]
+    few: int | None = None
+
+    @property
+    def first(self) -> tuple[ChangeRow, ...]:
+        return self.rows[: self._cut]
+
+    @property
+    def rest(self) -> tuple[ChangeRow, ...]:
+        return self.rows[self._cut :]
+
+    @property
+    def _cut(self) -> int:
+        """A single row more is no reason to fold."""
+        count = len(self.rows)
+        return count if self.few is None or count <= self.few + 1 else self.few
 
 
 def groups(
-    apart: Apart, hands: Callable[[DocumentChange], Iterable[Author]] = lambda _change: ()
+    apart: Apart,
+    hands: Callable[[DocumentChange], Iterable[Author]] = lambda _change: (),
+    few: int | None = None,
 ) -> list[ChangeGroup]:
-    """`hands`: who made a change. What decides where tasks go comes first."""
+    """`hands`: who made a change; `few`: of `ChangeGroup`. What decides where tasks go comes first."""
     made = {change.path: tuple(hands(change)) for change in apart.changes}
     names = people(hand for each in made.values() for hand in each)
     rows: dict[str, list[ChangeRow]] = {each: [] for each in AFFECTS}
     for change in apart.changes:
         rows[change.affects].append(_row(apart, change, made[change.path], names))
-    return [ChangeGroup(key, GROUPS[key](), tuple(found)) for key, found in rows.items() if found]
+    return [ChangeGroup(key, GROUPS[key](), tuple(found), few) for key, found in rows.items() if found]
 
 
 def people(hands: Iterable[Author]) -> dict[str, str]:

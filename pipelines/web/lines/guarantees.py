@@ -8,7 +8,7 @@ from functools import lru_cache
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.queries import versions
-from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN
+from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
 from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.line import Line
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
@@ -39,7 +39,7 @@ def guarantees_of(line: Line, version: int | None) -> list[GuaranteeView]:
     if not line.guarantees:
         return []
     found = _of_version(version) if version is not None else prove(line)
-    return [_view(each) for each in found]
+    return [view_of(each) for each in found]
 
 
 @lru_cache(maxsize=64)
@@ -48,7 +48,7 @@ def _of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     return prove(versions.by_id(version))
 
 
-def _view(answer: GuaranteeAnswer) -> GuaranteeView:
+def view_of(answer: GuaranteeFinding) -> GuaranteeView:
     label, tone, icon = SHOWN[answer.answer]
     more = answer.path or answer.why
     return GuaranteeView(

@@ -24,13 +24,16 @@ from pipelines.web.lines.findings import FindingView, shown
 from pipelines.web.shell.page import Permissions
 from pipelines.web.versions import impact
 from pipelines.web.versions.difference import context as difference_context
+from pipelines.web.versions.publish_guarantees import rows_of as guarantees_of
 
 MOST_SHOWN = 40
 """Regions that go elsewhere, and running tasks, on this page; the pages of their own show all."""
+FEW = 5
+"""Rows of a list before it is opened."""
 
 
 def part(request: HttpRequest, line: Line, wanted: str) -> HttpResponse:
-    """`changes`, `findings`, `difference` or `impact`. Raises Http404."""
+    """`changes`, `findings`, `guarantees`, `difference` or `impact`. Raises Http404."""
     if wanted not in PARTS:
         raise Http404
     context = {
@@ -48,7 +51,7 @@ def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
         apart = comparing.apart(*_sides(line))
     except Invalid as fault:
         return {"problems": fault.problems}
-    found = groups(apart, lambda change: publish_review.hands_of(line, change))
+    found = groups(apart, lambda change: publish_review.hands_of(line, change), FEW)
     differing = apart.changes if line.live else None
     others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
     names = people(each.hand for each in others)
@@ -95,6 +98,10 @@ def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
         "forbidden": [] if allowed else executes,
         "same": not found.errors and _is_live(line),
     }
+
+
+def _guarantees(request: HttpRequest, line: Line) -> dict[str, Any]:
+    return {"rows": guarantees_of(line)}
 
 
 def _is_live(line: Line) -> bool:
@@ -147,6 +154,8 @@ def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
         "impact": found,
         "problems": problems,
         "rows": impact.rows_of(found)[:MOST_SHOWN],
+        "few": f":{FEW}",
+        "rest": f"{FEW}:",
         "more": max(0, len(found.tasks) - MOST_SHOWN),
         "counts": impact.counts_of(found),
         "selects": impact.selects_of(line, found, mapping),
@@ -162,6 +171,7 @@ def mapping_of(said: QueryDict) -> dict[str, str]:
 PARTS: dict[str, Callable[[HttpRequest, Line], dict[str, Any]]] = {
     "changes": _changes,
     "findings": _findings,
+    "guarantees": _guarantees,
     "difference": _difference,
     "impact": _impact,
 }

@@ -1,0 +1,59 @@
+"""What a line promises and what a task may cost at most: as it is live, and as the draft would have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from pipelines.lines import linting, publishing
+from pipelines.lines.plan import cost_of
+from pipelines.models import Line
+from pipelines.queries import versions
+from pipelines.web.lines.guarantees import GuaranteeView, guarantees_of, view_of
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseRow:
+    """`before`: how it stood in the live version, "" where it was not stated; `stated`: what was promised there, where
+    the draft promises another thing under the same name. `now`: None where the draft does not promise it, and of the
+    cost, which `word` says."""
+
+    sentence: str
+    before: str
+    stated: str = ""
+    now: GuaranteeView | None = None
+    more: str = ""
+    word: str = ""
+
+
+def rows_of(line: Line) -> list[PromiseRow]:
+    """Those of the draft in their order, then those that it drops, then the cost. None of a draft that is no line."""
+    found = publishing.check(line)
+    if found.line is None:
+        return []
+    live = versions.by_id(line.live_id) if line.live_id else None
+    before = {each.id: each for each in (guarantees_of(live, line.live_id) if live else [])}
+    same = {each.id for each in found.line.guarantees if live and each in live.guarantees}
+    now = [view_of(each) for each in found.promises]
+    rows = [_row(before.get(each.id), each, each.id in same) for each in now]
+    gone = [each for key, each in before.items() if key not in {one.id for one in now}]
+    return [*rows, *(PromiseRow(each.sentence, each.label) for each in gone), *_cost(line)]
+
+
+def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> PromiseRow:
+    stated = before.sentence if before and not same else ""
+    return PromiseRow(now.sentence, before.label if before else "", stated, now, now.more)
+
+
+def _cost(line: Line) -> list[PromiseRow]:
+    """Where nothing costs in either, there is nothing to be said."""
+    now = cost_of(publishing.check(line))
+    before = cost_of(linting.examined(line.live.document, line.project)) if line.live else None
+    if now is None and before is None:
+        return []
+    return [PromiseRow(_("A task costs at most"), _money(before) if line.live else "", word=_money(now))]
+
+
+def _money(amount: str | None) -> str:
+    return f"${amount}" if amount else _("No limit") if amount == "" else _("Nothing")
