@@ -160,10 +160,10 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     assert network_in(newer.document) == "none"
     line.refresh_from_db()
     page = client.get(base).content.decode()
-    assert "Network: None · not enforced on worker" in page
+    assert "<dd>None · not enforced on worker</dd>" in page
     Worker.objects.update(cuts_network=True)
     page = client.get(base).content.decode()
-    assert "Network: None" in page and "not enforced" not in page
+    assert "<dd>None</dd>" in page and "not enforced" not in page
     restored = history.restore(line, str(before.number), world.admin, line.draft_number)
     assert network_in(restored.draft) == "open"
     before.refresh_from_db()
