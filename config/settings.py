@@ -366,8 +366,8 @@ WORKERS = env.number("GATELINE_WORKERS", 1, least=1)
 RUN_PROGRAMS = env.flag("GATELINE_RUN_PROGRAMS", True)
 # Coding agents that the user of this server is signed in with, for its stations: claude, or claude=/folder.
 SIGNED_IN = env.words("GATELINE_SIGNED_IN", [])
-# On: stations that do nothing are gone through in the transaction of the move that leads to them. It saves little where
-# a batch shares its commit, and nobody can come between two of them.
+# On: stations that do nothing are gone through in the transaction of the move that leads to them. Nobody can come
+# between two of them then.
 PASS_THROUGH = env.flag("GATELINE_PASS_THROUGH", False)
 WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 # How long a runner on another machine may be cut off, and the server be away, before its work goes to another.
