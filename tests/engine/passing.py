@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines import engine
+from pipelines.engine.core.batch import TASK
 from pipelines.models import Decision, Due, Job, Task, Token
 from tests.factories import World
 
@@ -86,19 +87,7 @@ def record(task: Task) -> dict[str, Any]:
         ),
         *("exit_code", "summary", "report_digest", "reported_by", "worker_id"),
     )
-    of_task = (
-        "status",
-        "end",
-        "error",
-        "reason",
-        "seq",
-        "visits",
-        "edges",
-        "rules",
-        "rounds",
-        "failures",
-        "context",
-    )
+    of_task = (*(name for name in TASK if not name.endswith("_at")), "context")
     return {
         "events": [plain([getattr(each, name) for name in told]) for each in task.events.order_by("seq")],
         "decisions": [
