@@ -10,6 +10,9 @@ from collections.abc import Callable
 from config.setup import front_end, machine, packages, quality
 from config.setup.steps import ROOT, SetupError, one_at_a_time
 
+# Each file to one of three processes. One that dies ends the run, which names its test: in its place xdist starts
+# another, hands it a file that is done already, and waits for ever.
+SHARED = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart=0")
 # A test that waits for ever is ended, with the stack of each thread: no wait of tests/waiting.py is as long. Those of
 # the soak may take longer.
 ENDS = ("-o", "faulthandler_timeout=420", "-o", "faulthandler_exit_on_timeout=true")
@@ -48,7 +51,7 @@ def run(rest: list[str]) -> int:
 def test(rest: list[str]) -> int:
     machine.check_platform()
     _prepare(DEVELOPMENT)
-    _become("-m", "pytest", "-q", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", *ENDS, *rest)
+    _become("-m", "pytest", "-q", *SHARED, *ENDS, *rest)
     return 0
 
 

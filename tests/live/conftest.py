@@ -35,10 +35,15 @@ def session_of(user: User) -> str:
 @pytest.fixture(autouse=True)
 async def _a_fresh_layer() -> AsyncIterator[None]:
     """Each test gets a channel layer of its own, and leaves neither threads nor connections behind."""
-    channel_layers.backends.clear()
+    _close_layers()
     yield
     await sync_to_async(connections.close_all)()
-    for layer in list(channel_layers.backends.values()):
+    _close_layers()
+
+
+def _close_layers() -> None:
+    """What other tests left listening, too: it would ask for the database after its end."""
+    for layer in channel_layers.backends.values():
         layer.close()
     channel_layers.backends.clear()
 
