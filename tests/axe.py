@@ -7,6 +7,12 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from tests.waiting import until
+
+SETTLED = """document.getAnimations().every(
+  ({playState, effect}) => playState !== "running" || effect.getComputedTiming().endTime === Infinity
+)"""
+
 
 def grave(page: Page, part: str | dict[str, Any] | None = None, **options: Any) -> list[str]:
     """Serious and critical violations of the page, or of a part of it: the rule, and what breaks it."""
@@ -17,3 +23,8 @@ def grave(page: Page, part: str | dict[str, Any] | None = None, **options: Any) 
         if each["impact"] in ("serious", "critical")
         for node in each["nodes"]
     ]
+
+
+def settle(page: Page) -> None:
+    """Wait until nothing moves on the page but what never ends, as a skeleton does: a colour on its way is no fault."""
+    until(lambda: page.evaluate(SETTLED), "everything still moves", page)

@@ -10,6 +10,7 @@ drawn      the same examples in every run
 memory     what stays in memory is left alone by the garbage collector
 order      long files first
 smoke      some cases of a long table here, all of them in the soak
+hang       a process that dies says where
 cold       each process of a run compiles a part of the tests
 skips      in CI no browser test and no isolation test may be skipped
 """
@@ -24,6 +25,7 @@ pytest_plugins = [
     "tests.fixtures.memory",
     "tests.fixtures.order",
     "tests.fixtures.smoke",
+    "tests.fixtures.hang",
     "tests.fixtures.cold",
     "tests.fixtures.skips",
     "tests.factories",

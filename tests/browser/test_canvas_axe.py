@@ -179,9 +179,7 @@ def grave(page: Page, part: str = EVERYTHING) -> list[str]:
     found = []
     for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         page.emulate_media(color_scheme=scheme)
-        page.evaluate(
-            "Promise.all(document.getAnimations().map((each) => each.finished.catch(() => undefined)))"
-        )
+        axe.settle(page)
         found += axe.grave(page, part or None, **rules)
     return found
 

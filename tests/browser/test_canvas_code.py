@@ -261,6 +261,7 @@ READ = """async ([address, texts]) => {
   const worker = new Worker(address, {type: "module"});
   const answer = (id, text) => new Promise((done) => {
     worker.addEventListener("message", ({data}) => data.id === id && done(data.answered));
+    worker.addEventListener("error", ({message}) => done({message}));
     worker.postMessage({id, asked: {do: "read", text}});
   });
   const found = await Promise.all(texts.map((text, id) => answer(id, text)));

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 
 from pipelines.lines.publishing import save_draft
 from pipelines.models import Line
-from tests.axe import grave
+from tests.axe import grave, settle
 from tests.browser.canvas import add_station, draft, node, rename_chosen, saved
 from tests.browser.conftest import DRAWN, Open
 from tests.factories import World
@@ -21,7 +21,7 @@ def names(line: Line) -> list[str]:
 
 
 def is_accessible(page: Page) -> None:
-    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished.catch(() => undefined)))")
+    settle(page)
     assert grave(page) == []
 
 

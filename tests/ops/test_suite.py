@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from config.setup.main import ENDS, SHARED
+from tests.fixtures.site import ROOT
 from tests.waiting import LONG
 
 QUICK = "import pytest\n\n\n@pytest.mark.parametrize('number', range(3))\ndef test_it(number):\n    pass\n"
@@ -23,7 +25,7 @@ def test_waits_until_the_others_are_done():
 def test_dies_once():
     if not (died := Path(__file__).with_name("died")).exists():
         died.touch()
-        os._exit(1)
+        os.abort()
 """
 
 
@@ -32,6 +34,9 @@ def test_a_process_that_dies_ends_the_run_which_names_its_test(tmp_path: Path) -
     for name in "abcdefgh":
         (tmp_path / f"test_{name}.py").write_text(QUICK)
     (tmp_path / "test_z.py").write_text(DIES)
+    (tmp_path / "conftest.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\npytest_plugins = ['tests.fixtures.hang']\n"
+    )
     (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     ended = subprocess.run(
         [
@@ -56,3 +61,4 @@ def test_a_process_that_dies_ends_the_run_which_names_its_test(tmp_path: Path) -
     )
     assert ended.returncode == 1, ended.stdout + ended.stderr
     assert "crashed while running 'test_z.py::test_dies_once'" in ended.stdout
+    assert re.search(r"Stacks of gw\d.*in test_dies_once", ended.stdout, re.DOTALL), ended.stdout

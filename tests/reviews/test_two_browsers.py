@@ -27,15 +27,14 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 REMARK = "Count by account, too."
 BUILD = ["sh", "-c", 'echo "Built. ${GATELINE_FEEDBACK}"']
 WATCH = """([part, words]) => {
-  window.seen = new Promise((found) => {
-    const look = () => {
-      if (!document.querySelector(part)?.innerText.includes(words)) return false
-      found(performance.timeOrigin + performance.now())
-      return true
-    }
-    if (!look()) new MutationObserver((_, watching) => look() && watching.disconnect()).observe(document.body,
-      { childList: true, subtree: true, characterData: true })
-  })
+  window.seen = 0
+  const look = () => {
+    if (!document.querySelector(part)?.innerText.includes(words)) return false
+    window.seen = performance.timeOrigin + performance.now()
+    return true
+  }
+  if (!look()) new MutationObserver((_, watching) => look() && watching.disconnect()).observe(document.body,
+    { childList: true, subtree: true, characterData: true })
 }"""
 """When these words are in this part of the page, by the clock that all pages of a machine share."""
 
@@ -119,7 +118,7 @@ def seen_by(page: Page, part: str, words: str, act: Callable[[], Response]) -> s
     """How long after the answer to whoever acts another's page shows these words by itself."""
     page.evaluate(WATCH, [part, words])
     timing = act().request.timing
-    seen = float(page.evaluate("window.seen"))
+    seen = until(lambda: float(page.evaluate("window.seen")), f"{words} in {part}", page)
     return f"{seen - timing['startTime'] - timing['responseStart']:.0f} ms"
 
 
