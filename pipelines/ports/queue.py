@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from procrastinate import jobs, manager
+from django.db import connection
+from procrastinate import exceptions, jobs, manager
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.types import JSONDict
 
@@ -33,20 +34,24 @@ def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | N
 
 
 def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:
-    """One queue job of the task named `task` for each of `arguments`, by one statement, on Django's connection."""
+    """One queue job of the task named `task` for each of `arguments`, by one statement, on Django's connection, with
+    Django's errors: by these a transaction is done again, or whoever asked is told to ask again."""
     if not arguments:
         return
-    _manager.batch_defer_jobs(
-        [
-            jobs.Job(
-                id=None,
-                queue=queue,
-                lock=None,
-                queueing_lock=None,
-                task_name=task,
-                task_kwargs=dict(values),
-                scheduled_at=not_before,
-            )
-            for values in arguments
-        ]
-    )
+    new = [
+        jobs.Job(
+            id=None,
+            queue=queue,
+            lock=None,
+            queueing_lock=None,
+            task_name=task,
+            task_kwargs=dict(values),
+            scheduled_at=not_before,
+        )
+        for values in arguments
+    ]
+    try:
+        _manager.batch_defer_jobs(new)
+    except exceptions.ConnectorException as error:
+        with connection.wrap_database_errors:
+            raise (error.__cause__ or error) from None

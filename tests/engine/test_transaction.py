@@ -6,9 +6,12 @@ import threading
 
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
+from psycopg import connect
 
 from pipelines.engine.core.transaction import RERUNS, run
 from pipelines.models import Owner
+from pipelines.ports.queue import drive
+from pipelines.web.shell.away import is_away
 from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -72,6 +75,23 @@ def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db
     enough.set()
     thread.join(timeout=LONG)
     assert len(tries) == 1 + RERUNS
+
+
+def test_a_connection_that_is_cut_while_a_ticket_is_written_says_so_as_any_other(
+    transactional_db: None,
+) -> None:
+    """Else whoever asked would hear of a fault of the server (500), and a deadlock would not be done again."""
+
+    def work() -> None:
+        cut = connection.connection
+        with connect(cut.info.dsn, password=cut.info.password, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [cut.info.backend_pid])
+        drive([1])
+
+    with pytest.raises(OperationalError) as failed:
+        run(work)
+    assert is_away(failed.value)
+    connection.close()
 
 
 def test_any_other_error_is_not_tried_again(transactional_db: None) -> None:
