@@ -19,7 +19,7 @@ from pipelines.queries import times, versions
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.times import Spread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, study
-from pipelines.routing.analysis.regions.stations import DEAD, Liveness
+from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import Rule
 

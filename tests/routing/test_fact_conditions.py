@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.regions.stations import DEAD, LIVE, SHADOWED, Analysis
+from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, SHADOWED
+from pipelines.routing.analysis.regions.stations import Analysis
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.decide.across import across
 from pipelines.routing.document.line import read_line

@@ -12,6 +12,7 @@ from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import View
+from pipelines.routing.document.evaluations import Evaluation
 from pipelines.routing.document.expected import ARTIFACT, EXPECTS, OUTCOME_OF, REVIEW, DeclaredArtifact
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
 from pipelines.routing.document.fields.nested import Each, One
@@ -263,6 +264,11 @@ class Station:
     def tests(self) -> tuple[Callable[[View], bool], ...]:
         """Of the conditions of the readable rules."""
         return tuple(rule.test for rule in self.readable)
+
+    @cached_property
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """What its rules ask, each question once."""
+        return tuple({each.key: each for rule in self.rules for each in rule.evaluations}.values())
 
     @property
     def faulty(self) -> Rule | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import onward
-from pipelines.routing.analysis.regions.stations import demands_rework
+from pipelines.routing.analysis.regions.rework import demands_rework
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.preconditions import GATE_PASSED

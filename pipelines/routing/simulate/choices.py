@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, StationAnalysis, study
-from pipelines.routing.analysis.regions.stations import DEAD, Liveness
+from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import ways

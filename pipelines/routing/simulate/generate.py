@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
-from pipelines.routing.analysis.regions.stations import DEAD, Liveness
+from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station

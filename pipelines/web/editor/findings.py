@@ -21,8 +21,8 @@ from pipelines.routing.analysis.lint.standings import Untaken
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.analysis.lint.visits import endless
+from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.regions.situations import Witness
-from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.algebra import EdgeTaken, leaves
 from pipelines.routing.document.line import Line, Station

@@ -11,7 +11,8 @@ import pytest
 
 from pipelines.formats import native
 from pipelines.routing.analysis.regions.effort import at_most
-from pipelines.routing.analysis.regions.stations import STANDINGS, UNKNOWN, Analysis
+from pipelines.routing.analysis.regions.liveness import STANDINGS, UNKNOWN
+from pipelines.routing.analysis.regions.stations import Analysis
 from tests.routing.regions.proving import UNITS
 from tests.routing.regions.support import analysed, both, output, without
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.analysis.regions.stations import DEAD, LIVE, STANDINGS, Analysis
+from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, STANDINGS
+from pipelines.routing.analysis.regions.stations import Analysis
 from tests.routing.regions import second_opinion
 from tests.routing.regions.drawing import (
     COUNTS,

@@ -11,8 +11,8 @@ from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most, 
 from pipelines.routing.analysis.regions.formulas import Both, Either, Literal, negation
 from pipelines.routing.analysis.regions.guesses import around, guesses
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.analysis.regions.rework import demands_rework
 from pipelines.routing.analysis.regions.solver import Box, solve
-from pipelines.routing.analysis.regions.stations import demands_rework
 from pipelines.routing.basics.values import MISSING
 from tests.routing.regions.support import analysed, both, either, output
 from tests.routing.support import ruled

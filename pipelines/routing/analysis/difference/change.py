@@ -12,11 +12,11 @@ from pipelines.routing.analysis.difference.samples import Sample, Situation, pas
 from pipelines.routing.analysis.regions.choices import ValueChoice
 from pipelines.routing.analysis.regions.evals import Evals
 from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_is
+from pipelines.routing.analysis.regions.liveness import FORCED_FAILURE, RECORDED
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.analysis.regions.possible import COUPLED, counts, first
 from pipelines.routing.analysis.regions.situations import BLOCKED, EXHAUSTED, witness
 from pipelines.routing.analysis.regions.solver import Box, solve
-from pipelines.routing.analysis.regions.stations import FORCED_FAILURE, RECORDED
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import SIGNAL_RETRIES
 from pipelines.routing.document.rules import Rule

@@ -20,10 +20,11 @@ from pipelines.routing.analysis.difference.rework import demanded, only_gate, pa
 from pipelines.routing.analysis.difference.samples import Situation, variants, with_facts
 from pipelines.routing.analysis.regions.effort import at_most
 from pipelines.routing.analysis.regions.formulas import Formula
+from pipelines.routing.analysis.regions.liveness import STANDINGS
 from pipelines.routing.analysis.regions.possible import at_first
 from pipelines.routing.analysis.regions.situations import TestedSituation, walked
 from pipelines.routing.analysis.regions.solver import Box
-from pipelines.routing.analysis.regions.stations import STANDINGS
+from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 
@@ -117,7 +118,10 @@ def _found(
     def claimed(given: Situation, box: Box) -> Iterator[Situation]:
         for each in variants(sides.pair, given, old.rule, new.rule):
             said = with_facts(each, demanded(sides, after)) if after else each
-            if all(claim(line, walked(line, said)) for line in (sides.pair.old, sides.pair.new)):
+            if all(
+                claim(line, walked(line, said, read_situation(said)))
+                for line in (sides.pair.old, sides.pair.new)
+            ):
                 yield said
 
     change = sides.change(old.rule, new.rule, old.effect.differs_in(new.effect), after)

@@ -10,22 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pipelines.routing.analysis.regions.effort import at_most
-from pipelines.routing.analysis.regions.stations import (
-    DEAD,
-    SHADOWED,
-    STANDINGS,
-    Analysis,
-    Liveness,
-    Rest,
-    Shadow,
-)
+from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, STANDINGS, Liveness, Rest, Shadow
+from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.document.ends import END
+from pipelines.routing.document.gates import GATE
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
-from pipelines.routing.document.stations import Join, Station
+from pipelines.routing.document.stations import LIMITS, STATION, Join, Station
 
 MAX_STATION = 5_000_000
 """Units of work for one station: about a second."""
@@ -70,42 +65,66 @@ class RememberedAnalysis:
         return id(self.study)
 
 
-def study(line: Line, station: Station, units: int) -> StationAnalysis:
-    """`units`: how much work is left for the whole line. What costs more than allowed is unknown."""
-    part = excerpt(line, station)
+def study(line: Line, station: Station, units: int, excerpts: Excerpts | None = None) -> StationAnalysis:
+    """`units`: how much work is left for the whole line. What costs more than allowed is unknown. `excerpts`: of this
+    line, where more than one of its stations is studied."""
+    excerpts = excerpts or Excerpts(line)
+    part = excerpts.of(station)
     allowed = min(units, MAX_STATION)
     if allowed < MAX_STATION:
         return _study(part, station.key, allowed)
-    return _remembered(_Excerpt(_text(part), part, station.key))
+    return _remembered(_Excerpt(excerpts.common, _text(part, station.key), part, station.key))
 
 
 def excerpt(line: Line, station: Station) -> Line:
     """Everything of the line that a decision at this station reads, and nothing else."""
-    targets = set(_targets(line, station))
-    there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
-    kept = tuple(
-        replace(station, work={"kind": station.kind}, labels=(), join=None, extra={})
-        if key == station.key
-        else _outline(line.station(key), station)
-        for key in there
-    )
-    gates = {station.gate, *(key for rule in station.rules for key in rule.gates)}
-    return replace(
-        line,
-        key="",
-        name="",
-        description="",
-        start=station.key,
-        inputs=(),
-        stations=kept,
-        gates=tuple(gate for gate in line.gates if gate.key in gates),
-        ends=tuple(end for end in line.ends if end.key in targets),
-        forbidden_parallel=tuple(pair for pair in line.forbidden_parallel if _are_there(kept, pair)),
-        # Named budgets count over stations that are not here; a study counts nothing that they bound.
-        budgets=(),
-        policy=replace(line.policy, standard_budgets=False),
-        extra={},
-    )
+    return Excerpts(line).of(station)
+
+
+class Excerpts:
+    """Of the stations of one line. What a decision reads at each of them is put aside, and written down, once."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._everywhere = replace(
+            line,
+            key="",
+            name="",
+            description="",
+            start="",
+            inputs=(),
+            stations=(),
+            gates=(),
+            ends=(),
+            forbidden_parallel=(),
+            # Named budgets count over stations that are not here; a study counts nothing that they bound.
+            budgets=(),
+            policy=replace(line.policy, standard_budgets=False),
+            extra={},
+        )
+
+    @cached_property
+    def common(self) -> str:
+        return _json(self._everywhere.to_document())
+
+    def of(self, station: Station) -> Line:
+        line, targets = self._line, set(_targets(self._line, station))
+        there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
+        kept = tuple(
+            replace(station, work={"kind": station.kind}, labels=(), join=None, extra={})
+            if key == station.key
+            else _outline(line.station(key), station)
+            for key in there
+        )
+        gates = {station.gate, *(key for rule in station.rules for key in rule.gates)}
+        return replace(
+            self._everywhere,
+            start=station.key,
+            stations=kept,
+            gates=tuple(gate for gate in line.gates if gate.key in gates),
+            ends=tuple(end for end in line.ends if end.key in targets),
+            forbidden_parallel=tuple(pair for pair in line.forbidden_parallel if _are_there(kept, pair)),
+        )
 
 
 def _are_there(stations: Iterable[Station], keys: Iterable[str]) -> bool:
@@ -135,8 +154,18 @@ def _targets(line: Line, station: Station) -> Iterator[str]:
         yield after.key
 
 
-def _text(part: Line) -> str:
-    return json.dumps(part.to_document(), default=_exact)
+def _text(part: Line, key: str) -> str:
+    """What an excerpt says of its station, and is not common to all of the line."""
+    others = [
+        [each.key, LIMITS.write(each.limits), each.join is not None] if each.key != key else key
+        for each in part.stations
+    ]
+    gates, ends = [GATE.write(gate) for gate in part.gates], [END.write(end) for end in part.ends]
+    return _json([STATION.write(part.station(key)), others, gates, ends, part.forbidden_parallel])
+
+
+def _json(said: Any) -> str:
+    return json.dumps(said, default=_exact)
 
 
 def _exact(number: Any) -> dict[str, str]:
@@ -146,6 +175,7 @@ def _exact(number: Any) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Excerpt:
+    common: str
     text: str
     line: Line = field(compare=False)
     station: str = field(compare=False)

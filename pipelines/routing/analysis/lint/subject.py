@@ -7,9 +7,9 @@ from functools import cached_property
 
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding
-from pipelines.routing.analysis.lint.station_analysis import StationAnalysis, study
+from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAnalysis, study
 from pipelines.routing.analysis.lint.transitions import CyclePath, transitions
-from pipelines.routing.analysis.regions.stations import DEAD, Liveness
+from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.algebra import All, Always, Condition, EdgeTaken, leaves
 from pipelines.routing.document.model import Line
@@ -39,9 +39,9 @@ class LintSubject:
     @cached_property
     def _studies(self) -> dict[str, StationAnalysis]:
         found: dict[str, StationAnalysis] = {}
-        left = MAX_LINE
+        left, excerpts = MAX_LINE, Excerpts(self.line)
         for station in self.line.stations:
-            found[station.key] = study(self.line, station, left)
+            found[station.key] = study(self.line, station, left, excerpts)
             left = max(left - found[station.key].cost, 0)
         return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.regions.stations import demands_rework
+from pipelines.routing.analysis.regions.rework import demands_rework
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule

@@ -30,6 +30,10 @@ class Lists:
         return self.literals.holds(frozen) and _has(frozen, self.has)
 
     def meet(self, other: Lists) -> Lists:
+        if self is other or other is ANY_LIST or self is NO_LIST:
+            return self
+        if self is ANY_LIST or other is NO_LIST:
+            return other
         literals, has = self.literals.meet(other.literals), self.has | other.has
         if literals.only is not None:
             return Lists(ValueChoice(frozenset(each for each in literals.only if _has(each, has))))
@@ -58,8 +62,13 @@ class Cell:
 
     @property
     def is_empty(self) -> bool:
-        parts = (self.numbers, self.lists, self.objects, self.texts)
-        return not (self.missing or self.null or self.booleans) and all(part.is_empty for part in parts)
+        return (
+            not (self.missing or self.null or self.booleans)
+            and self.numbers.is_empty
+            and self.lists.is_empty
+            and self.objects.is_empty
+            and self.texts.is_empty
+        )
 
     def holds(self, value: Any) -> bool:
         if value is MISSING:
@@ -76,14 +85,18 @@ class Cell:
         return (self.lists if is_a == "array" else self.objects).holds(freeze(value))
 
     def meet(self, other: Cell) -> Cell:
+        if self is other or other is ANY:
+            return self
+        if self is ANY:
+            return other
         return Cell(
-            missing=self.missing and other.missing,
-            null=self.null and other.null,
-            booleans=self.booleans & other.booleans,
-            numbers=self.numbers.meet(other.numbers),
-            texts=self.texts.meet(other.texts),
-            lists=self.lists.meet(other.lists),
-            objects=self.objects.meet(other.objects),
+            self.missing and other.missing,
+            self.null and other.null,
+            self.booleans & other.booleans,
+            self.numbers.meet(other.numbers),
+            self.texts.meet(other.texts),
+            self.lists.meet(other.lists),
+            self.objects.meet(other.objects),
         )
 
 

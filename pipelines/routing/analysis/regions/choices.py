@@ -24,6 +24,10 @@ class ValueChoice:
         return value in self.only if self.only is not None else value not in self.but
 
     def meet(self, other: ValueChoice) -> ValueChoice:
+        if self is other or other is ANY:
+            return self
+        if self is ANY:
+            return other
         if self.only is not None:
             spend(len(self.only) // 8)
             return ValueChoice(self.only - other.but if other.only is None else self.only & other.only)

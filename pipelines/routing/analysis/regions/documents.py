@@ -85,7 +85,8 @@ def build(tree: Tree) -> Any:
     """Raises Impossible or Unknown."""
     spend(20)
     doubt: Unknown | None = None
-    for make in _MAKERS:
+    alone = all(below.admits(MISSING) for below in tree.below.values())
+    for make in _MAKERS if alone else _AROUND:
         try:
             return make(tree)
         except Unknown as unknown:
@@ -95,9 +96,7 @@ def build(tree: Tree) -> Any:
     raise doubt or Impossible
 
 
-def _leaf(tree: Tree, values: Iterator[Any], *, complete: bool) -> Any:
-    if not all(below.admits(MISSING) for below in tree.below.values()):
-        raise Impossible
+def _leaf(values: Iterator[Any], *, complete: bool) -> Any:
     value = next(values, MISSING)
     if value is MISSING:
         raise Impossible if complete else Unknown(_("a number between two others could not be written"))
@@ -105,25 +104,25 @@ def _leaf(tree: Tree, values: Iterator[Any], *, complete: bool) -> Any:
 
 
 def _missing(tree: Tree) -> Any:
-    if not tree.admits(MISSING):
+    if not tree.cell.missing:
         raise Impossible
     return MISSING
 
 
 def _text(tree: Tree) -> Any:
-    return _leaf(tree, tree.cell.texts.samples(1), complete=True)
+    return _leaf(tree.cell.texts.samples(1), complete=True)
 
 
 def _number(tree: Tree) -> Any:
-    return _leaf(tree, tree.cell.numbers.samples(), complete=tree.cell.numbers.is_empty)
+    return _leaf(tree.cell.numbers.samples(), complete=tree.cell.numbers.is_empty)
 
 
 def _boolean(tree: Tree) -> Any:
-    return _leaf(tree, iter(sorted(tree.cell.booleans, reverse=True)), complete=True)
+    return _leaf(iter(sorted(tree.cell.booleans, reverse=True)), complete=True)
 
 
 def _null(tree: Tree) -> Any:
-    return _leaf(tree, iter([None] if tree.cell.null else []), complete=True)
+    return _leaf(iter([None] if tree.cell.null else []), complete=True)
 
 
 def _literal(tree: Tree, literals: frozenset[Frozen]) -> Any:
@@ -243,5 +242,7 @@ def _unlike(places: list[Tree], excluded: list[tuple[Frozen, ...]]) -> list[Any]
     raise doubt or Impossible
 
 
-_MAKERS: tuple[Callable[[Tree], Any], ...] = (_missing, _text, _number, _boolean, _null, _object, _list)
+_AROUND: tuple[Callable[[Tree], Any], ...] = (_object, _list)
+"""What may hold something below it."""
+_MAKERS: tuple[Callable[[Tree], Any], ...] = (_missing, _text, _number, _boolean, _null, *_AROUND)
 """The simplest first: where nothing is needed, nothing is written."""

@@ -48,6 +48,10 @@ EVAL: Variable = ("eval",)
 FAILURE_TYPE: Variable = ("failure_type",)
 
 
+SHARED, MAX_SHARED = 5_000, 300
+"""Operands per process, and how long one may be, in characters."""
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Opaque:
     """A condition that stays a free variable; the same condition is the same variable."""
@@ -99,7 +103,27 @@ def formula_of(condition: Condition) -> Formula:
         return Either(tuple(map(formula_of, condition.members)))
     if isinstance(condition, Not):
         return negation(formula_of(condition.inner))
-    return _LITERALS[type(condition)](condition)
+    operand = _Operand(repr(condition), condition)
+    return _literal(condition) if len(operand.text) > MAX_SHARED else _shared(operand)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class _Operand:
+    """A condition by its words: 1, 1.0 and true are three operands, although they are equal."""
+
+    text: str
+    condition: Condition = field(compare=False)
+
+
+@lru_cache(maxsize=SHARED)
+def _shared(operand: _Operand) -> Formula:
+    """Equal operands of all stations are one literal, so that what is known of its sets is known of each."""
+    return _literal(operand.condition)
+
+
+def _literal(condition: Condition) -> Formula:
+    found: Formula = _LITERALS[type(condition)](condition)
+    return found
 
 
 def choice(variable: Variable, allowed: choices.ValueChoice) -> Literal:

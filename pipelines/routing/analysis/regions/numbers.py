@@ -71,10 +71,12 @@ class NumberSet:
         return any(interval.holds(number) for interval in self.intervals)
 
     def meet(self, other: NumberSet) -> NumberSet:
-        if self is ANY or self == other:
+        if self is ANY or self is other:
             return other
-        if other is ANY:
+        if other is ANY or not self.intervals:
             return self
+        if not other.intervals or self == other:
+            return other
         spend(3 * len(self.intervals) * len(other.intervals))
         met = (a.meet(b) for a in self.intervals for b in other.intervals)
         return NumberSet(tuple(interval for interval in met if not interval.is_empty))

@@ -6,7 +6,9 @@ Nothing here is believed: what the walk of `decide` says about the situation is 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -19,14 +21,14 @@ from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.errors import EvaluationFailed
-from pipelines.routing.basics.outcome import FORCED, Outcome, derive
+from pipelines.routing.basics.outcome import FORCED, Derived, Outcome, derive
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.judging import as_expected
-from pipelines.routing.decide.situation import assumed, read_situation
+from pipelines.routing.decide.situation import Situation, assumed, read_situation
 from pipelines.routing.decide.steps.context import Case, TakenRoute
 from pipelines.routing.decide.trace import TestedRules
 from pipelines.routing.document.algebra import FactTest, PathTest, holds
@@ -117,7 +119,7 @@ def _outcome(box: Box, kind_of_work: str) -> dict[str, Any]:
     said: dict[str, Any] = {"result": pair[0]}
     if pair == EXHAUSTED:
         said["signals"] = [{"verdict": "rework"}]
-    usual = derive(Outcome(result=pair[0]), failed(kind_of_work))
+    usual = _usual(pair[0], kind_of_work)
     if pair[1] != usual.verdict and pair != EXHAUSTED:
         said["verdict"] = pair[1]
     wanted = box.get(EVAL, evals.ANY)
@@ -129,6 +131,12 @@ def _outcome(box: Box, kind_of_work: str) -> dict[str, Any]:
     return said
 
 
+@lru_cache(maxsize=200)
+def _usual(result: str, kind_of_work: str) -> Derived:
+    """What follows where an outcome says nothing but its result."""
+    return derive(Outcome(result=result), failed(kind_of_work))
+
+
 def _chosen(allowed: choices.ValueChoice) -> str:
     if allowed.only is not None:
         return min(value for value in allowed.only if value is not None)
@@ -138,7 +146,7 @@ def _chosen(allowed: choices.ValueChoice) -> str:
 def _facts(line: Line, station: Station, box: Box, gates: dict[str, Any]) -> dict[str, Any]:
     edges = {v[1]: _least(d) for v, d in box.items() if v[0] == "edge"}
     edges = {edge: taken for edge, taken in edges.items() if taken}
-    asked = [*_evaluations_of(station), *_tools_of(line, station)]
+    asked = [*station.evaluations, *(_tools_of(line, station) if line.gates else ())]
     answers = [{**each.to_dict(), "answer": _answer(box, each)} for each in asked]
     passed = {**({station.gate: {"decision": "approve"}} if station.gate else {}), **gates}
     facts = {"edges": edges, "answers": answers, "gates": passed}
@@ -152,10 +160,6 @@ def _least(taken: numbers.NumberSet) -> int:
     if not counts:
         raise Impossible
     return int(min(counts))
-
-
-def _evaluations_of(station: Station) -> list[Evaluation]:
-    return list({each.key: each for rule in station.rules for each in rule.evaluations}.values())
 
 
 def _tools_of(line: Line, station: Station) -> list[Evaluation]:
@@ -207,28 +211,31 @@ class TestedSituation:
         return Witness(self.situation, self.decision.plain(), self.matches[0] if self.matches else None)
 
 
-def walked(line: Line, given: dict[str, Any]) -> TestedSituation:
-    decision = decide(line, read_situation(given))
+def walked(line: Line, given: dict[str, Any], situation: Situation) -> TestedSituation:
+    decision = decide(line, situation)
     return TestedSituation(decision, given, tuple(decision.trace.tested))
 
 
 def first_walk(
-    line: Line, found: list[dict[str, Any]], wanted: Rule | None, after: Rule | None = None
+    line: Line,
+    found: list[dict[str, Any]],
+    wanted: Rule | None,
+    after: Rule | None = None,
+    also: Rule | None = None,
 ) -> TestedSituation:
     """The first situation that `decide` takes as claimed. Raises Unknown.
 
     `wanted` is the match, or None: no rule is. `after`: the rule that was taken first, until its gate demanded
-    rework.
+    rework. `also`: a rule whose condition is true, too, when rules are first tested.
     """
     rules = line.station(found[0]["station"]).rules if found else ()
     testing = sum(DECISION_RULE + WALKED_PATH * rule.walked_paths for rule in rules)
-    for given in found:
-        spend(testing + _reading(given))
+    for given, situation in _read(found):
+        if also is not None and not _are_true(line, situation, (also,)):
+            continue
+        spend(testing)
         for of in (line, *_without_station_gate(line, given["station"])):
-            try:
-                walk = walked(of, given)
-            except Malformed:
-                break  # nested deeper than an outcome may be
+            walk = walked(of, given, situation)
             if _is_as_claimed(walk, rules, wanted, after):
                 return walk
     raise Unknown(
@@ -236,28 +243,24 @@ def first_walk(
     )
 
 
-def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) -> list[dict[str, Any]]:
-    """Those of the situations of which each rule's condition is true when it is first tested. Raises Unknown."""
-    if not rules:
-        return found
-    kept = [given for given in found if _are_true(line, given, rules)]
-    if not kept:
+def shown(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) -> None:
+    """Of one of the situations each rule's condition is true when it is first tested. Raises Unknown."""
+    if not any(_are_true(line, situation, rules) for _, situation in _read(found)):
         raise Unknown(_("no situation was found that is true of both (a path with wildcards or filters)"))
-    return kept
 
 
-def _reading(given: dict[str, Any]) -> int:
-    return DECISION + ANSWER * len(given.get("facts", {}).get("answers", ()))
+def _read(found: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situation]]:
+    """Without those that are nested deeper than an outcome may be."""
+    for given in found:
+        spend(DECISION + ANSWER * len(given.get("facts", {}).get("answers", ())))
+        with suppress(Malformed):
+            yield given, read_situation(given)
 
 
-def _are_true(line: Line, given: dict[str, Any], rules: tuple[Rule, ...]) -> bool:
-    spend(_reading(given))
-    try:
-        case = Case(line, read_situation(given))
-    except Malformed:
-        return False  # nested deeper than an outcome may be
+def _are_true(line: Line, situation: Situation, rules: tuple[Rule, ...]) -> bool:
+    case = Case(line, situation)
     seen = case.recorded
-    if given["outcome"].get("signals"):
+    if situation.outcome.signals:
         seen = seen.with_verdict("fail")
     elif seen.standing == "blocked":
         seen = FORCED["blocked"]

@@ -44,7 +44,11 @@ class MetDomain:
 
 
 class Meets:
-    """Which sets were met already, by identity: the questions about one station meet the same ones again and again."""
+    """Which sets were met already, by identity: questions about one station meet the same ones again and again, and so
+    do the stations of a line, as equal operands are one literal (`formulas`)."""
+
+    MOST = 50_000
+    """Pairs, of some hundred bytes each; then it begins anew."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[MetDomain, Domain, Domain]] = {}
@@ -54,27 +58,33 @@ class Meets:
         key = (id(before), id(other))
         found = self._known.get(key)
         if found is None:
-            common = other if before is None else before.meet(other)
-            met = MetDomain(common, common.is_empty, before is not None and common == before)
-            found = self._known[key] = (met, before, other)  # which keeps their ids theirs
+            if len(self._known) >= self.MOST:
+                self._known = {}
+            found = self._known[key] = (_met(before, other), before, other)  # which keeps their ids theirs
         return found[0]
+
+
+def _met(before: Domain | None, other: Domain) -> MetDomain:
+    if before is None:
+        return MetDomain(other, other.is_empty, False)
+    common = before.meet(other)
+    return MetDomain(common, common.is_empty, common is before or common == before)
+
+
+MEETS = Meets()
 
 
 @dataclass
 class Solver:
     """`accept` makes something of a box, or raises Impossible (go on) or Unknown (go on, but nothing is proved)."""
 
-    meets: Meets
     branches: int = MAX_BRANCHES
     doubts: list[str] = field(default_factory=list)
 
 
-def solve(
-    formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T], meets: Meets | None = None
-) -> T:
-    """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown. `meets`: of the questions
-    that were asked before about the same formulas."""
-    search = Solver(meets or Meets())
+def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -> T:
+    """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown."""
+    search = Solver()
     try:
         return _solve(list(formulas), dict(given), accept, search, 0)
     except Impossible:
@@ -83,12 +93,10 @@ def solve(
         raise
 
 
-def is_impossible(
-    formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object], meets: Meets | None = None
-) -> bool:
+def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object]) -> bool:
     """Proved; False also where nobody knows. Raises Exhausted."""
     try:
-        solve(formulas, given, accept, meets)
+        solve(formulas, given, accept)
     except Impossible:
         return True
     except EffortExhausted:
@@ -99,7 +107,7 @@ def is_impossible(
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Solver, depth: int) -> T:
-    choices = _settled(todo, box, search.meets)
+    choices = _settled(todo, box)
     search.branches -= 1
     if search.branches < 0 or depth > MAX_CHOICES:
         raise Unknown(_("more cases than the bound allows"))
@@ -124,7 +132,7 @@ def _accepted(box: Box, accept: Callable[[Box], T], search: Solver) -> T:
         raise Impossible from None
 
 
-def _settled(todo: list[Formula], box: Box, meets: Meets) -> list[Either]:
+def _settled(todo: list[Formula], box: Box) -> list[Either]:
     """Everything without a choice put into the box; the choices that are left. Raises Impossible."""
     while True:
         choices: list[Either] = []
@@ -135,13 +143,13 @@ def _settled(todo: list[Formula], box: Box, meets: Meets) -> list[Either]:
             if isinstance(formula, Both):
                 todo.extend(formula.members)
             elif isinstance(formula, Literal):
-                _bind(formula, box, meets)
+                _bind(formula, box)
             else:
                 choices.append(formula)
         spend(COST * (seen + sum(len(choice.members) for choice in choices)))
         left = []
         for choice in choices:
-            open_members = _open(choice, box, meets)
+            open_members = _open(choice, box)
             if open_members is None:
                 continue
             if not open_members:
@@ -155,19 +163,19 @@ def _settled(todo: list[Formula], box: Box, meets: Meets) -> list[Either]:
         todo.extend(left)
 
 
-def _bind(literal: Literal, box: Box, meets: Meets) -> None:
+def _bind(literal: Literal, box: Box) -> None:
     """Raises Impossible where the box has become empty."""
-    met = meets.of(box.get(literal.variable), literal.yes)
+    met = MEETS.of(box.get(literal.variable), literal.yes)
     if met.is_empty:
         raise Impossible
     box[literal.variable] = met.common
 
 
-def _open(choice: Either, box: Box, meets: Meets) -> tuple[Formula, ...] | None:
+def _open(choice: Either, box: Box) -> tuple[Formula, ...] | None:
     """The members that may still hold; None if one holds anyhow."""
     found = []
     for member in choice.members:
-        held = _held(member, box, meets)
+        held = _held(member, box)
         if held is True:
             return None
         if held is None:
@@ -175,13 +183,13 @@ def _open(choice: Either, box: Box, meets: Meets) -> tuple[Formula, ...] | None:
     return tuple(found)
 
 
-def _held(formula: Formula, box: Box, meets: Meets) -> bool | None:
+def _held(formula: Formula, box: Box) -> bool | None:
     """True: of the whole box. False: nowhere in it. None: not told."""
     if isinstance(formula, Literal):
-        met = meets.of(box.get(formula.variable), formula.yes)
+        met = MEETS.of(box.get(formula.variable), formula.yes)
         return True if met.is_all else False if met.is_empty else None
     spend(COST * len(formula.members))
-    held = [_held(member, box, meets) for member in formula.members]
+    held = [_held(member, box) for member in formula.members]
     if isinstance(formula, Both):
         return False if False in held else True if all(held) else None
     return True if True in held else None if None in held else False

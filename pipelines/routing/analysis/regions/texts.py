@@ -67,13 +67,15 @@ class TextSet:
         return text not in self.but and all(test.holds(text) == sign for test, sign in self.tests)
 
     def meet(self, other: TextSet) -> TextSet:
+        if self is other or other is ANY:
+            return self
+        if self is ANY:
+            return other
         spend((len(self.only or ()) + len(other.only or ()) + len(self.but) + len(other.but)) // 8)
         if self.only is not None:
-            return self if other is ANY else TextSet(frozenset(t for t in self.only if other.holds(t)))
+            return TextSet(frozenset(t for t in self.only if other.holds(t)))
         if other.only is not None:
-            return other if self is ANY else TextSet(frozenset(t for t in other.only if self.holds(t)))
-        if other is ANY or self is other:
-            return self
+            return TextSet(frozenset(t for t in other.only if self.holds(t)))
         return TextSet(None, self.but | other.but, self.tests | other.tests)
 
     @property

@@ -22,7 +22,7 @@ from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, excerpt
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
 from pipelines.routing.analysis.lint.visits import components
-from pipelines.routing.analysis.regions.stations import DEAD
+from pipelines.routing.analysis.regions.liveness import DEAD
 from pipelines.routing.document.line import Line, Rule, Station
 
 CHECKS = (constant_condition, dead_rule, default_not_last, no_rule_takes, shadowed_gate, undecided)

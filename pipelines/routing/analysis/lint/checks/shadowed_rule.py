@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
-from pipelines.routing.analysis.regions.stations import SHADOWED
+from pipelines.routing.analysis.regions.liveness import SHADOWED
 from pipelines.routing.basics.wording import PartName, Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line

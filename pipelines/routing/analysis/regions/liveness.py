@@ -1,0 +1,52 @@
+"""What the first-match analysis of one station says (law §10), as values, and of which outcomes it speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.routing.analysis.regions.situations import BLOCKED, EXHAUSTED, Witness
+from pipelines.routing.document.rules import Rule
+
+RECORDED = frozenset((r, v) for r in ("success", "failure", "cancelled") for v in ("pass", "fail"))
+PASSED = frozenset([("success", "pass")])
+FAILED = RECORDED - PASSED
+STANDINGS = {"passed": PASSED, "failed": FAILED, "blocked": frozenset([BLOCKED, EXHAUSTED])}
+FORCED_FAILURE = frozenset([("failure", "fail")])
+
+LIVE, SHADOWED, DEAD, UNKNOWN = "live", "partly shadowed", "dead", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What an earlier rule takes of a later one. `witness`: one situation that is true of both, where it is kept."""
+
+    by: str
+    witness: Witness | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing, and
+    `instead` a situation that it would take, were they not there.
+
+    `why`: of an unknown one, what stood in the way; of a live one, of which earlier rule it is not known whether it
+    takes a part of it, and what stood in the way.
+    """
+
+    rule: Rule
+    status: str
+    witness: Witness | None = None
+    killers: tuple[str, ...] = ()
+    why: str = ""
+    never: bool = False
+    after_rework: str | None = None
+    instead: Witness | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Situations that no rule takes. `standing`: passed, failed, blocked; `why`: where it is not known."""
+
+    standing: str
+    witness: Witness | None = None
+    why: str = ""

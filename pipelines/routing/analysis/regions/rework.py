@@ -1,0 +1,32 @@
+"""Which gates can demand rework: then rules are tested again, as failure/fail/error without theirs (law §5, §12)."""
+
+from __future__ import annotations
+
+from pipelines.routing.document.checks import RANK
+from pipelines.routing.document.gates import Gate
+
+
+def demands_rework(gate: Gate) -> bool:
+    """Whether a check or a person of the gate can demand rework."""
+    by_check = gate.checks is not None and gate.enforces_checks
+    return (
+        "rework" in gate.tool_asks_for
+        or can_be_told(gate)
+        or (
+            by_check and any(c.action == "rework" for c in gate.checks.checks() if c.severity != "warn")  # type: ignore[union-attr]
+        )
+    )
+
+
+def can_be_told(gate: Gate) -> bool:
+    """Whether a person of the gate can."""
+    held = (
+        gate.checks is not None
+        and gate.enforces_checks
+        and any(RANK.get(c.action) for c in gate.checks.checks())
+    )
+    return (
+        "rework" in gate.offers
+        and gate.mode != "skip"
+        and (gate.has_people or held or "hold" in gate.tool_asks_for)
+    )
