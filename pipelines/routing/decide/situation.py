@@ -232,7 +232,8 @@ def assumed(
 
 def read_facts(data: Any, at: str) -> Facts:
     """Raises Malformed."""
-    return Facts(**_read(data, at, tuple(_FACTS)))
+    given = {} if data is None else _read(data, at, _KNOWN_FACTS)
+    return Facts(**given) if given else NO_FACTS
 
 
 def _read(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
@@ -377,3 +378,4 @@ _FACTS: dict[str, Any] = {
     "stands": _stands,
 }
 """How each fact is read; there are no other keys."""
+_KNOWN_FACTS = tuple(_FACTS)

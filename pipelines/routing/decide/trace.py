@@ -145,14 +145,16 @@ class Trace(Sequence[TraceEntry]):
         return (part for part in self.parts if isinstance(part, TraceEntry))
 
     @property
-    def tested(self) -> Iterator[tuple[str, bool | str]]:
+    def tested(self) -> tuple[tuple[str, bool | str], ...]:
         """The rules that were true or false, by id, in their order."""
+        found: list[tuple[str, bool | str]] = []
         for part in self.parts:
             if isinstance(part, TestedRules):
-                false = part.untaken
-                yield from ((rule.id, False) for rule in part.rules[:false])
+                false, rules = part.untaken, part.rules
+                found += [(rule.id, False) for rule in rules[:false]]
                 if part.result is True:
-                    yield part.rules[false].id, True
+                    found.append((rules[false].id, True))
+        return tuple(found)
 
     def __len__(self) -> int:
         return sum(part.count if isinstance(part, TestedRules) else 1 for part in self.parts)

@@ -270,6 +270,11 @@ class Station:
         """What its rules ask, each question once."""
         return tuple({each.key: each for rule in self.rules for each in rule.evaluations}.values())
 
+    @cached_property
+    def walked_paths(self) -> int:
+        """How many operands of its conditions have a path with `$`, which may have to be walked."""
+        return sum(rule.walked_paths for rule in self.rules)
+
     @property
     def faulty(self) -> Rule | None:
         """The first faulty rule."""

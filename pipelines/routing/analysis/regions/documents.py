@@ -39,7 +39,9 @@ class Tree:
         return tree
 
     def admits(self, value: Any) -> bool:
-        return self.cell.holds(value) and all(t.admits(member(value, s)) for s, t in self.below.items())
+        if not self.cell.holds(value):
+            return False
+        return not self.below or all(t.admits(member(value, s)) for s, t in self.below.items())
 
     def meet(self, other: Tree) -> Tree:
         below = dict(self.below)
@@ -85,7 +87,7 @@ def build(tree: Tree) -> Any:
     """Raises Impossible or Unknown."""
     spend(20)
     doubt: Unknown | None = None
-    alone = all(below.admits(MISSING) for below in tree.below.values())
+    alone = not tree.below or all(below.admits(MISSING) for below in tree.below.values())
     for make in _MAKERS if alone else _AROUND:
         try:
             return make(tree)
@@ -141,7 +143,7 @@ def _object(tree: Tree) -> Any:
     built = {step: build(below) for step, below in tree.below.items() if type(step) is str}
     value = {step: each for step, each in built.items() if each is not MISSING}
     extra = (name for i in count() if (name := f"other{i or ''}") not in tree.below)
-    while not allowed.holds(freeze(value)):
+    while allowed.but and not allowed.holds(freeze(value)):
         value[next(extra)] = True
     return value
 

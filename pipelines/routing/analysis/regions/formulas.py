@@ -103,16 +103,27 @@ def formula_of(condition: Condition) -> Formula:
         return Either(tuple(map(formula_of, condition.members)))
     if isinstance(condition, Not):
         return negation(formula_of(condition.inner))
-    operand = _Operand(repr(condition), condition)
-    return _literal(condition) if len(operand.text) > MAX_SHARED else _shared(operand)
+    operand = _Operand(_words(condition), condition)
+    return _literal(condition) if len(operand.words[-1]) > MAX_SHARED else _shared(operand)
 
 
 @dataclass(slots=True, unsafe_hash=True)
 class _Operand:
-    """A condition by its words: 1, 1.0 and true are three operands, although they are equal."""
+    """A condition by its words."""
 
-    text: str
+    words: tuple[Any, ...]
     condition: Condition = field(compare=False)
+
+
+def _words(condition: Condition) -> tuple[Any, ...]:
+    """The value is the last, as it is written: 1, 1.0 and true are three, although they are equal."""
+    if isinstance(condition, PathTest):
+        return type(condition), condition.path.text, condition.op, condition.of, repr(condition.value)
+    if isinstance(condition, EvalTest):
+        return EvalTest, condition.op, repr(condition.value)
+    if isinstance(condition, Answered):
+        return Answered, condition.evaluation.key, condition.answer
+    return condition, ""
 
 
 @lru_cache(maxsize=SHARED)

@@ -6,7 +6,6 @@ Nothing here is believed: what the walk of `decide` says about the situation is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -189,12 +188,17 @@ class TestedSituation:
     @property
     def at_first(self) -> tuple[tuple[str, bool | str], ...]:
         """What came out the first time that rules were tested: until one was true."""
-        matched = next((at for at, (_, result) in enumerate(self.tested, 1) if result is True), None)
-        return self.tested[:matched]
+        for at, (_rule, result) in enumerate(self.tested, 1):
+            if result is True:
+                return self.tested[:at]
+        return self.tested
 
     def none_of(self, rules: tuple[Rule, ...]) -> bool:
         """Whether the first walk through the rules tested all of them, and none was true."""
-        return self.tested[: len(rules)] == tuple((rule.id, False) for rule in rules)
+        for (tested, result), rule in zip(self.tested, rules, strict=False):
+            if result is not False or tested != rule.id:
+                return False
+        return len(self.tested) >= len(rules)
 
     def is_true_of(self, rule: Rule) -> bool:
         """Whether the rule's condition is true when rules are first tested."""
@@ -213,7 +217,7 @@ class TestedSituation:
 
 def walked(line: Line, given: dict[str, Any], situation: Situation) -> TestedSituation:
     decision = decide(line, situation)
-    return TestedSituation(decision, given, tuple(decision.trace.tested))
+    return TestedSituation(decision, given, decision.trace.tested)
 
 
 def first_walk(
@@ -228,15 +232,14 @@ def first_walk(
     `wanted` is the match, or None: no rule is. `after`: the rule that was taken first, until its gate demanded
     rework. `also`: a rule whose condition is true, too, when rules are first tested.
     """
-    rules = line.station(found[0]["station"]).rules if found else ()
-    testing = sum(DECISION_RULE + WALKED_PATH * rule.walked_paths for rule in rules)
     for given, situation in _read(found):
         if also is not None and not _are_true(line, situation, (also,)):
             continue
-        spend(testing)
-        for of in (line, *_without_station_gate(line, given["station"])):
+        station = line.station(situation.station)
+        spend(DECISION_RULE * len(station.rules) + WALKED_PATH * station.walked_paths)
+        for of in (line,) if station.gate is None else (line, _without_station_gate(line, station)):
             walk = walked(of, given, situation)
-            if _is_as_claimed(walk, rules, wanted, after):
+            if _is_as_claimed(walk, station.rules, wanted, after):
                 return walk
     raise Unknown(
         _("no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)")
@@ -253,8 +256,11 @@ def _read(found: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situati
     """Without those that are nested deeper than an outcome may be."""
     for given in found:
         spend(DECISION + ANSWER * len(given.get("facts", {}).get("answers", ())))
-        with suppress(Malformed):
-            yield given, read_situation(given)
+        try:
+            situation = read_situation(given)
+        except Malformed:
+            continue
+        yield given, situation
 
 
 def _are_true(line: Line, situation: Situation, rules: tuple[Rule, ...]) -> bool:
@@ -272,8 +278,11 @@ def _are_true(line: Line, situation: Situation, rules: tuple[Rule, ...]) -> bool
 
 
 def position(rules: tuple[Rule, ...], wanted: Rule) -> int:
-    """By id: rules are long to compare."""
-    return next(index for index, rule in enumerate(rules) if rule.id == wanted.id)
+    """By id: rules are long to compare. Raises ValueError."""
+    for index, rule in enumerate(rules):
+        if rule.id == wanted.id:
+            return index
+    raise ValueError(wanted.id)
 
 
 def _is_as_claimed(
@@ -288,10 +297,7 @@ def _is_as_claimed(
     return after is None or walk.matches[1:2] == (wanted.id,)
 
 
-def _without_station_gate(line: Line, key: str) -> list[Line]:
+def _without_station_gate(line: Line, station: Station) -> Line:
     """The same rules behind an open gate: its checks are no matter of the rules."""
-    station = line.station(key)
-    if station.gate is None:
-        return []
     ungated = replace(station, gate=None)
-    return [replace(line, stations=tuple(ungated if s is station else s for s in line.stations))]
+    return replace(line, stations=tuple(ungated if s is station else s for s in line.stations))

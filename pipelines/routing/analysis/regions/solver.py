@@ -140,13 +140,14 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
         while todo:
             formula = todo.pop()
             seen += 1
-            if isinstance(formula, Both):
-                todo.extend(formula.members)
-            elif isinstance(formula, Literal):
+            if isinstance(formula, Literal):
                 _bind(formula, box)
+            elif isinstance(formula, Both):
+                todo.extend(formula.members)
             else:
                 choices.append(formula)
-        spend(COST * (seen + sum(len(choice.members) for choice in choices)))
+                seen += len(formula.members)
+        spend(COST * seen)
         left = []
         for choice in choices:
             open_members = _open(choice, box)
@@ -188,8 +189,13 @@ def _held(formula: Formula, box: Box) -> bool | None:
     if isinstance(formula, Literal):
         met = MEETS.of(box.get(formula.variable), formula.yes)
         return True if met.is_all else False if met.is_empty else None
+    settles = isinstance(formula, Either)
     spend(COST * len(formula.members))
-    held = [_held(member, box) for member in formula.members]
-    if isinstance(formula, Both):
-        return False if False in held else True if all(held) else None
-    return True if True in held else None if None in held else False
+    told: bool | None = not settles
+    for member in formula.members:
+        held = _held(member, box)
+        if held is settles:
+            return held
+        if held is None:
+            told = None
+    return told
