@@ -15,7 +15,7 @@ from pipelines.models import Line, User
 from tests.browser.canvas import add_station, node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
-from tests.reviews.test_needs import question
+from tests.reviews.inbox_items import question
 from tests.waiting import until
 
 ALL = {"id": "all", "to": "ship"}

@@ -13,7 +13,7 @@ from pipelines.models import Task, User
 from tests.axe import grave
 from tests.factories import World
 from tests.fixtures.browser import PHONE
-from tests.reviews.test_needs import escalation, question
+from tests.reviews.inbox_items import escalation, question
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]

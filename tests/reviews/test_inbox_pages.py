@@ -16,7 +16,7 @@ from reviews.inbox import lists
 from reviews.models import AskedPlace
 from tests.factories import World
 from tests.reviews.conftest import gated
-from tests.reviews.test_needs import question, stuck
+from tests.reviews.inbox_items import question, stuck
 from tests.reviews.test_pages import as_
 
 pytestmark = pytest.mark.django_db
