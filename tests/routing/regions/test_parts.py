@@ -18,8 +18,11 @@ from pipelines.routing.analysis.regions.automata import (
 )
 from pipelines.routing.analysis.regions.choices import ValueChoice
 from pipelines.routing.analysis.regions.evals import Evals
+from pipelines.routing.analysis.regions.formulas import formula_of
 from pipelines.routing.analysis.regions.numbers import Interval, NumberSet
+from pipelines.routing.analysis.regions.solver import Meets
 from pipelines.routing.basics.values import MISSING
+from tests.routing.support import ruled
 
 # Numbers
 
@@ -242,3 +245,31 @@ def test_the_last_character_of_all_is_a_letter_like_another() -> None:
 )
 def test_the_shortest_text_that_does_all_of_it_comes_first(parts: Any, shortest: str | None) -> None:
     assert next(words(parts), None) == shortest
+
+
+# What the stations of a line share
+
+
+def test_equal_operands_are_one_literal_and_those_that_only_compare_equal_are_not() -> None:
+    one, again, fraction, true = (
+        formula_of(
+            ruled({"when": {"output": {"path": "k", "op": "equals", "value": value}}})
+            .stations[0]
+            .rules[0]
+            .when
+        )
+        for value in (1, 1, 1.0, True)
+    )
+    assert one is again
+    assert one is not fraction
+    assert one != true
+
+
+def test_what_was_met_is_forgotten_beyond_the_bound_and_met_again() -> None:
+    meets, sets = Meets(most=2), [numbers.just(number) for number in range(3)]
+    first = meets.of(sets[0], numbers.ANY)
+    assert meets.of(sets[0], numbers.ANY) is first
+    assert meets.of(sets[1], sets[2]).is_empty
+    assert meets.of(None, sets[2]).common is sets[2]
+    assert meets.of(sets[0], numbers.ANY) is not first
+    assert meets.of(sets[0], numbers.ANY).is_all

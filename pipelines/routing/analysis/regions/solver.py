@@ -30,6 +30,8 @@ Box = dict[Variable, Domain]
 MAX_BRANCHES = 1_500
 MAX_CHOICES = 200
 """Choices one inside the other; they are levels of recursion."""
+MAX_REMEMBERED = 20_000
+"""Pairs of sets per process, of some hundred bytes each; then it begins anew."""
 COST = 5
 """Of putting one formula into a box, in the units of `effort`."""
 
@@ -47,10 +49,8 @@ class Meets:
     """Which sets were met already, by identity: questions about one station meet the same ones again and again, and so
     do the stations of a line, as equal operands are one literal (`formulas`)."""
 
-    MOST = 50_000
-    """Pairs, of some hundred bytes each; then it begins anew."""
-
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_REMEMBERED) -> None:
+        self._most = most
         self._known: dict[tuple[int, int], tuple[MetDomain, Domain, Domain]] = {}
 
     def of(self, before: Domain | None, other: Domain) -> MetDomain:
@@ -58,7 +58,7 @@ class Meets:
         key = (id(before), id(other))
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= self.MOST:
+            if len(self._known) >= self._most:
                 self._known = {}
             found = self._known[key] = (_met(before, other), before, other)  # which keeps their ids theirs
         return found[0]
