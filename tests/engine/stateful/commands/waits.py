@@ -105,7 +105,10 @@ def follow_up(scene: Scene, subject: Subject) -> Act:
     return act
 
 
-def retry_ended(scene: Scene, subject: Subject) -> Act:
+def retry_ended(scene: Scene, subject: Subject) -> Act | None:
+    if Task.objects.filter(follows=subject.task["id"], retry_of__isnull=False, ended_at=None).exists():
+        return None  # one retry of a station at a time
+
     def act() -> str:
         own = (job for job in subject.sight.rows["jobs"] if job["task_id"] == subject.task["id"])
         station = next(own)["station"]
