@@ -10,8 +10,15 @@ import pytest
 from pipelines.formats.changes import changes
 from pipelines.formats.overlay import PicturePlace, overlay, place_of
 from pipelines.routing.basics.wording import words
+from pipelines.routing.document.expected import TASK_LIMITS
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.gates import APPROVAL
 from pipelines.routing.document.line import read_line
-from pipelines.routing.sentences.changes import sentence
+from pipelines.routing.document.model import FLAGS
+from pipelines.routing.document.policy import POLICY
+from pipelines.routing.document.stations import LIMITS
+from pipelines.routing.sentences.changes import FIELDS, sentence
+from pipelines.routing.sentences.fields import RECORDS
 from tests.factories import document, station
 
 HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}
@@ -66,7 +73,51 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
             "The rules of Build are tried in another order: rule 2, “High”; before: “High”, rule 2.",
         ),
         (lambda d: d["stations"].pop(1), "Station Fix is gone."),
-        (lambda d: d["policy"].update(no_match="fail"), "Policy no_match: “default” before, “fail” now."),
+        (
+            lambda d: d["policy"].update(no_match="fail"),
+            "No rule matches a passed outcome: “The next station in order” before, “The task fails” now.",
+        ),
+        (
+            lambda d: d["policy"].update(on_failure="station:fix"),
+            "No rule matches a failure: “The task fails” before, “On to Fix” now.",
+        ),
+        (
+            lambda d: d["policy"].update(revisit="limit:3"),
+            "Coming to a station again: “Allowed” before, “Allowed, limited to 3” now.",
+        ),
+        (
+            lambda d: d["flags"].update(agentic_conditions=True),
+            "Conditions may ask an evaluator or a hook: “No” before, “Yes” now.",
+        ),
+        (
+            lambda d: rule(d).update(on_exhausted={"to": "ship"}),
+            "Build, rule 1, “High”: when a limit is used up: nothing before, On to Ship now.",
+        ),
+        (
+            lambda d: build(d).update(limits={"max_timeout": 5400}),
+            "Build: timeout: nothing before, 90m now.",
+        ),
+        (
+            lambda d: build(d)["work"].update(made_up=1),
+            "Build: made up: nothing before, 1 now.",
+        ),
+        (
+            lambda d: build(d).update(join={"wait_for": ["fix", "ship"], "aggregation": "any-pass"}),
+            "Build: join: nothing before, "
+            "Joins the branches from: Fix, Ship; Continues when: one branch passed now.",
+        ),
+        (
+            lambda d: d["gates"][0].update(
+                checks={"any": [{"field": "exit_code", "operator": "equals", "value": 0, "action": "rework"}]}
+            ),
+            "Gate A look: checks: nothing before, "
+            "any of: exit_code is 0 (Rework: the rules as after a failure) now.",
+        ),
+        (
+            lambda d: d["gates"][0]["approval"].update(who=[{"group": "leads", "count": 2}]),
+            "Gate A look: who decides: Role: reviewer; How many of them: 1 before, "
+            "Group: leads; How many of them: 2 now.",
+        ),
         (lambda d: d.update(start="ship"), "First station: Build before, Ship now."),
         (
             lambda d: d.update(extra={"editor": {"positions": {"build": [0, 1]}}}),
@@ -84,7 +135,59 @@ def test_a_guarantee_is_said_by_what_it_promises_and_not_by_its_id() -> None:
     promise = {"id": "own-id", "never": {"reach": "ship", "without": "look"}}
     [changed] = changes(line(), new := edited(lambda d: d.update(guarantees=[promise])))
     said = words(sentence(changed, line(), new))
-    assert said == 'Guarantees: nothing before, [{"never": {"reach": "Ship", "without": "A look"}}] now.'
+    assert said == "Guarantees: nothing before, “Nothing reaches Ship without A look” now."
+
+
+OTHER = {
+    "no_rules": "refuse",
+    "no_match": "stuck",
+    "on_failure": "escalate",
+    "failure_rules": "no",
+    "revisit": "forbid",
+    "self_loop_limit": "none",
+    "on_reject": "reviewer_chooses",
+    "on_exhausted": "escalate",
+    "condition_scope": "merged",
+    "contradiction": "escalate",
+    "visit_cap": 7,
+    "standard_budgets": "yes",
+    "preconditions": "yes",
+    "deadlocks": "yes",
+}
+
+
+def test_every_policy_has_another_value_here() -> None:
+    assert set(OTHER) == set(POLICY.fields)
+
+
+@pytest.mark.parametrize(("policy", "value"), OTHER.items())
+def test_a_policy_is_said_without_its_key_and_its_word(policy: str, value: Any) -> None:
+    new = edited(lambda d: d["policy"].update({policy: value}))
+    (found,) = changes(line(), new)
+    said = sentence(found, line(), new)
+    assert policy not in said
+    assert "Policy" not in said
+    assert isinstance(value, int) or f"“{value}”" not in said
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_every_field_has_a_name_that_is_no_key(kind: str) -> None:
+    fields = {
+        f"{part}.{key}" if part else key: field
+        for part, record in (("", RECORDS[kind]), *PARTS.get(kind, {}).items())
+        for key, field in record.fields.items()
+    }
+    nameless = [
+        path for path, field in fields.items() if "_" in path and not (field.label or path in FIELDS[kind])
+    ]
+    assert not nameless
+
+
+PARTS: dict[str, dict[str, Record[Any]]] = {
+    "line": {"policy": POLICY, "flags": FLAGS, "limits": TASK_LIMITS},
+    "station": {"limits": LIMITS},
+    "gate": {"approval": APPROVAL},
+}
 
 
 def test_any_json_is_said_in_words() -> None:

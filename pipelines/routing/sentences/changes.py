@@ -2,78 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.translation import in_english
 from pipelines.routing.basics.wording import PartName, Wording, joined, words
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.fields.field import Field
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.fields import field_of, label, shown_words
 from pipelines.routing.sentences.names import end_words
-from pipelines.routing.sentences.values import in_names
 
 Document = Mapping[str, Any]
 MAX_VALUE: Final = 120
-STATION: Final = "station:"
 PLACES: Final = {"@origin": _("where they came from"), "@blocked": _("an answer (blocked)")}
 FIELDS: Final = {
     "station": {
         "name": _("Name"),
         "gate": _("Station gate"),
         "join": _("Join"),
-        "output_keys": _("Wanted outputs"),
-        "result_document": _("Result document"),
-        "labels": Wording.of("Labels of the worker", _("Labels of the runner")),
-        "stage": _("Stage"),
-        "agent": _("Agent"),
-        "requires": _("Needed to go forward"),
-        "handoff": _("Schema of the handoff"),
+        "outcome_of": _("What failures count as"),
+        "artifacts": _("Files that it leaves"),
+        "resources": _("Limits of its programs"),
         "work.kind": _("Kind of work"),
     },
     "rule": {
-        "label": _("Label"),
         "when": _("Condition"),
         "to": _("Target"),
         "gates": _("Gates"),
-        "max_retries": _("Takings at most"),
-        "max_visits": _("Entries at most"),
-        "allow_revisit": _("Coming back"),
-        "on_exhausted": _("When exhausted"),
+        "on_exhausted": _("When a limit is used up"),
         "feedback": _("Feedback"),
         "compose": _("Variables"),
     },
     "gate": {
-        "name": _("Name"),
-        "description": _("Description"),
         "mode": _("Mode"),
         "requires_approval": _("Human step"),
         "checks": _("Checks"),
+        "tool": _("Tool"),
         "approval.who": _("Who decides"),
-        "offers": _("Words offered"),
-        "on_reject": _("After a reject"),
         "due": _("Due time"),
-        "notify": _("Who is told"),
+        "fields": _("Fields to fill in"),
+        "sample": _("Sample"),
+        "channels": _("Where it can be approved"),
     },
-    "end": {"label": _("Label"), "kind": _("Kind")},
+    "end": {"kind": _("Kind")},
     "line": {
         "name": _("Name of the line"),
         "description": _("Description of the line"),
-        "preset": _("Preset"),
         "start": _("First station"),
-        "forbidden_parallel": _("Pairs that may not run in parallel"),
-        "budgets": Wording.of("Budgets", _("Limits")),
+        "workspace": _("Workspace"),
         "escalations": _("Escalations"),
-        "limits.cost_usd": _("Most cost of a task"),
-        "sensitive": _("Sensitive files"),
         "guarantees": _("Guarantees"),
         "jumps": _("Where work may jump when it is complete"),
         "handoff": _("Schema of handoffs"),
     },
     "input": {},
 }
+"""Where the inspector's label does not name the field outside of its form, or there is none."""
 ORDERED: Final = {
     "stations": _("stations"),
     "gates": _("gates"),
@@ -201,7 +189,7 @@ def _removed(change: ChangeOfDocument, old: Document) -> Wording:
 def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
     of_line = change.kind == "line"
     parts = {
-        "field": _cased(_named(change), capital=of_line),
+        "field": _cased(_named(change, _declared(change, new)), capital=of_line),
         "before": _("nothing") if change.what == "added" else _said(change, change.old, old),
         "now": _("nothing") if change.what == "removed" else _said(change, change.new, new),
     }
@@ -210,21 +198,33 @@ def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
     return _("%(thing)s: %(field)s: %(before)s before, %(now)s now.", thing=thing(change, new), **parts)
 
 
-def _cased(name: Wording | str, capital: bool) -> PartName:
+def _cased(name: Wording | PartName, capital: bool) -> PartName:
     """The name of a field at the beginning of a sentence, or within one."""
 
     def cased(said: str) -> str:
         return (said[:1].upper() if capital else said[:1].lower()) + said[1:]
 
-    return PartName(cased(name), lambda: cased(words(name)))
+    return PartName(cased(str(name)), lambda: cased(words(name)))
 
 
-def _named(change: ChangeOfDocument) -> Wording | str:
-    if change.kind == "line" and change.field.startswith("policy."):
-        return _("Policy %(option)s", option=change.field.removeprefix("policy."))
-    if change.kind == "line" and change.field.startswith("flags."):
-        return _("Flag %(option)s", option=change.field.removeprefix("flags."))
-    return FIELDS[change.kind].get(change.field) or change.field.replace("_", " ")
+def _named(change: ChangeOfDocument, field: Field | None) -> Wording | PartName:
+    if name := FIELDS[change.kind].get(change.field):
+        return name
+    key = change.field.rpartition(".")[2]
+    return _spoken(lambda: label(field, key))
+
+
+def _declared(change: ChangeOfDocument, document: Document) -> Field | None:
+    work = _member(document, "stations", change.station).get("work")
+    kind = work.get("kind") if isinstance(work, Mapping) else ""
+    return field_of(change.kind, change.field, str(kind))
+
+
+def _spoken(say: Callable[[], str]) -> PartName:
+    """In English for machines, for people in their language."""
+    with in_english():
+        machine = say()
+    return PartName(machine, say)
 
 
 def _said(change: ChangeOfDocument, value: Any, document: Document) -> PartName | Wording | str:
@@ -237,24 +237,10 @@ def _said(change: ChangeOfDocument, value: Any, document: Document) -> PartName 
         return ", ".join(_name(document, "gate", str(key)) for key in value) or _("none")
     if at == ("station", "gate"):
         return _name(document, "gate", str(value))
-    if isinstance(value, str) and value.startswith(STATION):
-        return _("on to %(station)s", station=_station(document, value.removeprefix(STATION)))
-    if isinstance(value, str) and value:
-        return f"“{_cut(value)}”"
     if value in ("", None):
         return _("empty")
-    shown = _promises(value) if at == ("line", "guarantees") else value
-    return _cut(jsontext.dumps(in_names(shown, lambda key: _called(document, key))))
-
-
-def _promises(value: Any) -> Any:
-    """Guarantees by what they promise: their own ids are shown in Code only."""
-    if not isinstance(value, list):
-        return value
-    return [
-        {key: each[key] for key in each if key != "id"} if isinstance(each, Mapping) else each
-        for each in value
-    ]
+    field = _declared(change, document)
+    return _spoken(lambda: shown_words(field, value, lambda key: _called(document, key), _cut))
 
 
 def _leads(rule: Any, document: Document) -> Wording:
@@ -283,9 +269,7 @@ def condition(value: Any, document: Document, short: bool = False) -> str:
 
 
 def _condition(value: Any, document: Document) -> PartName:
-    with in_english():
-        machine = condition(value, document)
-    return PartName(machine, lambda: condition(value, document))
+    return _spoken(lambda: condition(value, document))
 
 
 def _placed(change: ChangeOfDocument, rule: Any, document: Document) -> dict[str, object]:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
-from pipelines.routing.basics.wording import PartName, Wording, joined
+from pipelines.routing.basics.wording import PartName, Wording, joined, words
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.fields.field import Field
+from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.plain import Texts
+from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.model import Line
+from pipelines.routing.document.stations import LIMITS, STATION
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.differences import DecidedSample, VersionPair, of_sample
+from pipelines.routing.sentences.fields import field_of, label, shown_words
 from pipelines.routing.sentences.names import place_name, station_name
-from pipelines.routing.sentences.values import in_names, plain
+from pipelines.routing.sentences.values import plain
 
 
 class DefinitionChange(Protocol):
@@ -34,10 +41,10 @@ Say = Callable[[VersionPair, DefinitionChange], Wording]
 
 
 def of_structural(pair: VersionPair, found: DefinitionChange) -> Wording:
-    words = {"what": SAID[found.what](pair, found)}
+    what = SAID[found.what](pair, found)
     if found.sample is None:
-        return _("%(what)s.", **words)
-    return _("%(what)s. %(sample)s", **words, sample=of_sample(pair, found.sample))
+        return _("%(what)s.", what=what)
+    return _("%(what)s. %(sample)s", what=what, sample=of_sample(pair, found.sample))
 
 
 def _start(pair: VersionPair, found: DefinitionChange) -> Wording:
@@ -85,7 +92,7 @@ def _end(pair: VersionPair, found: DefinitionChange) -> Wording:
 
 def _approval(pair: VersionPair, found: DefinitionChange) -> Wording:
     parts = [
-        _("%(part)s was %(old)s, now %(new)s", part=key, old=plain(found.old[key]), new=plain(found.new[key]))
+        _("%(part)s was %(old)s, now %(new)s", **_part_of_gate(pair, found, key))
         for key in found.new
         if found.old[key] != found.new[key]
     ]
@@ -93,67 +100,114 @@ def _approval(pair: VersionPair, found: DefinitionChange) -> Wording:
     return _("Gate %(gate)s asks otherwise: %(parts)s", gate=gate, parts=joined(parts, "; "))
 
 
+def _part_of_gate(pair: VersionPair, found: DefinitionChange, key: str) -> dict[str, object]:
+    field = field_of("gate", f"approval.{key}") or field_of("gate", key)
+    sides = (("old", pair.old, found.old[key]), ("new", pair.new, found.new[key]))
+    said = _who if key == "who" else lambda value: value
+    return {
+        "part": PartName(key, lambda: words(PARTS[key]) if key in PARTS else label(field, key)),
+        **{
+            side: PartName(plain(value), partial(_shown, line, field, said(value)))
+            for side, line, value in sides
+        },
+    }
+
+
+def _who(rows: list[list[Any]]) -> list[dict[str, Any]]:
+    """As the document says it; `difference` has rows of kind, name and count."""
+    return [{row[0]: row[1], "count": row[2]} for row in rows]
+
+
+PARTS = {"who": _("who decides"), "due": _("due time")}
+
+
+def _shown(line: Line, field: Field | None, value: Any) -> str:
+    if value is None:
+        return words(_("none"))
+    return shown_words(field, value, partial(place_name, line))
+
+
 def _order(pair: VersionPair, found: DefinitionChange) -> Wording:
     old, new = (", ".join(station_name(pair.new, key) for key in keys) for keys in (found.old, found.new))
     return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
 
 
-def _values(pair: VersionPair, found: DefinitionChange, absent: Wording | None = None) -> dict[str, object]:
-    """Before and now, with names. `absent`: what is said where there is nothing."""
-    return {
-        side: absent if absent and value is None else plain(in_names(value, partial(place_name, line)))
-        for side, line, value in (("old", pair.old, found.old), ("new", pair.new, found.new))
-    }
+def _values(pair: VersionPair, found: DefinitionChange, field: Field | None) -> dict[str, object]:
+    """Before and now, with names."""
+    sides = (("old", pair.old, found.old), ("new", pair.new, found.new))
+    return {side: _shown(line, field, value) for side, line, value in sides}
 
 
-def _option(machine: str, what: Wording) -> Say:
-    """Of the line: what machines call it, and what people do."""
+def _option(machine: str, what: Wording, path: str) -> Say:
+    """Of the line: what machines call it, what people do, and where the document says it."""
 
     def say(pair: VersionPair, found: DefinitionChange) -> Wording:
-        people = _("%(what)s: %(old)s before, %(new)s now", what=what, **_values(pair, found))
+        values = _values(pair, found, field_of("line", path))
+        people = _("%(what)s: %(old)s before, %(new)s now", what=what, **values)
         return Wording.of(f"{machine} was {plain(found.old)}; now it is {plain(found.new)}", people)
 
     return say
 
 
-def _of_station(machine: str, what: Wording) -> Say:
+def _of_station(machine: str, what: Wording, path: str = "") -> Say:
     def say(pair: VersionPair, found: DefinitionChange) -> Wording:
         name = station_name(pair.new, found.key)
         old, new = (_("none") if value is None else plain(value) for value in (found.old, found.new))
-        words = {"what": what, "station": name, **_values(pair, found, absent=_("none"))}
-        people = _("%(station)s, %(what)s: %(old)s before, %(new)s now", **words)
+        field = EXPECTED if found.what == "expects" else field_of("station", path)
+        values = _values(pair, found, field)
+        people = _("%(station)s, %(what)s: %(old)s before, %(new)s now", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
 
     return say
 
 
+EXPECTED = One(
+    Record(
+        dict,
+        {
+            "expects": STATION.fields["expects"],
+            "outcome_of": replace(STATION.fields["outcome_of"], label=_("What failures count as")),
+            "artifacts": Texts(label=_("Files that it has to leave")),
+            "cost_usd": LIMITS.fields["cost_usd"],
+        },
+    )
+)
+"""What `difference` compares as one: the parts of a station that say what is expected of it."""
 SAID: dict[str, Say] = {
     "start": _start,
-    "revisit": _option("The policy revisit", _("Coming to a station again")),
-    "visit_cap": _option("The cap of visits", _("Most runs of one station")),
-    "on_exhausted": _option("The policy on_exhausted", _("When a limit is used up")),
-    "condition_scope": _option("What conditions read (condition_scope)", _("What conditions read")),
-    "contradiction": _option("The policy contradiction", _("When branches contradict each other")),
-    "jump_review": _option("The review of jumps (on a reject)", _("When the review of a jump rejects")),
+    "revisit": _option("The policy revisit", _("Coming to a station again"), "policy.revisit"),
+    "visit_cap": _option("The cap of visits", _("Most runs of one station"), "policy.visit_cap"),
+    "on_exhausted": _option("The policy on_exhausted", _("When a limit is used up"), "policy.on_exhausted"),
+    "condition_scope": _option(
+        "What conditions read (condition_scope)", _("What conditions read"), "policy.condition_scope"
+    ),
+    "contradiction": _option(
+        "The policy contradiction", _("When branches contradict each other"), "policy.contradiction"
+    ),
+    "jump_review": _option(
+        "The review of jumps (on a reject)", _("When the review of a jump rejects"), "policy.on_reject"
+    ),
     "order": _order,
     "forbidden_parallel": _option(
-        "Pairs that may not run in parallel: it", _("Stations that never run in parallel")
+        "Pairs that may not run in parallel: it",
+        _("Stations that never run in parallel"),
+        "forbidden_parallel",
     ),
-    "budgets": _option("The budgets of the line: it", _("Limits of the line")),
-    "cost": _option("The most that a task may cost", _("Most cost of a task")),
-    "escalations": _option("Who is told of escalations: it", _("Who is told of escalations")),
+    "budgets": _option("The budgets of the line: it", _("Limits of the line"), "budgets"),
+    "cost": _option("The most that a task may cost", _("Most cost of a task"), "limits.cost_usd"),
+    "escalations": _option("Who is told of escalations: it", _("Who is told of escalations"), "escalations"),
     "station": _station,
     "station_gate": _station_gate,
-    "max_visits": _of_station("Entries allowed of", _("most runs")),
+    "max_visits": _of_station("Entries allowed of", _("most runs"), "limits.max_visits"),
     "signal_reworks": _of_station("Reworks by signal allowed at", _("most reworks by signal")),
     "result_document": _of_station("Whether a result document is required of", _("result document required")),
     "failed": _of_station("The eval of a failure at", _("eval of a failure")),
     "expects": _of_station("What is expected of", _("what is expected")),
-    "join": _of_station("The join of", _("join")),
-    "stage": _of_station("The stage of", _("stage")),
-    "requires": _of_station("What a forward move needs at", _("what a forward move needs")),
-    "agent": _of_station("The agent of", _("agent")),
-    "handoff": _of_station("The schema of the handoff of", _("schema of the handoff")),
+    "join": _of_station("The join of", _("join"), "join"),
+    "stage": _of_station("The stage of", _("stage"), "stage"),
+    "requires": _of_station("What a forward move needs at", _("what a forward move needs"), "requires"),
+    "agent": _of_station("The agent of", _("agent"), "agent"),
+    "handoff": _of_station("The schema of the handoff of", _("schema of the handoff"), "handoff"),
     "approval": _approval,
     "end": _end,
 }

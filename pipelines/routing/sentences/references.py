@@ -13,6 +13,7 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.errors import error_words
 from pipelines.routing.sentences.escalations import role_words, trigger_words
 from pipelines.routing.sentences.names import edge_name, end_name, gate_name, station_name, target_name
@@ -45,6 +46,11 @@ PLACES = {
     ORIGIN: ("where they came from", lambda: _("where they came from")),
     BLOCKED: ("blocked", lambda: _("blocked")),
 }
+
+
+def option(line: Line, key: str) -> PartName:
+    """A value of a policy, as what happens then."""
+    return PartName(key, lambda: policy_words(line, key))
 
 
 def edge(line: Line, text: str) -> PartName:

@@ -13,8 +13,8 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.document.policy import Policy
-from pipelines.routing.document.preconditions import METADATA
 from pipelines.routing.sentences.escalations import answered_by, role_words, trigger_words
+from pipelines.routing.sentences.fields import need_words
 from pipelines.routing.sentences.names import target_name
 
 RETRY_LIMIT = "RetryLimitExceeded"
@@ -155,15 +155,6 @@ def _escalated(line: Line, trigger: str) -> str:
 
 
 def _needs(line: Line, station: Station) -> Iterator[str]:
-    names = [_need(name) for name in line.requires(station.key)]
+    names = [need_words(name) for name in line.requires(station.key)]
     if names:
         yield _("Going forward needs %(names)s.") % {"names": ", ".join(names)}
-
-
-def _need(name: str) -> str:
-    known = {
-        "station_gate": lambda: _("the station's gate passed"),
-        "handoff": lambda: _("a valid handoff"),
-        "agent": lambda: _("an agent that is free"),
-    }
-    return known[name]() if name in known else name.removeprefix(METADATA)

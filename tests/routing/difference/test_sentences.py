@@ -10,6 +10,7 @@ from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.analysis.difference.structure import Structural
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.definitions import of_structural
 from pipelines.routing.sentences.differences import of_change, of_sample, place_of, went
@@ -286,6 +287,43 @@ VOTING = {
 )
 def test_what_is_defined_otherwise(found: Structural, sentence: str) -> None:
     assert of_structural(PAIR, found) == sentence
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (
+            Structural("on_exhausted", "", "fail", "stuck"),
+            "When a limit is used up: “The task fails” before, “It is stuck, until somebody helps” now.",
+        ),
+        (
+            Structural("jump_review", "", None, "rework"),
+            "When the review of a jump rejects: none before, “It runs again with the reason” now.",
+        ),
+        (
+            Structural("join", "c", None, {"aggregation": "all-pass", "wait_for": ["a"]}),
+            "Fix, join: none before, "
+            "Continues when: all branches passed; Joins the branches from: Build now.",
+        ),
+        (
+            Structural("expects", "a", None, {"expects": "change", "artifacts": ["a.txt"]}),
+            "Build, what is expected: none before, What is expected of it: A change: otherwise it failed; "
+            "Files that it has to leave: a.txt now.",
+        ),
+        (
+            Structural("approval", "look", VOTING, {**VOTING, "requester_may": True, "offers": []}),
+            "Gate A look asks otherwise: The requester can decide was “No”, now “Yes”; "
+            "What they can say was Approve: the task goes on, now none.",
+        ),
+        (
+            Structural("approval", "look", VOTING, {**VOTING, "who": [["group", "leads", 2]]}),
+            "Gate A look asks otherwise: who decides was Role: reviewer; How many of them: 1, "
+            "now Group: leads; How many of them: 2.",
+        ),
+    ],
+)
+def test_people_read_no_key_of_what_is_defined_otherwise(found: Structural, sentence: str) -> None:
+    assert words(of_structural(PAIR, found)) == sentence
 
 
 def test_what_is_defined_otherwise_is_followed_by_its_sample() -> None:

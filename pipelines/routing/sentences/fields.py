@@ -1,0 +1,200 @@
+"""A field of the document and what it holds, in the words of the inspector: labels in place of keys, and what a choice
+does in place of its word."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.durations import written
+from pipelines.routing.basics.translation import gettext
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import words
+from pipelines.routing.document.checks import CHECK, Checks
+from pipelines.routing.document.ends import END
+from pipelines.routing.document.escalations import ESCALATION
+from pipelines.routing.document.exhausted import Exhausted
+from pipelines.routing.document.fields.field import NOWHERE, Field
+from pipelines.routing.document.fields.nested import Each, One
+from pipelines.routing.document.fields.plain import Duration, Reference
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.gates import GATE, WORDS, Offers
+from pipelines.routing.document.guarantees import FORMS, GUARANTEE
+from pipelines.routing.document.inputs import INPUT
+from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.model import LINE
+from pipelines.routing.document.policy import POLICY
+from pipelines.routing.document.preconditions import AGENT, GATE_PASSED, HANDOFF, METADATA, Preconditions
+from pipelines.routing.document.reading.reader import Problems, Reader
+from pipelines.routing.document.rules import RULE
+from pipelines.routing.document.stations import STATION
+from pipelines.routing.document.work.keys import ArgumentsKey
+from pipelines.routing.sentences import guarantees
+from pipelines.routing.sentences.escalations import role_words, trigger_words
+from pipelines.routing.sentences.values import in_names
+
+Called = Callable[[str], str]
+RECORDS: Final[Mapping[str, Record[Any]]] = {
+    "line": LINE,
+    "station": STATION,
+    "rule": RULE,
+    "gate": GATE,
+    "end": END,
+    "input": INPUT,
+}
+YES, NO = _("Yes"), _("No")
+WORDS_OF: Final[Mapping[type[Field], Mapping[str, str]]] = {
+    Offers: WORDS,
+    Preconditions: {
+        GATE_PASSED: _("the station's gate passed"),
+        HANDOFF: _("a valid handoff"),
+        AGENT: _("an agent that is free"),
+    },
+}
+"""Of lists whose words are no choice of the inspector."""
+LIMIT: Final = "limit"
+GROUPS: Final = {"all": _("all of: %(checks)s"), "any": _("any of: %(checks)s")}
+
+
+def field_of(kind: str, path: str, work: str = "") -> Field | None:
+    """The declaration of `policy.no_match` of a line, `work.argv` of a station whose work is of the kind `work`."""
+    record, found = RECORDS.get(kind), None
+    for step in path.split("."):
+        fields: Mapping[str, Field] = record.fields if record else {}
+        if found is not None and found is STATION.fields["work"]:
+            fields = KINDS[work].keys if work in KINDS else {}
+        found = fields.get(step)
+        if found is None:
+            return None
+        record = found.record if isinstance(found, One) else None
+    return found
+
+
+def value_words(field: Field | None, value: Any, called: Called) -> str:
+    """`called`: the name of what a key names; any other text as it is. Any JSON will do."""
+    if isinstance(value, str) and field is not None and (said := _escalated(field, value)):
+        return said
+    choices = _choices(field)
+    if type(value) is bool and not choices:
+        return words(YES if value else NO)
+    if choices and (found := _chosen(choices, value, called)):
+        return found
+    if isinstance(field, Duration) and type(value) in (int, float):
+        return written(value)
+    if isinstance(value, list):
+        return _listed(field, value, called)
+    if isinstance(value, Mapping):
+        return _object(field, value, called)
+    return str(in_names(called(value), called)) if isinstance(value, str) else jsontext.dumps(value)
+
+
+def shown_words(field: Field | None, value: Any, called: Called, cut: Callable[[str], str] = str) -> str:
+    """The same in quotes where it is a text or one of few words. A text is said by name only where it is a key."""
+    if isinstance(value, str) and not (_choices(field) or isinstance(field, Reference)):
+        return f"“{cut(value)}”"
+    said = cut(value_words(field, value, called))
+    return f"“{said}”" if isinstance(value, str | bool) else said
+
+
+def _escalated(field: Field, value: str) -> str:
+    """Why it is escalated, and to whom; "" of other fields."""
+    if field is ESCALATION.fields["trigger"]:
+        return trigger_words(value)
+    return role_words(value) if field is ESCALATION.fields["role"] else ""
+
+
+def _choices(field: Field | None) -> Mapping[str, str]:
+    """What its words do, where it has some that are said."""
+    if isinstance(field, Exhausted):
+        field = POLICY.fields["on_exhausted"]
+    if field is not None and type(field) in WORDS_OF:
+        return WORDS_OF[type(field)]
+    found = getattr(field, "choices", None)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _chosen(choices: Mapping[str, str], value: Any, called: Called) -> str:
+    """“fail” as what it does, “station:fix” as where it leads; "" for what is neither."""
+    word = ("yes" if value else "no") if type(value) is bool else value
+    if not isinstance(word, str):
+        return ""
+    if word in choices:
+        return gettext(choices[word])
+    kind, colon, rest = word.partition(":")
+    if not colon:
+        return ""
+    if kind == LIMIT:
+        return words(_("Allowed, limited to %(n)s", n=rest))
+    return words(_("On to %(station)s", station=called(rest)))
+
+
+def _listed(field: Field | None, value: list[Any], called: Called) -> str:
+    if not value:
+        return words(_("none"))
+    if isinstance(field, ArgumentsKey):
+        return shlex.join(map(str, value))
+    if isinstance(field, Each):
+        return "; ".join(_record(field.record, each, called) for each in value)
+    return ", ".join(
+        " + ".join(map(called, map(str, each)))
+        if isinstance(each, list)
+        else value_words(field, each, called)
+        for each in value
+    )
+
+
+def _object(field: Field | None, value: Mapping[str, Any], called: Called) -> str:
+    if isinstance(field, Exhausted) and set(value) == {"to"}:
+        return words(_("On to %(station)s", station=called(str(value["to"]))))
+    if isinstance(field, Checks):
+        return _checks(value, called)
+    record = getattr(field, "record", None)
+    if record is None:
+        return jsontext.dumps(in_names(value, called))
+    return _record(record, value, called)
+
+
+def _record(record: Record[Any], value: Any, called: Called) -> str:
+    """“Joins the branches from: Test, Scan; continues when: one branch passed”."""
+    if not isinstance(value, Mapping):
+        return jsontext.dumps(value)
+    if record is GUARANTEE and (promise := _promise(value, called)):
+        return promise
+    return "; ".join(
+        f"{label(record.fields.get(key), key)}: {value_words(record.fields.get(key), each, called)}"
+        for key, each in value.items()
+    )
+
+
+def _checks(value: Any, called: Called) -> str:
+    """“all of: exit_code is 0 (Required, Hold: ask a person)”."""
+    for kind, said in GROUPS.items():
+        if isinstance(value, Mapping) and isinstance(value.get(kind), list):
+            return words(_(said, checks=", ".join(_checks(each, called) for each in value[kind])))
+    if not isinstance(value, Mapping):
+        return jsontext.dumps(value)
+    said_of = {key: value_words(CHECK.fields.get(key), each, called) for key, each in value.items()}
+    test = " ".join(said_of[key] for key in ("field", "operator", "value") if key in said_of)
+    more = ", ".join(said_of[key] for key in ("label", "severity", "action") if key in said_of)
+    return f"{test} ({more})" if more else test
+
+
+def _promise(value: Mapping[str, Any], called: Called) -> str:
+    """A guarantee by what it promises; "" where it cannot be read."""
+    problems = Problems()
+    found = GUARANTEE.read(Reader(value, "", problems), NOWHERE)
+    promises = any(getattr(found, form) is not None for form in FORMS)
+    return f"“{words(guarantees.sentence(found, called))}”" if promises else ""
+
+
+def need_words(name: str) -> str:
+    """What going forward needs; a `metadata:<name>` by its name."""
+    found = WORDS_OF[Preconditions].get(name)
+    return gettext(found) if found else name.removeprefix(METADATA)
+
+
+def label(field: Field | None, key: str) -> str:
+    """As the inspector calls it; one that it does not show by its key, with spaces."""
+    return gettext(field.label) if field and field.label else key.replace("_", " ")
