@@ -107,9 +107,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
     if line.asks:
         carrier.lose(
             line.of_rules,
-            _(
-                "questions and hooks in rules are switched on for this line: its rules need agentic_conditions"
-            ),
+            _("conditions may ask an evaluator or a hook in this line, because its rules do"),
         )
     _starts(given, carrier)
     return {

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipelines.routing.basics.problems import Problem, join
-from pipelines.routing.basics.wording import PartName
+from pipelines.routing.basics.wording import PartName, Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Answered, leaves
 from pipelines.routing.document.kinds import KINDS, templates, unattended
@@ -20,6 +20,11 @@ from pipelines.routing.document.templates import TemplateError, asked, edges
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.network import EGRESS, egress_of, inputs_of
 from pipelines.routing.document.workspace import NONE as NO_COMMITS
+
+SWITCH_ON = Wording.of(
+    "set flags: {agentic_conditions: true}",
+    _("let conditions ask an evaluator or a hook, in the settings of the line"),
+)
 
 
 def publishing_problems(line: Line) -> tuple[Problem, ...]:
@@ -78,9 +83,11 @@ def _stations(line: Line) -> Iterator[Problem]:
         for r, rule in enumerate(station.rules):
             yield from _rule(line, rule, f"{path}.rules[{r}]")
         if not station.rules and line.policy.no_rules == "refuse":
-            message = _(
-                "%(station)s has no rules, and the policy no_rules: refuse wants some", station=_name(station)
+            people = _(
+                "%(station)s has no rules, and this line needs them at every station", station=_name(station)
             )
+            machine = f"{station.key} has no rules, and the policy no_rules: refuse wants some"
+            message = Wording.of(machine, people)
             yield Problem(f"{path}.rules", message, _("add a rule, or choose another policy"))
 
 
@@ -95,7 +102,7 @@ def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
         isinstance(leaf, Answered) for leaf in leaves(rule.when)
     ):
         message = _("agentic and hook conditions are switched off in this line")
-        yield Problem(f"{path}.when", message, _("set flags: {agentic_conditions: true}"))
+        yield Problem(f"{path}.when", message, SWITCH_ON)
 
 
 def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:

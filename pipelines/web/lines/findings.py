@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -14,10 +13,10 @@ from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.basics.wording import as_sentence, words
-from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
-from pipelines.web.lines.document_places import parts_of
+from pipelines.routing.sentences.fields import field_of, label
+from pipelines.web.lines.document_places import PathParts, parts_of
 
 MOST = 200
 """Findings on a page; the tool and the API give all."""
@@ -56,15 +55,16 @@ def place_words(document: object, path: str) -> str:
     names = (found.member.get("name"), found.member.get("key"))
     name = next((each for each in names if isinstance(each, str) and each), "")
     number = _("rule %(number)s") % {"number": found.number} if found.number else ""
-    return " · ".join(filter(None, (name, number, _field(found.member, found.rest))))
+    return " · ".join(filter(None, (name, number, _field(found))))
 
 
-def _field(member: Mapping[str, Any], rest: str) -> str:
-    """A field of the work as its form calls it; anything else by its place."""
-    work, key = (*rest.split(".", 1), "")[:2]
-    kind = member["work"].get("kind") if work == "work" and isinstance(member.get("work"), Mapping) else None
-    field = KINDS[kind].keys.get(key) if isinstance(kind, str) and kind in KINDS else None
-    return _(field.label) if field and field.label else rest
+def _field(found: PathParts) -> str:
+    """A field as its form calls it; anything else by its place."""
+    kind = "rule" if found.number else found.what.removesuffix("s") or "line"
+    work = found.member.get("work")
+    of_work = str(work.get("kind")) if isinstance(work, Mapping) else ""
+    field = field_of(kind, found.rest, of_work) if found.rest else None
+    return label(field, found.rest) if field and field.label else found.rest
 
 
 def _shown(finding: Finding, document: object, line: Line | None) -> FindingView:

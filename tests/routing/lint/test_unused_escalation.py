@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.routing.lint.support import messages, the_page_is_right
+from pipelines.routing.basics.wording import words
+from tests.routing.lint.support import found, messages, the_page_is_right
 from tests.routing.support import line
 
 LEAD = {"role": "Lead"}
@@ -47,6 +48,20 @@ def test_a_word_is_used_only_where_the_line_says_so(
     assert messages("unused-escalation", line(*stations, **more, **declared)) == []
     [message] = messages("unused-escalation", line({}, {}, **declared))
     assert message.startswith(f"The line never escalates with {trigger}: ")
+
+
+@pytest.mark.parametrize(
+    ("trigger", "policy", "why"),
+    [
+        ("no_match", {"no_match": "fail"}, "where no rule matches a passed outcome: task fails"),
+        ("on_failure", {"on_failure": "stuck"}, "where no rule matches a failure: stuck"),
+    ],
+)
+def test_people_read_what_happens_instead(trigger: str, policy: dict[str, str], why: str) -> None:
+    made = line({}, {}, policy=policy, escalations=[{"trigger": trigger, **LEAD}])
+    [finding] = found("unused-escalation", made)
+    assert words(finding.message).endswith(why)
+    assert "_" not in words(finding.message)
 
 
 def test_words_of_ones_own_and_deadlocks_may_always_come() -> None:

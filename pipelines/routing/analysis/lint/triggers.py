@@ -7,6 +7,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
+from pipelines.routing.sentences import references as named
 
 NO_LIMIT = Wording.of(
     "no limit or budget of it escalates when it is spent", _("no limit of it escalates when it is used up")
@@ -18,15 +19,9 @@ def cannot(line: Line, trigger: str) -> str:
     policy = line.policy
     match trigger:
         case "no_match":
-            return (
-                "" if policy.no_match == "escalate" else _("no_match is %(option)s", option=policy.no_match)
-            )
+            return "" if policy.no_match == "escalate" else _unmatched(line)
         case "on_failure":
-            return (
-                ""
-                if policy.on_failure == "escalate"
-                else _("on_failure is %(option)s", option=policy.on_failure)
-            )
+            return "" if policy.on_failure == "escalate" else _unmatched_failure(line)
         case "compose_failed":
             return _cannot_compose(line)
         case "RetryLimitExceeded":
@@ -39,14 +34,22 @@ def cannot(line: Line, trigger: str) -> str:
     return ""
 
 
+def _unmatched(line: Line) -> Wording:
+    option = line.policy.no_match
+    people = _("where no rule matches a passed outcome: %(then)s", then=named.option(line, option))
+    return Wording.of(f"no_match is {option}", people)
+
+
+def _unmatched_failure(line: Line) -> Wording:
+    option = line.policy.on_failure
+    people = _("where no rule matches a failure: %(then)s", then=named.option(line, option))
+    return Wording.of(f"on_failure is {option}", people)
+
+
 def _cannot_compose(line: Line) -> str:
     if not any(rule.compose for station in line.stations for rule in station.rules):
         return _("no rule of it sets variables")
-    return (
-        ""
-        if line.policy.on_failure == "escalate"
-        else _("on_failure is %(option)s", option=line.policy.on_failure)
-    )
+    return "" if line.policy.on_failure == "escalate" else _unmatched_failure(line)
 
 
 def _cannot_contradict(line: Line) -> str:

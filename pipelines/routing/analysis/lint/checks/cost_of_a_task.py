@@ -8,11 +8,15 @@ from decimal import Decimal
 from pipelines.routing.analysis.lint.cost import CostBound, StationCost, cost_bound
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import unpriced
 from pipelines.routing.document.model import Line
 
 ID = "cost-of-a-task"
+LIMIT_IT = Wording.of(
+    "give the station, or the line, limits: {cost_usd: …}", _("set a most cost of the station, or of a task")
+)
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -53,7 +57,7 @@ def _without(subject: LintSubject, part: StationCost) -> Finding:
         severity=WARNING,
         path=subject.path(station),
         message=_("nothing limits what %(station)s, and so a task, may cost", station=station.name),
-        hint=_("give the station, or the line, limits: {cost_usd: …}"),
+        hint=LIMIT_IT,
         station=station.key,
     )
 

@@ -6,11 +6,17 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import EscalationRule
 from pipelines.routing.sentences import references as named
 
 ID = "unanswered-escalation"
+SAY_WHEN = Wording.of(
+    "say how soon an answer is due (sla), and what is done when it is late (on_breach)",
+    _("set a time to answer, and what happens when it has passed"),
+)
+SAY_WHAT = Wording.of("say what is done then (on_breach)", _("set what happens when the time has passed"))
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -19,11 +25,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         words = {"trigger": named.trigger(rule.trigger), "role": named.role(rule.role)}
         if rule.sla is None:
             message = _("What is escalated with %(trigger)s waits for %(role)s as long as it takes", **words)
-            hint = _("say how soon an answer is due (sla), and what is done when it is late (on_breach)")
-            yield Finding(ID, INFO, path, message, hint)
+            yield Finding(ID, INFO, path, message, SAY_WHEN)
         elif not rule.on_breach:
             message = _("Nothing happens when %(role)s does not answer %(trigger)s in time", **words)
-            yield Finding(ID, WARNING, f"{path}.sla", message, _("say what is done then (on_breach)"))
+            yield Finding(ID, WARNING, f"{path}.sla", message, SAY_WHAT)
         yield from _idle(subject, path, rule)
 
 

@@ -15,6 +15,9 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "unused-escalation"
+ESCALATE_IT = Wording.of(
+    "say on_exhausted: escalate, or name no role", _("escalate when the limit is used up, or name nobody")
+)
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -44,12 +47,11 @@ def _budgets(line: Line) -> Iterator[Finding]:
                 "Nobody tells %(role)s that the limit “%(limit)s” is used up: it leads to %(how)s",
                 role=named.role(budget.role),
                 limit=budget.label or budget.key,
-                how=named.target(line, how),
+                how=named.target(line, how) if budget.exhausted_to else named.option(line, how),
             )
             machine = f"Nobody tells {budget.role} that the budget {budget.key} is spent: it leads to {how}"
             message = Wording.of(machine, people)
-            hint = _("say on_exhausted: escalate, or name no role")
-            yield _finding(f"budgets[{index}].role", message, hint)
+            yield _finding(f"budgets[{index}].role", message, ESCALATE_IT)
 
 
 def _finding(path: str, message: str, hint: str) -> Finding:
