@@ -27,7 +27,7 @@ export const words = {
   progress: (done: number, total: number): string => say(gettext("%s of %s"), done, decisions(total)),
   finished: (total: number, of: number): string => say(gettext("Tried %s of %s."), decisions(total), tasks(of)),
   stopped: (done: number): string => say(gettext("Stopped after %s."), decisions(done)),
-  nothing: gettext("No recorded decisions in this selection."),
+  nothing: gettext("No recorded decisions in this selection. Choose an earlier date or more tasks."),
   limited: gettext("Older decisions were left out by the limit."),
   earlier: (count: number, revision: number): string =>
     say(

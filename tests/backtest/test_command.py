@@ -70,7 +70,7 @@ def test_an_empty_selection_says_so(task: Task) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--version", "9"], "no such version"),
+        (["--version", "9"], "has no version 9"),
         (["--file", "/nowhere/at/all"], "No such file"),
         (["--since", "soon"], "since"),
         (["--tasks", "some"], "tasks"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.lines.backtest import BacktestResult, Selection, TaskLine, back_test, of_document
+from pipelines.lines.backtest.naming import cell_words
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
 from pipelines.routing.document.line import read_line
@@ -39,6 +40,13 @@ def verdicts(task: Task, document: Mapping[str, Any]) -> list[Redecided]:
     """Of each decision of a task, in their order."""
     new = read_line(document)
     return [redecide(read_line(d.pinned.document), d.situation, d.answer, new) for d in decisions(task)]
+
+
+def messages(task: Task, document: Mapping[str, Any]) -> list[str]:
+    """What people read of each decision of a task, in their order."""
+    pinned, new = read_line(decisions(task)[0].pinned.document), read_line(document)
+    found = zip(decisions(task), verdicts(task, document), strict=True)
+    return [str(cell_words(each.station, again, pinned, new)["message"]) for each, again in found]
 
 
 def names(found: list[Redecided]) -> list[str]:

@@ -1,7 +1,7 @@
 """Recorded outcomes decided again under another version of their line; nothing is written and nothing is locked."""
 
 from pipelines.lines.backtest.counting import BacktestResult, Progress, ResultCell, SampleDecision, TaskLine
-from pipelines.lines.backtest.run import back_test
+from pipelines.lines.backtest.run import UnreadableDecision, back_test
 from pipelines.lines.backtest.selection import Selection, read_selection
 from pipelines.lines.backtest.target import BacktestTarget, of_document, target_of
 
@@ -13,6 +13,7 @@ __all__ = [
     "SampleDecision",
     "Selection",
     "TaskLine",
+    "UnreadableDecision",
     "back_test",
     "of_document",
     "read_selection",

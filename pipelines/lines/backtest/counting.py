@@ -167,7 +167,7 @@ class BacktestResult:
             cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 
     def _cell(self, row: RecordedRow, found: Redecided) -> ResultCell | None:
-        key = (row.station, found.verdict, found.then, found.now, found.asked, found.skipped, found.reason)
+        key = (row.station, found.verdict, found.then, found.now, found.asked, found.skipped, found.message)
         if key not in self.cells:
             if len(self.cells) >= MOST_CELLS:
                 return None

@@ -7,10 +7,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.models.gates import Word
 from pipelines.routing.analysis.redecide.effects import DecidedEffect
 from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict
 from pipelines.routing.document.line import Line
-from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.errors import error_words
+from pipelines.routing.sentences.names import edge_name, gate_name, rule_name, station_name, target_name
 
 
 def cell_words(station: str, found: Redecided, old: Line, new: Line) -> dict[str, Any]:
@@ -24,24 +26,33 @@ def cell_words(station: str, found: Redecided, old: Line, new: Line) -> dict[str
 
 
 def _effect(line: Line, effect: DecidedEffect) -> dict[str, Any]:
-    """`rule`: its number at its station and its label; "" where no rule decided, or the line does not have it."""
+    """`rule`: its number at its station and its label; "" where no rule decided, or the line does not have it.
+    `detail`: why it is stuck; "" of other effects."""
     name = gate_name if effect.kind == "review" else target_name
     rule = ""
     if effect.rule in line.rules_by_id:
         station, taken = line.rules_by_id[effect.rule]
         number = str(1 + station.rules.index(taken))
         rule = f"{number} · {taken.label}" if taken.label else number
-    return {"to": [name(line, key) for key in effect.to], "rule": rule}
+    detail = error_words(effect.detail) if effect.kind == "stuck" else ""
+    return {"to": [name(line, key) for key in effect.to], "rule": rule, "detail": detail}
 
 
 def _message(station: str, found: Redecided, old: Line, new: Line) -> str:
     said = MESSAGES.get(found.reason or found.verdict)
     if said is None:
         return found.message
+    about = found.about
     return said() % {
         "station": station_name(old, station),
         "asked": _gates(new, found.asked),
         "skipped": _gates(old, found.skipped),
+        "gates": _gates(old, about.get("gates", ())),
+        "assumed": _gates(new, about.get("assumed", ())),
+        "word": WORDS.get(about.get("word", ""), about.get("word", "")),
+        "origin": station_name(old, about.get("origin", "")),
+        "field": _field(new, about.get("field", "")),
+        "counters": ", ".join(_counter(new, *each) for each in about.get("counters", ())),
     }
 
 
@@ -49,18 +60,76 @@ def _gates(line: Line, keys: Iterable[str]) -> str:
     return ", ".join(gate_name(line, key) for key in keys)
 
 
+def _field(line: Line, path: str) -> str:
+    """What a check reads: an input by its label; another field as the check names it."""
+    family, _dot, name = path.partition(".")
+    labels = {each.key: each.label for each in line.inputs}
+    if family == "gates":
+        return gate_name(line, name)
+    return labels.get(name) or name if family == "input" else name or path
+
+
+def _counter(line: Line, kind: str, name: str) -> str:
+    """“Build → Test”, “Build, rule 2”."""
+    if kind == "edges":
+        return edge_name(line, name)
+    if name not in line.rules_by_id:
+        return name
+    station, _rule = line.rules_by_id[name]
+    return f"{station.name}, {rule_name(line, name)}"
+
+
+WORDS = dict(Word.choices)
 MESSAGES = {
     Verdict.NEWLY_REQUIRED: lambda: _("Somebody is asked at %(asked)s, which nobody was then."),
     Verdict.NEWLY_SKIPPED: lambda: _("Nobody is asked at %(skipped)s any more."),
     "other_gates": lambda: _("The same way, but other people are asked: %(asked)s instead of %(skipped)s."),
-    "station_gone": lambda: _("This version has no station %(station)s."),
-    "origin_gone": lambda: _("It came from a station that this version does not have."),
-    "word_refused": lambda: _("What was said at its gates would be refused now."),
-    "nobody_has_spoken": lambda: _("A gate decided it then; now another is asked, where nobody has spoken."),
-    "other_approval": lambda: _("It was said at a gate under another approval policy."),
-    "word_not_offered": lambda: _("It was said at a gate that does not offer this word any more."),
+    "not_asked": lambda: _(
+        "An evaluation was asked at %(station)s then. Now it is decided without one: compare the rules of %(station)s."
+    ),
+    "station_gone": lambda: _(
+        "This version has no station %(station)s. Add it again, or choose where its tasks go when you publish."
+    ),
+    "origin_gone": lambda: _(
+        "It came to %(station)s from %(origin)s, which this version does not have. Add it again, or name a target "
+        "in the rule that leads back."
+    ),
+    "word_does_not_fit": lambda: _(
+        "What was said at the gates of %(station)s does not fit this version. Simulate %(station)s with an answer "
+        "that it offers."
+    ),
+    "word_refused": lambda: _(
+        "What was said at %(gates)s would be refused now. Look at what it offers and how often it can send back."
+    ),
+    "nobody_has_spoken": lambda: _(
+        "%(gates)s decided it then. Now %(assumed)s is asked, where nobody has spoken: simulate both answers."
+    ),
+    "not_answered": lambda: _(
+        "At %(station)s it depends on an evaluation that was not asked then: simulate its answers."
+    ),
+    "other_approval": lambda: _(
+        "“%(word)s” was said at %(gates)s when other people could decide there. Simulate the answer, or keep who "
+        "decides."
+    ),
+    "word_not_offered": lambda: _(
+        "“%(word)s” was said at %(gates)s, which does not offer it any more. Offer it again, or simulate another "
+        "answer."
+    ),
+    "field_not_recorded": lambda: _(
+        "A check at %(station)s reads %(field)s, which the version of that time did not have. Choose a later date "
+        "under “Decided since”."
+    ),
+    "other_stations_not_recorded": lambda: _(
+        "What decides at %(station)s reads other stations, which was not kept then. Choose a later date under "
+        "“Decided since”."
+    ),
+    "cost_not_recorded": lambda: _(
+        "At %(station)s it depends on what the task had cost, which was not counted then. Choose a later date under "
+        "“Decided since”."
+    ),
     "counter_not_recorded": lambda: _(
-        "It depends on how often something was taken that was counted under a name that is gone."
+        "It depends on how often %(counters)s was taken, which was counted under a key that is gone. Give it the "
+        "key that it had."
     ),
 }
-"""By verdict or reason: those whose sentence for machines has keys. The others are said as they are."""
+"""By verdict or reason: what is so, where, and what can be done. `found.message` says the same with keys."""

@@ -12,6 +12,18 @@ from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict, redecide
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.sentences.names import station_name
+
+
+class UnreadableDecision(Exception):
+    """What is stored of a decision is none. `task`, and `station` by its name."""
+
+    def __init__(self, task: str, station: str) -> None:
+        super().__init__(f"{task} at {station}")
+        self.task = task
+        self.station = station
+
 
 STEP = 500
 """Decisions from one progress to the next."""
@@ -21,7 +33,7 @@ Told = Progress | TaskLine | BacktestResult
 
 def back_test(line: Line, target: BacktestTarget, selection: Selection) -> Generator[Told, None, None]:
     """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is
-    last. Writes nothing; closing the generator ends the reading."""
+    last. Writes nothing; closing the generator ends the reading. Raises UnreadableDecision."""
     total = count(line, selection)
     result, task, current = BacktestResult(target.label, target.line), None, 0
     yield Progress(0, total, 0, by_verdict(result.decisions))
@@ -30,7 +42,7 @@ def back_test(line: Line, target: BacktestTarget, selection: Selection) -> Gener
             if task is None or row.task_id != current:
                 yield from _ended(result, task)
                 task, current = TaskLine(f"WI-{line.project.key}-{row.task_number}"), row.task_id
-            found = _again(row, target)
+            found = _again(row, target, task.task)
             result.add(row, found, task.task, task.add(row, found))
             if result.done % STEP == 0:
                 yield _progress(result, total)
@@ -40,8 +52,12 @@ def back_test(line: Line, target: BacktestTarget, selection: Selection) -> Gener
     yield result
 
 
-def _again(row: RecordedRow, target: BacktestTarget) -> Redecided:
-    return redecide(versions.by_id(row.pinned_id), row.situation, row.answer, target.line)
+def _again(row: RecordedRow, target: BacktestTarget, task: str) -> Redecided:
+    pinned = versions.by_id(row.pinned_id)
+    try:
+        return redecide(pinned, row.situation, row.answer, target.line)
+    except Malformed as fault:
+        raise UnreadableDecision(task, station_name(pinned, row.station)) from fault
 
 
 def _ended(result: BacktestResult, task: TaskLine | None) -> Generator[TaskLine, None, None]:

@@ -13,13 +13,13 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.http import StreamingHttpResponse
 from django.utils import translation
+from django.utils.translation import gettext as _
 
 from pipelines.lines.backtest.counting import TaskLine
-from pipelines.lines.backtest.run import Told, back_test
+from pipelines.lines.backtest.run import Told, UnreadableDecision, back_test
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
-from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.visible import visible_json
 
 AT_ONCE = 2
@@ -46,7 +46,11 @@ async def _lines(
     """Each step runs in the request's own thread, as its connection does; an iterator that is not asynchronous would
     be collected whole before the first line is sent."""
     if not _free.acquire(blocking=False):
-        yield _line(problem(429, "Other back-tests are running here; try again when one of them has ended."))
+        with translation.override(language):
+            busy = problem(
+                429, _("Two other back-tests are running. Try again when one of them has ended, or stop one.")
+            )
+        yield _line(busy)
         return
     step = sync_to_async(partial(_step, told, language))
     try:
@@ -62,20 +66,23 @@ async def _lines(
 
 def _step(told: Generator[Told, None, None], language: str | None) -> Told | dict[str, Any] | None:
     """The next thing told. The headers are long sent: what fails now is told as the last line."""
-    try:
-        with translation.override(language):
+    with translation.override(language):
+        try:
             return next(told, None)
-    except DatabaseError:
-        log.exception("backtest_failed")
-        return problem(503, "The database could not be read; try again.")
-    except Malformed as fault:
-        log.exception("backtest_failed")
-        return problem(500, f"A stored decision cannot be read: {fault}.")
+        except DatabaseError:
+            log.exception("backtest_failed")
+            return problem(503, _("The recorded decisions could not be read. Run the back-test again."))
+        except UnreadableDecision as fault:
+            log.exception("backtest_failed")
+            where = {"task": fault.task, "station": fault.station}
+            said = _("The decision of %(task)s at %(station)s is damaged and cannot be tried.") % where
+            hint = _("Leave it out by a later date under “Decided since”.")
+            return problem(500, f"{said} {hint}")
 
 
 def problem(status: int, detail: str) -> dict[str, Any]:
     """In the shape of the API's errors."""
-    titles = {429: "Too many requests", 503: "Not available", 500: "Error"}
+    titles = {429: _("Too many requests"), 503: _("Not available"), 500: _("Error")}
     return {"type": "problem", "title": titles[status], "status": status, "detail": detail, "errors": []}
 
 

@@ -30,7 +30,9 @@ def target_of(line: Line, wanted: str = "draft") -> BacktestTarget:
         return of_document(line.draft, "draft")
     found = line.live if wanted == "live" else _numbered(line, wanted)
     if found is None:
-        raise NotFound(_("This line has no such version."))
+        if wanted == "live":
+            raise NotFound(_("No version of this line is live. Publish it first, or choose another version."))
+        raise NotFound(_("This line has no version %(number)s. Choose one of the list.") % {"number": wanted})
     return BacktestTarget(str(found.number), versions.parsed(found))
 
 

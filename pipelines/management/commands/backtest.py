@@ -18,6 +18,7 @@ from pipelines.lines.backtest import (
     Progress,
     Selection,
     TaskLine,
+    UnreadableDecision,
     back_test,
     of_document,
     read_selection,
@@ -62,7 +63,11 @@ class Command(printing.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         line = _line(options["line"])
         selection = _selection(options)
-        result = self._run(line, _target(line, options), selection, options)
+        try:
+            result = self._run(line, _target(line, options), selection, options)
+        except UnreadableDecision as fault:
+            text = f"The decision of {fault.task} at {fault.station} is damaged; leave it out with --since."
+            raise CommandError(text) from fault
         found = result.to_dict()
         self.stdout.write(json.dumps(found, ensure_ascii=False) if options["json"] else text_of(found))
 

@@ -11,6 +11,7 @@ interface Effect {
 interface EffectWords {
   to: string[];
   rule: string;
+  detail: string;
 }
 
 interface Cell {
@@ -164,16 +165,16 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
   }
 
   function effect(found: Effect | null, named: EffectWords | null, message = ""): HTMLElement {
-    const made = column(found && named ? where(found, named.to) : words.unknown);
+    const made = column(found && named ? where(found, named) : words.unknown);
     for (const text of [named?.rule ? words.rule(named.rule) : "", message]) {
       if (text) made.append(paragraph(text));
     }
     return made;
   }
 
-  function where(found: Effect, to: string[]): string {
+  function where(found: Effect, { to, detail }: EffectWords): string {
     if (found.kind === "review") return words.refused(to.join(", "));
-    if (found.kind === "stuck") return words.stuck(found.detail);
+    if (found.kind === "stuck") return words.stuck(detail);
     return to.length && found.kind !== "held" ? `→\u00a0${to.join(" + ")}` : (KINDS[found.kind] ?? found.kind);
   }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 from pipelines.routing.analysis.redecide.walk import RedecidedWalk
 from pipelines.routing.basics.values import MISSING
@@ -21,10 +22,11 @@ MOST_VALUES = 100
 
 @dataclass(frozen=True, slots=True)
 class Unrecorded:
-    """`reason` is the code that reports name; `message` a sentence."""
+    """`reason` is the code that reports name; `message` a sentence, `about` the keys that it names."""
 
     reason: str
     message: str
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 Again = Callable[[Situation], RedecidedWalk]
@@ -50,7 +52,8 @@ def unrecorded(
 def _origin(new: Line, situation: Situation, last: Decision) -> Finding:
     origin = situation.facts.origin
     if origin and isinstance(last, Stuck) and last.error == "NoOrigin" and origin not in new.stations_by_key:
-        yield Unrecorded("origin_gone", f"It came from {origin}, a station that this version does not have.")
+        message = f"It came from {origin}, a station that this version does not have."
+        yield Unrecorded("origin_gone", message, {"origin": origin})
 
 
 # People's words
@@ -63,13 +66,13 @@ def _words(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) ->
             continue
         before, now = old.gates_by_key.get(key), new.gate(key)
         word = situation.facts.gates[key].decision
+        about = {"gates": (key,), "word": word}
         if before is None or _policy(before) != _policy(now):
             message = f"“{word}” was said at {key} under another approval policy."
-            yield Unrecorded("other_approval", message)
+            yield Unrecorded("other_approval", message, about)
         elif word not in now.offers:
-            yield Unrecorded(
-                "word_not_offered", f"“{word}” was said at {key}, which does not offer it any more."
-            )
+            message = f"“{word}” was said at {key}, which does not offer it any more."
+            yield Unrecorded("word_not_offered", message, about)
 
 
 def _policy(gate: Gate) -> object:
@@ -84,11 +87,11 @@ def _fields(old: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
     for result in _checked(walked):
         if result.saw is MISSING and not _could_be_there(result.check.field, old, situation, walked):
             message = f"A check reads {result.check.field}, which the version of that time did not have."
-            yield Unrecorded("field_not_recorded", message)
+            yield Unrecorded("field_not_recorded", message, {"field": result.check.field})
 
 
-def _could_be_there(field: str, old: Line, situation: Situation, walked: RedecidedWalk) -> bool:
-    family, _, name = field.partition(".")
+def _could_be_there(path: str, old: Line, situation: Situation, walked: RedecidedWalk) -> bool:
+    family, _, name = path.partition(".")
     if family == "input":
         return name in situation.facts.inputs or any(name == each.key for each in old.inputs)
     if family == "variables":
@@ -137,7 +140,7 @@ def _counters(old: Line, new: Line, situation: Situation, walked: RedecidedWalk,
     shown = ", ".join(name for _, name, _ in names)
     message = f"It depends on how often {shown} was taken, which was counted under a name that is gone."
     if len(names) > 1 or names[0][2] > MOST_VALUES or _matters(situation, walked, names[0], again):
-        yield Unrecorded("counter_not_recorded", message)
+        yield Unrecorded("counter_not_recorded", message, {"counters": [each[:2] for each in names]})
 
 
 Counter = tuple[str, str, int]

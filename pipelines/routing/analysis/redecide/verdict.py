@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -33,7 +33,8 @@ WORST_LAST = tuple(Verdict)
 class Redecided:
     """`then` and `now`: where it leads, with open gates approved; `now` is None where that cannot be known. `asked` and
     `skipped`: gates at which a person is asked now and was not then, and the other way round. `reason`: a code, where
-    the verdict does not say it all; `message`: a sentence."""
+    the verdict does not say it all; `message`: a sentence; `about`: the keys that it names, `gates`, `assumed`, `word`,
+    `origin`, `field`, `counters`, so that people read names."""
 
     verdict: Verdict
     then: DecidedEffect
@@ -42,6 +43,7 @@ class Redecided:
     skipped: tuple[str, ...] = ()
     reason: str = ""
     message: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def redecide(old: Line, situation: Mapping[str, Any], answer: Mapping[str, Any], new: Line) -> Redecided:
@@ -58,7 +60,7 @@ def redecide(old: Line, situation: Mapping[str, Any], answer: Mapping[str, Any],
     except SituationError as fault:
         return _undecidable(then, "word_does_not_fit", f"What was said there does not fit: {fault}.")
     if missing:
-        return _undecidable(then, missing.reason, missing.message)
+        return _undecidable(then, missing.reason, missing.message, missing.about)
     return _compared(then, asked, now, read)
 
 
@@ -100,18 +102,23 @@ def _compared(
     return Redecided(Verdict.SAME, then, effect)
 
 
-def _unknown(now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]) -> tuple[str, str] | None:
+Unknown = tuple[str, str, Mapping[str, Any]]
+"""Reason, message and what it is about."""
+
+
+def _unknown(now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]) -> Unknown | None:
     """Why nobody can know where it would have led: a person or an evaluation that was never asked would decide it."""
     if isinstance(now.last, Ask):
-        return "not_answered", "It depends on an evaluation that was not asked then."
+        return "not_answered", "It depends on an evaluation that was not asked then.", {}
     if isinstance(now.last, Wait) and now.last.status == "awaiting_review":
-        return "word_refused", f"What was said at {_names(now.last.gates)} would be refused now."
+        message = f"What was said at {_names(now.last.gates)} would be refused now."
+        return "word_refused", message, {"gates": now.last.gates}
     against = [key for key in skipped if _against(situation.facts.gates.get(key))]
     if now.assumed and against:
         message = (
             f"{_names(against)} decided it then; now {_names(now.assumed)} is asked, where nobody has spoken."
         )
-        return "nobody_has_spoken", message
+        return "nobody_has_spoken", message, {"gates": against, "assumed": now.assumed}
     return None
 
 
@@ -125,8 +132,10 @@ def _why(then: DecidedEffect, now: DecidedEffect) -> tuple[str, str]:
     return "", ""
 
 
-def _undecidable(then: DecidedEffect, reason: str, message: str) -> Redecided:
-    return Redecided(Verdict.UNDECIDABLE, then, None, (), (), reason, message)
+def _undecidable(
+    then: DecidedEffect, reason: str, message: str, about: Mapping[str, Any] | None = None
+) -> Redecided:
+    return Redecided(Verdict.UNDECIDABLE, then, None, (), (), reason, message, about or {})
 
 
 def _names(keys: tuple[str, ...] | list[str]) -> str:
