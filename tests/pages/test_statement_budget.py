@@ -4,6 +4,7 @@ A task, its drawer and Insights have theirs in `test_task_statements`."""
 
 from __future__ import annotations
 
+import copy
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -15,7 +16,19 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from pipelines.models import Absence, Decision, GateVisit, Job, Task, Token, Vote
+from pipelines.lines import publishing
+from pipelines.models import (
+    Absence,
+    Decision,
+    GateVisit,
+    Job,
+    Line,
+    LineVersion,
+    Task,
+    Token,
+    User,
+    Vote,
+)
 from reviews.attention import claims, questions
 from reviews.decision import mail_link
 from reviews.models import AskedPlace, ChannelConnection, ReviewClaim, ReviewQuestion
@@ -40,6 +53,12 @@ BUDGET = {
     "mail link": 30,
     "board": 40,
     "line": 60,
+    "publish": 40,
+    "publish, what changes": 40,
+    "publish, problems": 40,
+    "publish, guarantees": 40,
+    "publish, routing changes": 40,
+    "publish, running tasks": 40,
     "tasks of a line": 40,
     "tasks of a project": 40,
     "tasks everywhere": 40,
@@ -50,6 +69,13 @@ BUDGET = {
     "away": 40,
 }
 """Page → the most statements it may make, for a member who may do everything in it."""
+PARTS_OF_PUBLISH = {
+    "what changes": "changes",
+    "problems": "findings",
+    "guarantees": "guarantees",
+    "routing changes": "difference",
+    "running tasks": "impact",
+}
 OF_REVIEWER = {
     "home",
     "needs-me",
@@ -114,6 +140,15 @@ def _settings(world: World, first: int, rows: int) -> None:
     )
 
 
+def _draft_that_differs(version: LineVersion, user: User) -> None:
+    """Without the station `ship`, so that running tasks need a place."""
+    line = Line.objects.get(pk=version.line_id)
+    document = copy.deepcopy(version.document)
+    document["stations"] = [each for each in document["stations"] if each["key"] != "ship"]
+    document["stations"][0]["rules"][0]["to"] = "completed"
+    publishing.save_draft(line, document, user, line.draft_number)
+
+
 def _addresses(world: World, task: Task) -> dict[str, str]:
     visit, line = world.visit(task), task.line.key
     several = list(GateVisit.objects.filter(state="open").order_by("pk").values_list("pk", flat=True)[:50])
@@ -129,6 +164,8 @@ def _addresses(world: World, task: Task) -> dict[str, str]:
         "mail link": reverse("mail-link-arrive", args=[key]),
         "board": at(world, "line-live", line),
         "line": at(world, "line", line),
+        "publish": (publish := at(world, "line-publish", line)),
+        **{f"publish, {name}": f"{publish}?part={part}" for name, part in PARTS_OF_PUBLISH.items()},
         "tasks of a line": at(world, "line-tasks", line),
         "tasks of a project": at(world, "tasks"),
         "tasks everywhere": reverse("tasks-everywhere"),
@@ -159,6 +196,7 @@ def test_a_page_asks_as_much_however_many_rows(world: World, signed_in: As, more
     for task in (first, waiting, decided):
         world.report(task)
     world.vote(decided, by=world.reviewer)
+    _draft_that_differs(version, world.admin)
     away = make_member(world.project, "reviewer", "away")
     far = timezone.now() + timedelta(days=30)
     Absence.objects.create(user=away, stand_in=world.reviewer, until=far, created_at=timezone.now())

@@ -61,9 +61,10 @@ class MigrationSnapshot:
         self, tasks: Iterable[Task], tokens: Iterable[Token], jobs: Mapping[int, Job] | None = None
     ) -> None:
         self.tasks = {task.pk: task for task in tasks}
-        self._living = [each for each in tokens if each.ended_at is None]
-        positions = [each for each in self._living if not each.forked]
+        living = [each for each in tokens if each.ended_at is None]
+        positions = [each for each in living if not each.forked]
         self.tokens = sorted(positions, key=lambda token: token.pk)
+        self._living, self._of = _by_task(living), _by_task(self.tokens)
         self.decisions = self._decisions()
         self.open, self.jobs = self._jobs(dict(jobs or {}))
         self.voted, self.approved = self._votes()
@@ -115,7 +116,7 @@ class MigrationSnapshot:
     # Positions
 
     def of(self, task: Task) -> list[Token]:
-        return [token for token in self.tokens if token.task_id == task.pk]
+        return self._of.get(task.pk, [])
 
     def decision_of(self, token: Token) -> Decision | None:
         """By which it rests; None while it has a job to do."""
@@ -171,8 +172,7 @@ class MigrationSnapshot:
                 effects = self._all_end(task, effect)
                 break
         if any(waits_at_join(token) for token in self.of(task)):
-            living = [each for each in self._living if each.task_id == task.pk]
-            effects = joins.foreseen(living, effects, line, mapping)
+            effects = joins.foreseen(self._living[task.pk], effects, line, mapping)
         return Planned(tuple(effects), self._nothing(task, to, mapping, effects), back)
 
     def _taken_back(self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: Line) -> Counts:
@@ -244,6 +244,13 @@ class MigrationSnapshot:
             job = self.job_of(token)
             return job is not None and impact.composed(job.mapping, mapping) == job.mapping
         return effect.how in ("there", "still") and effect.station == token.station
+
+
+def _by_task(tokens: Iterable[Token]) -> dict[int, list[Token]]:
+    found: dict[int, list[Token]] = {}
+    for token in tokens:
+        found.setdefault(token.task_id, []).append(token)
+    return found
 
 
 def _work(job: Job | None) -> str:
