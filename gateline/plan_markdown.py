@@ -4,7 +4,6 @@ What a server said is text, never markup: signs that would format, mention someb
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -25,9 +24,9 @@ BACKTEST = {
     "undecidable": "undecidable",
 }
 IMPACT = {
-    "stays": "stay",
-    "moves": "move",
-    "approve_again": "have to be approved again",
+    "stays": "would stay",
+    "moves": "would move",
+    "approve_again": "would have to be approved again",
     "stuck": "would get stuck",
 }
 MOST = 20
@@ -40,11 +39,11 @@ def markdown(plan: dict[str, Any], name: str) -> str:
     parts = [
         f"### Gateline: {text(plan['line'] or name)}",
         _head(plan, name),
-        *_table("Guarantees", ("Promise", "", ""), _guarantees(plan)),
+        *_table("Guarantees", ("Promise", "Result", "Path or reason"), _guarantees(plan)),
         *_findings(plan),
         *_changes(plan),
         *_routing(plan),
-        *_table("Recorded outcomes under the new rules", ("Decisions", "Number"), _backtest(plan)),
+        *_table("Recorded outcomes under the new rules", ("Verdict", "Decisions"), _backtest(plan)),
         *_impact(plan),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -64,7 +63,7 @@ def _head(plan: dict[str, Any], name: str) -> str:
     said = f"**{VERDICTS[plan['verdict']]}.** {text(name)} {live}."
     now, before = _dollars(cost["now"]), _dollars(cost["before"])
     if cost["now"] is not None:
-        said += f" A task costs {now}" + (f" (now {before})." if before and before != now else ".")
+        said += f" A task costs {now}" + (f" ({before} before)." if before and before != now else ".")
     return said
 
 
@@ -97,7 +96,7 @@ def _changes(plan: dict[str, Any]) -> Iterator[str]:
     if found:
         rows = "\n".join(f"- {text(each['sentence'])}" for each in found[:MOST])
         yield _folded(
-            f"{len(found)} change{'s' * (len(found) != 1)} of the document", rows + _more(len(found))
+            f"{len(found)} change{'s' * (len(found) != 1)} to the document", rows + _more(len(found))
         )
 
 
@@ -110,17 +109,7 @@ def _routing(plan: dict[str, Any]) -> Iterator[str]:
         yield "No outcome goes elsewhere." if difference["difference"] == "none" else ""
         return
     yield "#### Routing changes"
-    yield "\n\n".join(map(_region, found[:MOST])) + _more(len(found))
-
-
-def _region(each: dict[str, Any]) -> str:
-    said = f"- {text(each['sentence'])}"
-    sample = each.get("sample")
-    if not sample:
-        return said
-    outcome = sample["situation"].get("outcome", {})
-    example = json.dumps(outcome, ensure_ascii=False).replace("`", "'")
-    return f"{said}\n\n  ```json\n  {example}\n  ```"
+    yield "\n".join(f"- {text(each['sentence'])}" for each in found[:MOST]) + _more(len(found))
 
 
 def _backtest(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -139,9 +128,9 @@ def _impact(plan: dict[str, Any]) -> Iterator[str]:
         f"{n} {IMPACT.get(key, key.replace('_', ' '))}" for key, n in found["counts"].items() if n
     )
     yield "#### Running tasks"
-    yield f"They stay on their version until somebody migrates them. Migrated now: {text(counts)}."
+    yield f"They stay on their version until somebody migrates them. Migrated now, {text(counts)}."
     rows = "\n".join(
-        f"- {text(each['task'])} {text(each['title'])}: {text('; '.join(each['words']))}"
+        f"- {text(each['task'])} “{text(each['title'])}”: {text('; '.join(each['words']))}"
         for each in found["tasks"][:MOST]
     )
     yield _folded("The tasks", rows + _more(found["total"]))

@@ -85,7 +85,12 @@ def test_a_merge_request_is_checked_and_commented(cli: Cli, world: World, tmp_pa
     assert code == 1
     assert "**Cannot be published.**" in comment
     assert "| Nothing reaches Ship without Second look | **not true** | Build → Ship |" in comment
-    assert '{"result": "success"}' in comment
+    assert (
+        "- Outcomes of Build such as \\{result: success\\} went to Ship by rule 1 after Second look;"
+        in comment
+    )
+    assert "- Build, rule 1: gates: Second look before, none now." in comment
+    assert "Migrated now, 1 would move." in comment
     assert "| approval no longer required | 1 |" in comment
 
 
