@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from pipelines.lines import publishing
 from pipelines.models import Line
 from tests.factories import World
 from tests.language.scene import DATA, LINE, OF_PAGE, Scene, make_scene
@@ -38,6 +39,9 @@ PAGES: dict[str, Callable[[Scene], str]] = {
     "routing changes": lambda scene: reverse("line-difference", args=scene.line()),
     "impact": lambda scene: reverse("line-impact", args=scene.line()),
     "problems before publishing": lambda scene: reverse("line-publish", args=scene.line()) + "?part=findings",
+    "guarantees before publishing": (
+        lambda scene: reverse("line-publish", args=scene.line()) + "?part=guarantees"
+    ),
     "running tasks before publishing": lambda scene: (
         reverse("line-publish", args=scene.line()) + "?part=impact"
     ),
@@ -104,6 +108,49 @@ def test_what_is_wrong_with_a_document_is_told_in_the_language(world: World, in_
     twice = {"text": "gateline: 1\n---\n", "based_on": based_on + 1}
     page = client_of(world.admin).post(address, twice).content.decode()
     assert "⟦a second document begins here; a file holds one⟧" in page
+
+
+@pytest.mark.django_db
+def test_what_a_draft_changes_is_told_in_the_language(world: World, in_brackets: None) -> None:
+    scene = make_scene(world)
+    line = Line.objects.get(key="xlin")
+    one, two = LINE["stations"]
+    first, second = one["rules"]
+    draft = {
+        "gateline": 1,
+        **LINE,
+        "policy": {"no_match": "stuck", "on_failure": "station:xtwo", "revisit": "limit:2"},
+        "limits": {"cost_usd": 5},
+        "guarantees": [{"id": "xr", "never": {"reach": "xtwo", "without": "xgat"}}],
+        "stations": [
+            {**one, "rules": [first, {**second, "on_exhausted": "stuck"}], "limits": {"max_timeout": 60}},
+            two,
+        ],
+        "gates": [{**LINE["gates"][0], "approval": {"who": [{"role": "admin", "count": 2}]}}],
+    }
+    publishing.save_draft(line, draft, world.admin, line.draft_number)
+    client = client_of(world.admin)
+    for part in ("changes", "difference", "guarantees", "findings"):
+        page = client.get(reverse("line-publish", args=scene.line()), {"part": part}).content.decode()
+        assert "⟦" in page, part
+        known = [*DATA, *OF_PAGE["problems before publishing"], "1m 60s v1 USD cost-of-a-task"]
+        assert untranslated(page, known) == [], part
+
+
+@pytest.mark.django_db
+@pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume asynchronous iterators")
+def test_what_differs_in_a_back_test_is_told_in_the_language(world: World, in_brackets: None) -> None:
+    scene = make_scene(world)
+    line = Line.objects.get(key="xlin")
+    stations = [{**LINE["stations"][1], "rules": []}]
+    publishing.save_draft(line, {"gateline": 1, **LINE, "stations": stations}, world.admin, line.draft_number)
+    address = reverse("api-1:line-backtest", args=scene.line())
+    answer = client_of(world.admin).get(address, {"to": "draft"})
+    result = json.loads(b"".join(answer).splitlines()[-1])
+    assert result["cells"]
+    for cell in result["cells"]:
+        assert cell["words"]["message"].startswith("⟦This version has no station")
+        assert left_over(cell["words"]["message"], DATA) == []
 
 
 @pytest.mark.django_db
