@@ -16,6 +16,8 @@ const CUT = 0.02;
 const BENT = 1_000;
 /** With so few crossings nothing else is tried. */
 const FEW = 2;
+/** How much of its zoom a line in rows may lose for fewer crossings. */
+const SMALLER = 0.97;
 
 interface Chosen {
   laid: ElkNode;
@@ -24,7 +26,11 @@ interface Chosen {
 
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
   const { laid, rowOf } = await chosen(graph, engine);
-  const placed = freed(graph, answered(graph, laid));
+  return freed(graph, placedIn(graph, laid, rowOf));
+}
+
+function placedIn(graph: Graph, laid: ElkNode, rowOf: RowOf | undefined): Placed {
+  const placed = answered(graph, laid);
   if (!rowOf) return placed;
   const rows = Array.from({ length: Math.max(...rowOf.values()) + 1 }, (_, row) =>
     graph.parts.map((part) => part.key).filter((key) => rowOf.get(key) === row),
@@ -56,7 +62,7 @@ async function chosen(graph: Graph, engine: Engine): Promise<Chosen> {
     worth = worthOf(laid, cut);
     found = { laid, rowOf };
   }
-  return found;
+  return found.rowOf ? { ...found, laid: await clearer(graph, found.laid, found.rowOf, engine, zoom) } : found;
 }
 
 /** What is told otherwise to ELK where edges cross or the main way bends: how much the order of the model counts, and where
@@ -95,7 +101,35 @@ async function straight(graph: Graph, engine: Engine): Promise<ElkNode> {
   return found.laid;
 }
 
-async function inRows(graph: Graph, rowOf: RowOf, engine: Engine): Promise<ElkNode> {
+/** The same rows with fewer crossings, where another search finds them in about as much room. */
+async function clearer(
+  graph: Graph,
+  first: ElkNode,
+  rowOf: RowOf,
+  engine: Engine,
+  zoom: (laid: ElkNode) => number,
+): Promise<ElkNode> {
+  const costOf = (laid: ElkNode): number => {
+    const placed = placedIn(graph, laid, rowOf);
+    return BENT * bent(graph, placed).length + crossings(placed.ways);
+  };
+  let found = { laid: first, cost: costOf(first) };
+  for (const other of OTHERWISE) {
+    if (found.cost <= FEW) break;
+    const laid = await inRows(graph, rowOf, engine, other);
+    if (zoom(laid) < SMALLER * zoom(first)) continue;
+    const cost = costOf(laid);
+    if (cost < found.cost) found = { laid, cost };
+  }
+  return found.laid;
+}
+
+async function inRows(
+  graph: Graph,
+  rowOf: RowOf,
+  engine: Engine,
+  other: Readonly<Record<string, string>> = {},
+): Promise<ElkNode> {
   const count = Math.max(...rowOf.values()) + 1;
   const rows: ElkNode[] = [];
   // What left the row before highest comes in highest.
@@ -103,7 +137,7 @@ async function inRows(graph: Graph, rowOf: RowOf, engine: Engine): Promise<ElkNo
   for (let row = 0; row < count; row += 1) {
     const wanted = asked(graph, { rowOf, row, order });
     if (wanted.children?.length === 0) continue;
-    const laid = await engine.layout(wanted);
+    const laid = await engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
     rows.push(laid);
     const exits = (laid.children ?? []).filter((node) => node.id.startsWith(exitOf("")));
     exits.sort((a, b) => (a.y ?? 0) - (b.y ?? 0));
