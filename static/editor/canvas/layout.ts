@@ -2,6 +2,7 @@
 import { graphOf, type Said, START_ID } from "../drawing/graph";
 import { edition, placedFor } from "../drawing/layouts";
 import { moved } from "../drawing/moved";
+import { shownOf } from "../drawing/quiet";
 import type { Graph, Part, Placed, Point, Spot, Way } from "../drawing/types";
 import { CARD } from "../drawing/zones";
 import { isPlace, type LineDocument, type Positions, positionsOf, rulesOf, type Station } from "../store/document";
@@ -72,7 +73,8 @@ export function laidOut(line: LineDocument, findings: Said = said): Laid {
   return laid;
 }
 
-function withPlaces(graph: Graph, placed: Placed, exact: boolean, positions: Positions): Laid {
+function withPlaces(whole: Graph, placed: Placed, exact: boolean, positions: Positions): Laid {
+  const graph = shownOf(whole, placed);
   const written = JSON.stringify(positions);
   const same =
     lastPlaced?.placed === placed &&

@@ -3,11 +3,14 @@ import type { ElkNode } from "elkjs/lib/elk-api";
 import { answered, asked, type Engine } from "./elk";
 import { bent, crossings } from "./geometry";
 import { freed } from "./pills";
+import { quietOf } from "./quiet";
 import { countOf, entryOf, exitOf, LONG, type RowOf, rowsFor, stacked } from "./rows";
 import type { Graph, Placed } from "./types";
 
 /** Further away a line is not read: it is broken into rows. */
 const LEAST = 0.68;
+/** So near one row is better than several even with fewer words. */
+const QUIET = 0.7;
 /** Nearer than this nothing is won. */
 const MOST = 0.9;
 /** What an edge into another row is worth, in zoom. */
@@ -22,11 +25,14 @@ const SMALLER = 0.97;
 interface Chosen {
   laid: ElkNode;
   rowOf?: RowOf;
+  quiet?: true;
 }
 
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
-  const { laid, rowOf } = await chosen(graph, engine);
-  return freed(graph, placedIn(graph, laid, rowOf));
+  const { laid, rowOf, quiet } = await chosen(graph, engine);
+  if (!quiet) return freed(graph, placedIn(graph, laid, rowOf));
+  const spare = quietOf(graph);
+  return { ...freed(spare, placedIn(spare, laid, rowOf)), quiet };
 }
 
 function placedIn(graph: Graph, laid: ElkNode, rowOf: RowOf | undefined): Placed {
@@ -47,23 +53,43 @@ async function chosen(graph: Graph, engine: Engine): Promise<Chosen> {
     const { rowOf } = rowsFor(graph, countOf(graph));
     return { laid: await inRows(graph, rowOf, engine), rowOf };
   }
-  let found: Chosen = { laid: await straight(graph, engine) };
-  if (zoom(found.laid) >= LEAST) return found;
+  const one = await straight(graph, engine);
+  if (zoom(one) >= LEAST) return { laid: one };
+  const spare = quietOf(graph);
+  const row = await straight(spare, engine, NARROW);
+  if (zoom(row) >= QUIET) return { laid: row, quiet: true };
+  const rows = await broken(graph, engine, one, zoom);
+  if (zoom(rows.laid) >= LEAST) return rows;
+  const fewer = await broken(spare, engine, one, zoom, NARROW);
+  return zoom(fewer.laid) >= LEAST ? { ...fewer, quiet: true } : rows;
+}
+
+/** In as many rows as are read best; `one`: in a single one. */
+async function broken(
+  graph: Graph,
+  engine: Engine,
+  one: ElkNode,
+  zoom: (laid: ElkNode) => number,
+  apart: Options = {},
+): Promise<Chosen> {
   // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
   const worthOf = (laid: ElkNode, cut: number): number => {
     if (zoom(laid) >= LEAST) return 2 + zoom(laid) - CUT * cut;
-    return (width >= LEAST * (laid.width ?? 1) ? 1 : 0) + zoom(laid) - CUT * cut;
+    return (graph.window[0] >= LEAST * (laid.width ?? 1) ? 1 : 0) + zoom(laid) - CUT * cut;
   };
-  let worth = worthOf(found.laid, 0);
+  let found: Chosen = { laid: one };
+  let worth = worthOf(one, 0);
   for (const count of [2, 3, 4, 5]) {
     const { rowOf, cut } = rowsFor(graph, count);
-    const laid = await inRows(graph, rowOf, engine);
+    const laid = await inRows(graph, rowOf, engine, apart);
     if (worthOf(laid, cut) <= worth) continue;
     worth = worthOf(laid, cut);
     found = { laid, rowOf };
   }
-  return found.rowOf ? { ...found, laid: await clearer(graph, found.laid, found.rowOf, engine, zoom) } : found;
+  return found.rowOf ? { ...found, laid: await clearer(graph, found.laid, found.rowOf, engine, zoom, apart) } : found;
 }
+
+type Options = Readonly<Record<string, string>>;
 
 /** What is told otherwise to ELK where edges cross or the main way bends: how much the order of the model counts, and where
  * its search for few crossings begins. */
@@ -82,9 +108,20 @@ const OTHERWISE: readonly Record<string, string>[] = [
  * follows an edge that is not even drawn. Without that step the weights of the edges decide alone. */
 const BY_WEIGHT = { "elk.layered.nodePlacement.favorStraightEdges": "false" };
 
+/** Columns nearer to one another. */
+const NARROW = {
+  "elk.layered.spacing.nodeNodeBetweenLayers": "14",
+  "elk.layered.spacing.edgeNodeBetweenLayers": "10",
+  "elk.layered.spacing.edgeEdgeBetweenLayers": "8",
+};
+
 /** In one row: the main way straight, then as few crossings as can be had, then the order of the model. */
-async function straight(graph: Graph, engine: Engine): Promise<ElkNode> {
-  const first = await engine.layout(asked(graph));
+async function straight(graph: Graph, engine: Engine, apart: Options = {}): Promise<ElkNode> {
+  const lay = (other: Options): Promise<ElkNode> => {
+    const wanted = asked(graph);
+    return engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...apart, ...other } });
+  };
+  const first = await lay({});
   const costOf = (laid: ElkNode): number => {
     const placed = answered(graph, laid);
     return BENT * bent(graph, placed).length + crossings(placed.ways);
@@ -93,8 +130,7 @@ async function straight(graph: Graph, engine: Engine): Promise<ElkNode> {
   const enough = graph.parts.length > LONG ? BENT - 1 : FEW;
   for (const other of [...(found.cost >= BENT ? [BY_WEIGHT] : []), ...OTHERWISE]) {
     if (found.cost <= enough) break;
-    const wanted = asked(graph);
-    const laid = await engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
+    const laid = await lay(other);
     const cost = costOf(laid);
     if (cost < found.cost) found = { laid, cost };
   }
@@ -108,6 +144,7 @@ async function clearer(
   rowOf: RowOf,
   engine: Engine,
   zoom: (laid: ElkNode) => number,
+  apart: Options,
 ): Promise<ElkNode> {
   const costOf = (laid: ElkNode): number => {
     const placed = placedIn(graph, laid, rowOf);
@@ -116,7 +153,7 @@ async function clearer(
   let found = { laid: first, cost: costOf(first) };
   for (const other of OTHERWISE) {
     if (found.cost <= FEW) break;
-    const laid = await inRows(graph, rowOf, engine, other);
+    const laid = await inRows(graph, rowOf, engine, { ...apart, ...other });
     if (zoom(laid) < SMALLER * zoom(first)) continue;
     const cost = costOf(laid);
     if (cost < found.cost) found = { laid, cost };
@@ -124,12 +161,7 @@ async function clearer(
   return found.laid;
 }
 
-async function inRows(
-  graph: Graph,
-  rowOf: RowOf,
-  engine: Engine,
-  other: Readonly<Record<string, string>> = {},
-): Promise<ElkNode> {
+async function inRows(graph: Graph, rowOf: RowOf, engine: Engine, other: Options = {}): Promise<ElkNode> {
   const count = Math.max(...rowOf.values()) + 1;
   const rows: ElkNode[] = [];
   // What left the row before highest comes in highest.

@@ -134,6 +134,13 @@ export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: numbe
   }
   const rowAt = (at: number): number => begins.filter((begin) => begin <= at).length - 1;
   const rowOf = new Map([...column].map(([key, at]) => [key, rowAt(at)]));
+  // An end stands in the row of what leads there: no edge goes round for it. The one of the main way closes the last row.
+  for (const { key, kind } of graph.parts) {
+    if (kind !== "end" || graph.main.includes(key)) continue;
+    const from = new Set(edges.filter(({ to }) => to === key).map((edge) => rowOf.get(edge.from) ?? 0));
+    const [only] = from;
+    if (from.size === 1 && only !== undefined) rowOf.set(key, only);
+  }
   return { rowOf, cut: edges.filter(({ from, to }) => rowOf.get(from) !== rowOf.get(to)).length };
 }
 

@@ -95,6 +95,8 @@ export interface Placed {
   ways: readonly Way[];
   /** Keys of the parts of each row, where it was broken into rows. */
   rows: readonly (readonly string[])[];
+  /** Laid out without the words that quiet.ts leaves out. */
+  quiet?: true;
   /** Only cards in rows, while the layout of a long line is under way: its edges come with that. */
   provisional?: true;
 }
