@@ -41,14 +41,14 @@ def test_the_overview_says_what_the_line_is_known_to_do(world: World, signed_in:
     version = publishing.publish(line, user=world.admin, based_on=line.draft_number)
     assert version.document["jumps"] == []
     page = text(signed_in(world.viewer).get(at(world, "line", "line")))
-    assert "What this line is known to do" in page
+    assert "1 of 1 proved" in page
     assert "Nothing reaches Ship without Second look." in page
     assert "Proved" in page
 
 
 def test_a_line_without_promises_says_nothing_of_them(world: World, signed_in: As) -> None:
     made(world, promising())
-    assert "What this line is known to do" not in text(signed_in(world.viewer).get(at(world, "line", "line")))
+    assert "Guarantees" not in text(signed_in(world.viewer).get(at(world, "line", "line")))
 
 
 def test_the_overview_of_a_draft_shows_the_path_that_breaks_a_promise(world: World, signed_in: As) -> None:

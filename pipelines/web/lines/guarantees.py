@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -46,6 +47,11 @@ def guarantees_of(line: Line, version: int | None) -> list[GuaranteeView]:
 def _of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     """A version never changes."""
     return prove(versions.by_id(version))
+
+
+def proved(views: Sequence[GuaranteeView]) -> int:
+    """How many of them."""
+    return sum(each.answer == PROVED for each in views)
 
 
 def view_of(answer: GuaranteeFinding) -> GuaranteeView:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import get_language
@@ -20,10 +20,11 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.formats import foreign, native
 from pipelines.formats.dialects import ALP
 from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
-from pipelines.lines import publishing
+from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Delivery, Line, LineVersion, Project, Repository, Status
+from pipelines.queries import lately
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
@@ -32,7 +33,7 @@ from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.networks import as_published, to_publish
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
-from pipelines.web.lines.guarantees import guarantees_of
+from pipelines.web.lines.guarantees import guarantees_of, proved
 from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
 from pipelines.web.shell.page import SignedIn, costly, in_project, show, show_line, tab_trail
@@ -230,8 +231,12 @@ def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
 @in_project("view")
 @require_safe
 def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?part=draft`: how many problems the draft has, which comes after the page."""
     found = get(request, project, line)
+    if request.GET.get("part") == "draft":
+        return _draft_problems(request, found)
     parsed, problems = drawn(found)
+    guarantees = guarantees_of(parsed, found.live_id) if parsed else []
     return show_line(
         request,
         "lines/line.html",
@@ -242,9 +247,18 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
         inputs=inputs_of(parsed) if parsed else [],
-        guarantees=guarantees_of(parsed, found.live_id) if parsed else [],
+        guarantees=guarantees,
+        proved=proved(guarantees),
         draft_differs=draft_differs(found),
+        lately=lately.of_line(found.pk) if found.live_id else None,
     )
+
+
+@costly
+def _draft_problems(request: SignedIn, line: Line) -> HttpResponse:
+    found = publishing.check(line)
+    count = len(found.errors) + len(publish_review.warnings_of(found))
+    return render(request, "lines/line/draft_problems.html", {"count": count})
 
 
 def _drawing(line: Line, parsed: Parsed | None) -> LineDrawing | None:

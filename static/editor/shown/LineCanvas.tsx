@@ -36,6 +36,7 @@ import { say } from "../shell/words";
 import type { LineDocument } from "../store/document";
 import { type Findings, NOTHING } from "../store/findings";
 import { placedNotes } from "../store/notes";
+import { BESIDE, type Shown, tied } from "./tied";
 
 /** A task's way (pipelines/web/tasks/path.py). */
 export interface Path {
@@ -64,11 +65,6 @@ interface Given {
 }
 
 type Marks = Record<string, Mark>;
-
-interface Shown {
-  node: string;
-  rule: string | undefined;
-}
 
 const ICONS: Record<Mark, string> = {
   added: "plus",
@@ -183,6 +179,7 @@ type Seen = Given & { size: Size; said: Findings; laid: Laid; drawn: readonly Dr
 function Flow({ picture, label, size, said, laid, drawn: plain, path, links, small = false, clear, onDrawn }: Seen) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
+  const figure = useRef<HTMLDivElement>(null);
   const level = useZoomLevel();
   const near = useZoomed(picture.document, laid.boxes);
   const { document: line, marks = NO_MARKS } = picture;
@@ -211,17 +208,20 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
       if (!row) return;
       const node = row.dataset.show ?? "";
       setShown({ node, rule: row.dataset.showRule });
-      void flow.fitView({ ...FIT, nodes: [{ id: node }], padding: 1.2 });
+      if (row.matches(BESIDE)) figure.current?.scrollIntoView({ block: "nearest" });
+      else void flow.fitView({ ...FIT, nodes: [{ id: node }], padding: 1.2 });
     };
     document.addEventListener("click", chosen);
     return () => document.removeEventListener("click", chosen);
   }, [flow]);
+  useEffect(() => tied(setShown, figure), []);
 
   return (
     <LevelContext value={level}>
       <GatePath value={path?.gates}>
         <ToldContext value={told}>
           <ReactFlow<AnyNode, RuleEdge>
+            ref={figure}
             ariaLabelConfig={CANVAS_HELP}
             className={`ed-level-${level}${near.className}`}
             style={near.style}

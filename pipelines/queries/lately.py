@@ -1,0 +1,52 @@
+"""What a line did in the last days, in four figures; one statement, which reads a bounded number of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import connection
+
+from pipelines.queries.medians import DAYS, MOST
+from pipelines.queries.usage import COST, USAGE, dollars
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """`ended`: at most MOST are counted, `more` says whether there are others. Of what is counted, how many completed,
+    and of those the median time in seconds and the median cost (None where none had a price)."""
+
+    ended: int
+    more: bool
+    completed: int
+    seconds: float | None
+    cost: Decimal | None
+
+    @property
+    def amount(self) -> str:
+        return dollars(self.cost) if self.cost is not None else ""
+
+
+# By the index task_ended; the jobs of each task by their own.
+FIGURES = f"""
+WITH latest AS MATERIALIZED (
+    SELECT id, status, created_at, ended_at FROM pipelines_task
+    WHERE line_id = %(line)s AND ended_at > now() - make_interval(days => %(days)s)
+    ORDER BY ended_at DESC LIMIT %(most)s + 1
+), counted AS (SELECT * FROM latest ORDER BY ended_at DESC LIMIT %(most)s)
+SELECT (SELECT count(*) FROM latest), count(*),
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at)),
+       percentile_disc(0.5) WITHIN GROUP (ORDER BY spent.cost)
+FROM counted, LATERAL (
+    SELECT sum({COST}) AS cost FROM pipelines_job job WHERE job.task_id = counted.id AND {USAGE} IS NOT NULL
+) AS spent
+WHERE status = 'completed'"""
+
+
+def of_line(line_id: int) -> Lately:
+    with connection.cursor() as cursor:
+        cursor.execute(FIGURES, {"line": line_id, "days": DAYS, "most": MOST})
+        ended, completed, seconds, cost = cursor.fetchone()
+    return Lately(
+        min(ended, MOST), ended > MOST, completed, None if seconds is None else float(seconds), cost
+    )
