@@ -56,11 +56,12 @@ async function chosen(graph: Graph, engine: Engine): Promise<Chosen> {
   const one = await straight(graph, engine);
   if (zoom(one) >= LEAST) return { laid: one };
   const spare = quietOf(graph);
-  const row = await straight(spare, engine, NARROW);
-  if (zoom(row) >= QUIET) return { laid: row, quiet: true };
+  const fits = (laid: ElkNode): boolean => zoom(laid) >= QUIET;
+  const row = await straight(spare, engine, NARROW, fits);
+  if (fits(row)) return { laid: row, quiet: true };
   const rows = await broken(graph, engine, one, zoom);
   if (zoom(rows.laid) >= LEAST) return rows;
-  const fewer = await broken(spare, engine, one, zoom, NARROW);
+  const fewer = await broken(spare, engine, one, zoom, NARROW, [2, 3]);
   return zoom(fewer.laid) >= LEAST ? { ...fewer, quiet: true } : rows;
 }
 
@@ -71,6 +72,7 @@ async function broken(
   one: ElkNode,
   zoom: (laid: ElkNode) => number,
   apart: Options = {},
+  counts: readonly number[] = [2, 3, 4, 5],
 ): Promise<Chosen> {
   // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
   const worthOf = (laid: ElkNode, cut: number): number => {
@@ -79,7 +81,7 @@ async function broken(
   };
   let found: Chosen = { laid: one };
   let worth = worthOf(one, 0);
-  for (const count of [2, 3, 4, 5]) {
+  for (const count of counts) {
     const { rowOf, cut } = rowsFor(graph, count);
     const laid = await inRows(graph, rowOf, engine, apart);
     if (worthOf(laid, cut) <= worth) continue;
@@ -115,13 +117,19 @@ const NARROW = {
   "elk.layered.spacing.edgeEdgeBetweenLayers": "8",
 };
 
-/** In one row: the main way straight, then as few crossings as can be had, then the order of the model. */
-async function straight(graph: Graph, engine: Engine, apart: Options = {}): Promise<ElkNode> {
+/** In one row, searched only where the first fits: the main way straight, then as few crossings as can be had, then the order of the model. */
+async function straight(
+  graph: Graph,
+  engine: Engine,
+  apart: Options = {},
+  fits: (laid: ElkNode) => boolean = () => true,
+): Promise<ElkNode> {
   const lay = (other: Options): Promise<ElkNode> => {
     const wanted = asked(graph);
     return engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...apart, ...other } });
   };
   const first = await lay({});
+  if (!fits(first)) return first;
   const costOf = (laid: ElkNode): number => {
     const placed = answered(graph, laid);
     return BENT * bent(graph, placed).length + crossings(placed.ways);
