@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -54,6 +55,7 @@ def test_the_page_stands_before_its_parts_come(world: World, signed_in: As) -> N
     for name in ("changes", "findings", "difference", "impact"):
         assert f'hx-get="?part={name}"' in page
     assert "Checking the draft" in page, "nothing can be published before it was checked"
+    assert re.search(rf"compared with v1, published <time.*?</time> by {world.admin} ", page)
 
 
 def test_what_changes_is_said_in_words_with_its_hand_and_what_decides_first(

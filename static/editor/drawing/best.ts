@@ -53,16 +53,17 @@ async function chosen(graph: Graph, engine: Engine): Promise<Chosen> {
     const { rowOf } = rowsFor(graph, countOf(graph));
     return { laid: await inRows(graph, rowOf, engine), rowOf };
   }
-  const one = await straight(graph, engine);
+  const fits = (least: number) => (laid: ElkNode) => zoom(laid) >= least;
+  const one = await straight(graph, engine, {}, fits(LEAST));
   if (zoom(one) >= LEAST) return { laid: one };
   const spare = quietOf(graph);
-  const fits = (laid: ElkNode): boolean => zoom(laid) >= QUIET;
-  const row = await straight(spare, engine, NARROW, fits);
-  if (fits(row)) return { laid: row, quiet: true };
+  const row = await straight(spare, engine, NARROW, fits(QUIET));
+  if (zoom(row) >= QUIET) return { laid: row, quiet: true };
   const rows = await broken(graph, engine, one, zoom);
   if (zoom(rows.laid) >= LEAST) return rows;
   const fewer = await broken(spare, engine, one, zoom, NARROW, [2, 3]);
-  return zoom(fewer.laid) >= LEAST ? { ...fewer, quiet: true } : rows;
+  if (zoom(fewer.laid) >= LEAST) return { ...fewer, quiet: true };
+  return rows.rowOf ? rows : { laid: await straight(graph, engine) };
 }
 
 /** In as many rows as are read best; `one`: in a single one. */
@@ -74,19 +75,23 @@ async function broken(
   apart: Options = {},
   counts: readonly number[] = [2, 3, 4, 5],
 ): Promise<Chosen> {
+  const isWide = (laid: ElkNode): boolean => graph.window[0] >= LEAST * (laid.width ?? 1);
   // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
   const worthOf = (laid: ElkNode, cut: number): number => {
     if (zoom(laid) >= LEAST) return 2 + zoom(laid) - CUT * cut;
-    return (graph.window[0] >= LEAST * (laid.width ?? 1) ? 1 : 0) + zoom(laid) - CUT * cut;
+    return (isWide(laid) ? 1 : 0) + zoom(laid) - CUT * cut;
   };
   let found: Chosen = { laid: one };
   let worth = worthOf(one, 0);
   for (const count of counts) {
     const { rowOf, cut } = rowsFor(graph, count);
     const laid = await inRows(graph, rowOf, engine, apart);
-    if (worthOf(laid, cut) <= worth) continue;
-    worth = worthOf(laid, cut);
-    found = { laid, rowOf };
+    if (worthOf(laid, cut) > worth) {
+      worth = worthOf(laid, cut);
+      found = { laid, rowOf };
+    }
+    // All of its width is read, and more rows are only higher.
+    if (isWide(laid) && zoom(laid) * (laid.width ?? 1) < graph.window[0] - 1) break;
   }
   return found.rowOf ? { ...found, laid: await clearer(graph, found.laid, found.rowOf, engine, zoom, apart) } : found;
 }
@@ -117,7 +122,8 @@ const NARROW = {
   "elk.layered.spacing.edgeEdgeBetweenLayers": "8",
 };
 
-/** In one row, searched only where the first fits: the main way straight, then as few crossings as can be had, then the order of the model. */
+/** In one row: the main way straight, then as few crossings as can be had, then the order of the model; searched for only
+ * where the first fits. */
 async function straight(
   graph: Graph,
   engine: Engine,
