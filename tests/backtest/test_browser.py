@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from pipelines.lines import publishing
 from pipelines.models import Line, Task, User
 from tests.backtest.test_run import line
 from tests.factories import World
+from tests.fixtures.browser import DESKTOP, PHONE
 from tests.fixtures.site import Site
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
@@ -115,3 +116,21 @@ def test_a_draft_that_became_invalid_is_told_with_its_reason(
     Line.objects.filter(pk=task.line_id).update(draft={**line(), "stations": []})
     page.get_by_role("button", name="Run back-test").click()
     expect(page.locator("[data-problem]")).to_contain_text("stations")
+
+
+SCROLLS = """() => [...document.querySelectorAll("[data-cells], [data-cells] *")]
+    .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== "visible")
+    .filter((each) => each.tagName !== "THEAD").map((each) => each.className || each.tagName)"""
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["1440", "390"])
+def test_decisions_that_differ_are_read_on_the_publish_page_without_scrolling_sideways(
+    world: World, site: Site, page: Page, sign_in: SignIn, task: Task, size: ViewportSize
+) -> None:
+    page.set_viewport_size(size)
+    sign_in(page, world.designer)
+    page.goto(address(task, site).removesuffix("versions") + "publish/")
+    row = page.locator("[data-cells] tbody tr").first
+    expect(row).to_be_visible()
+    expect(row.get_by_role("link", name=task.name)).to_be_visible()
+    assert page.evaluate(SCROLLS) == []
