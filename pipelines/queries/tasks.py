@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any, cast
 
-from django.contrib.postgres.fields import ArrayField
 from django.core.paginator import Page, Paginator
-from django.db.models import BooleanField, CharField, Count, F, Func, Q, QuerySet, TextField, Value
-from django.db.models.functions import Now, Upper
+from django.db.models import CharField, Count, F, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils.functional import cached_property
 
 from pipelines.models import (
@@ -23,23 +20,25 @@ from pipelines.models import (
     Project,
     Status,
     Task,
-    TaskText,
     User,
     displayed,
 )
 from pipelines.models.compiled import compiled, ids
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import of_line
+from pipelines.queries.task_search import NEWEST, OLDEST, first_found
 
 PER_PAGE = 50
 MOST = 10_000
 """What is beyond is found by narrowing or sorting: neither counted nor skipped over."""
+MOST_WITH_WORDS = 1_000
+"""Of a search."""
 OPEN = "open"
 WAITING = (Status.AWAITING_REVIEW, WAITING_FOR_INPUT, Status.BLOCKED, Status.HELD)
 """For people."""
 SORTS: Mapping[str, tuple[str, ...]] = {
-    "new": ("-created_at", "-pk"),
-    "old": ("created_at", "pk"),
+    "new": NEWEST,
+    "old": OLDEST,
     "changed": ("-changed_at", "-pk"),
     "due": ("due_at", "-created_at"),
     "title": ("title", "-created_at"),
@@ -78,26 +77,46 @@ OF_STATUS: Mapping[str, tuple[str, ...]] = {
 
 
 class BoundedPaginator(Paginator):
-    """Counts no further than `MOST`; with `beyond` there are more."""
+    """Counts no further than `most`; with `beyond` there are more."""
+
+    def __init__(self, rows: QuerySet[Task], most: int) -> None:
+        super().__init__(rows, PER_PAGE)
+        self.most = most
 
     @cached_property
     def reached(self) -> int:
         rows = cast("QuerySet[Task]", self.object_list)
-        return rows.order_by().values("pk")[: MOST + 1].count()
+        return rows.order_by().values("pk")[: self.most + 1].count()
 
     @cached_property
     def count(self) -> int:
-        return min(self.reached, MOST)
+        return min(self.reached, self.most)
 
     @property
     def beyond(self) -> bool:
-        return self.reached > MOST
+        return self.reached > self.most
 
     def page(self, number: int | str) -> Page:
         """Its rows with the status that is shown, which is looked up for no other row."""
         found = super().page(number)
-        found.object_list = list(displayed(cast("QuerySet[Task]", found.object_list)))
+        found.object_list = list(displayed(self.rows(found.object_list)))
         return found
+
+    def rows(self, part: Any) -> QuerySet[Task]:
+        return cast("QuerySet[Task]", part)
+
+
+class FoundPaginator(BoundedPaginator):
+    """Of the rows with these ids, which are in order and at most one more than `most`."""
+
+    def __init__(self, rows: QuerySet[Task], most: int, ids: Sequence[int]) -> None:
+        super().__init__(rows, most)
+        self.object_list: Any = ids
+        self.reached = len(ids)
+        self._rows = rows
+
+    def rows(self, part: Any) -> QuerySet[Task]:
+        return self._rows.filter(pk__in=part)
 
 
 SHOWN = ("project", "line", "number", "title", "labels", "status", "priority", "due_at", "requested_by", "created_at",
@@ -106,9 +125,14 @@ SHOWN = ("project", "line", "number", "title", "labels", "status", "priority", "
 
 
 def table(projects: Sequence[Project], search: TaskFilter, user: User, page: int) -> Page:
-    rows = narrowed(Task.objects.filter(project__in=list(projects)), search, user)
-    rows = rows.only(*SHOWN).order_by(*SORTS.get(search.sort, SORTS["new"]))
-    found = BoundedPaginator(rows, PER_PAGE).get_page(page)
+    among = Task.objects.filter(of_line(search.line), project__in=list(projects))
+    order = SORTS.get(search.sort, SORTS["new"])
+    rows = narrowed(among, search, user).only(*SHOWN).order_by(*order)
+    paginator = BoundedPaginator(rows, MOST)
+    if search.q:
+        ids = first_found(rows, among, search.q, order, MOST_WITH_WORDS + 1)
+        paginator = FoundPaginator(rows, MOST_WITH_WORDS, ids)
+    found = paginator.get_page(page)
     of = {each.pk: each for each in projects}
     lines = Line.objects.only("key", "name").in_bulk({task.line_id for task in found})
     for task in found:
@@ -117,9 +141,7 @@ def table(projects: Sequence[Project], search: TaskFilter, user: User, page: int
 
 
 def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
-    """Those that are searched for. The status that is shown is looked up where it is searched for alone."""
-    if search.q:
-        rows = rows.filter(matching(search.q))
+    """By everything but words and line. The status that is shown is looked up where it is searched for alone."""
     if search.status == OPEN:
         rows = rows.filter(ended_at__isnull=True)
     elif search.status == "ended":
@@ -128,7 +150,6 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
         shown = WAITING if search.status == "waiting" else (search.status,)
         rows = rows.filter(status__in=OF_STATUS.get(search.status, shown))
         rows = displayed(rows).filter(Q(display_status__in=shown))
-    rows = rows.filter(of_line(search.line))
     if search.priority:
         rows = rows.filter(priority=search.priority)
     if search.late:
@@ -144,36 +165,6 @@ def late() -> Q:
     # Each part by an index of what has a due time; with OR every open task is read.
     either = passed.values("pk").union(asked.values("task"), all=True)
     return Q(ended_at__isnull=True, pk__in=either)
-
-
-def matching(words: str) -> Q:
-    """By number (`WI-app-42`, `42`), title or label."""
-    found = Q(title__icontains=words) | Q(labels__contains=[words])
-    looked_up = [words]
-    number = words.rpartition("-")[2]
-    if number.isascii() and number.isdigit() and len(number) < 19:
-        found |= Q(number=int(number))
-        looked_up.append(f"#{int(number)}\n")
-    return found & _looked_up(looked_up) if len(words) > 1 else found
-
-
-class Grams(Func):
-    """What the index of texts holds of a text."""
-
-    function = "gateline_grams"
-    output_field = ArrayField(TextField())
-
-
-class HasGrams(Func):
-    template = "(%(expressions)s)"
-    arg_joiner = " @> "
-    output_field = BooleanField()
-
-
-def _looked_up(texts: Sequence[str]) -> Q:
-    """Tasks that may have one of these in title, labels or number: those that have all of its parts somewhere."""
-    had = [Q(HasGrams(Grams("text"), Grams(Upper(Value(text))))) for text in texts]
-    return Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
 
 
 UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)

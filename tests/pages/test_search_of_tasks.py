@@ -7,10 +7,16 @@ from importlib import import_module
 import pytest
 from django.db import connection
 from django.db.models import Q
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from pipelines.models import Task, TaskText
-from pipelines.queries.tasks import matching
+from pipelines.queries import task_search
+from pipelines.queries import tasks as tables
+from pipelines.queries.task_search import first_found, matching
+from pipelines.queries.tasks import SORTS
 from tests.factories import World
+from tests.pages.conftest import As
 
 pytestmark = pytest.mark.django_db
 
@@ -84,6 +90,72 @@ def written() -> list[tuple[str, str]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT ctid::text, xmin::text FROM pipelines_tasktext ORDER BY task_id")
         return list(cursor.fetchall())
+
+
+ORDERS = sorted({*SORTS.values()})
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=" ".join)
+@pytest.mark.parametrize(("first", "further"), [(1, 2), (2, 5), (3, 40), (40, 40)])
+def test_the_first_that_are_found_are_those_of_reading_every_title_in_order(
+    world: World, monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...], first: int, further: int
+) -> None:
+    """However far the newest are read, and whether words are common, rare, or only in what is old."""
+    monkeypatch.setattr(task_search, "FIRST", first)
+    monkeypatch.setattr(task_search, "FURTHER", further)
+    version, other = world.line(), world.line(key="other")
+    titles = (
+        "Old roof",
+        "Old wall",
+        "Raise the limit",
+        "Raise the roof",
+        "Old roof",
+        *["Raise the limit"] * 4,
+    )
+    for number, title in enumerate(titles):
+        world.start((version, other)[number % 3 == 0], title=title)
+    open_ = Task.objects.filter(line=version.line, ended_at=None)
+    for words in ("raise", "limit", "old", "roof", "old wall", "zebra", "e", "z"):
+        for among, rows in (
+            (Task.objects.all(), Task.objects.all()),
+            (Task.objects.all(), open_),
+            (open_, open_),
+        ):
+            read = rows.filter(title__icontains=words).order_by(*order).values_list("pk", flat=True)
+            for most in (1, 3, 20):
+                assert first_found(rows, among, words, order, most) == list(read[:most]), (words, most)
+
+
+def test_the_index_is_asked_only_where_few_of_the_newest_have_the_words(
+    world: World, signed_in: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_search, "FIRST", 4)
+    monkeypatch.setattr(task_search, "FURTHER", 8)
+    monkeypatch.setattr(tables, "MOST_WITH_WORDS", 3)
+    version, client = world.line(), signed_in(world.viewer)
+    for title in (
+        *["Old roof"] * 2,
+        *["Lower the wall"] * 2,
+        "Old roof",
+        "Lower the wall",
+        *["Raise the limit"] * 2,
+    ):
+        world.start(version, title=title)
+
+    def read(words: str) -> list[str]:
+        """What each statement about tasks read: some of the newest, the index, or the rows that are shown."""
+        with CaptureQueriesContext(connection) as made:
+            client.get(reverse("tasks-everywhere"), {"fragment": "table", "q": words})
+        found = [each["sql"] for each in made if 'ORDER BY "pipelines_task"."created_at"' in each["sql"]]
+        return [
+            "newest" if "FROM (SELECT" in sql else "index" if "gateline_grams" in sql else "rows"
+            for sql in found
+        ]
+
+    assert read("l") == ["newest", "rows"]
+    assert read("the") == ["newest", "newest", "rows"]
+    assert read("roof") == read(f"WI-{world.project.key}-1") == ["newest", "index", "rows"]
+    assert read("raise") == ["newest", "newest", "index", "rows"], "two of the first four, and no other"
 
 
 def test_a_search_reads_by_the_index(world: World) -> None:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import Line, Membership, Project, Role, Task, User
-from pipelines.queries.tasks import matching
+from pipelines.queries.task_search import NEWEST, first_found
 from pipelines.templatetags.gateline import status
 from pipelines.web.shell.page import SignedIn, signed_in
 
@@ -71,11 +71,13 @@ def _lines(projects: Sequence[Project], words: str) -> list[PaletteOption]:
 
 
 def _tasks(projects: Sequence[Project], words: str) -> list[PaletteOption]:
-    found = Task.objects.filter(matching(words), project__in=projects).select_related("project__owner")
+    tasks = Task.objects.filter(project__in=projects)
+    ids = first_found(tasks, tasks, words, NEWEST, FOUND)
+    found = tasks.filter(pk__in=ids).select_related("project__owner").order_by(*NEWEST)
     return [
         PaletteOption(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
                str(status(task.status).word), task.name)
-        for task in found.defer("context", "variables", "inputs").order_by("-created_at")[:FOUND]
+        for task in found.defer("context", "variables", "inputs")
     ]  # fmt: skip
 
 

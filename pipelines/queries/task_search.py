@@ -1,0 +1,100 @@
+"""Tasks that words are searched for in: the newest are read in order while enough of them have the words, an index of
+texts is asked where few have."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BooleanField, Func, Q, QuerySet, TextField, Value
+from django.db.models.functions import Upper
+from django.db.models.sql.compiler import SQLCompiler
+from django.db.models.sql.datastructures import BaseTable
+
+from pipelines.models import Task, TaskText
+
+FIRST = 1_000
+"""So many tasks are read in order whatever the words are."""
+FURTHER = 20_000
+"""And so many where, by the first of them, enough will be found: what fewer than one of twenty has, the index finds
+sooner."""
+NEWEST, OLDEST = ("-created_at", "-pk"), ("created_at", "pk")
+"""Orders that have an index."""
+
+
+def first_found(
+    rows: QuerySet[Task], among: QuerySet[Task], words: str, order: tuple[str, ...], most: int
+) -> list[int]:
+    """The ids of the first `most` of these rows that have the words, in this order. `among`: tasks that an index has in
+    order, of which `rows` are some."""
+    if order in (NEWEST, OLDEST):
+        for reach in (FIRST, FURTHER):
+            ids = _ids(_of_first(rows.filter(having(words)), among.order_by(*order)[:reach]), order, most)
+            if len(ids) == most:
+                return ids
+            if len(ids) * FURTHER < most * FIRST:
+                break
+    return _ids(rows.filter(matching(words)), order, most)
+
+
+def _ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
+    return list(rows.order_by(*order).values_list("pk", flat=True)[:most])
+
+
+def _of_first(rows: QuerySet[Task], first: QuerySet[Task]) -> QuerySet[Task]:
+    """Those of these rows that are among the `first`: read from these in place of the table. By their ids the planner
+    would look for them in all tasks that fit."""
+    found = rows.all()
+    name = found.query.get_initial_alias()
+    found.query.alias_map[name] = FirstRows(Task._meta.db_table, name, first)
+    return found
+
+
+class FirstRows(BaseTable):
+    """The rows of a limited QuerySet in place of their table."""
+
+    def __init__(self, table: str, alias: str, rows: QuerySet[Task]) -> None:
+        super().__init__(table, alias)
+        self.rows, self.name = rows, alias
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        sql, values = self.rows.query.get_compiler(connection=connection).as_sql()
+        return f"({sql}) {compiler.quote_name_unless_alias(self.name)}", list(values)
+
+
+def having(words: str) -> Q:
+    """By number (`WI-app-42`, `42`), title or label."""
+    found = Q(title__icontains=words) | Q(labels__contains=[words])
+    number = _number(words)
+    return found if number is None else found | Q(number=number)
+
+
+def matching(words: str) -> Q:
+    """The same, looked up in the index: words of one character are not."""
+    if len(words) < 2:
+        return having(words)
+    number = _number(words)
+    texts = [words] if number is None else [words, f"#{number}\n"]
+    # Tasks that may have one of these in title, labels or number: those that have all of its parts somewhere.
+    had = [Q(HasGrams(Grams("text"), Grams(Upper(Value(text))))) for text in texts]
+    return having(words) & Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
+
+
+def _number(words: str) -> int | None:
+    number = words.rpartition("-")[2]
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None
+
+
+class Grams(Func):
+    """What the index of texts holds of a text."""
+
+    function = "gateline_grams"
+    output_field = ArrayField(TextField())
+
+
+class HasGrams(Func):
+    template = "(%(expressions)s)"
+    arg_joiner = " @> "
+    output_field = BooleanField()
