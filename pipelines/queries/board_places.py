@@ -13,15 +13,15 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from pipelines.models import WAITING_FOR_INPUT, Line, Purpose, Status, Task
+from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task
 from pipelines.queries import versions
 
 # Texts are compared by their bytes: what is sorted is only told apart.
 SQL = """
     WITH tasks(task_id, seq, due_at, pinned_id) AS MATERIALIZED ({tasks}),
     chosen AS MATERIALIZED (
-        SELECT t.*, k.seq, k.due_at, k.pinned_id,
-          t.status = '{blocked}' AND t.wait ? 'question' AND NOT t.wait ? 'evaluation' AS asks
+        SELECT t.id, t.task_id, t.station, t.status, t.entered_at, t.changed_at, k.seq, k.due_at,
+          k.pinned_id, t.status = '{blocked}' AND t.wait ? 'question' AND NOT t.wait ? 'evaluation' AS asks
         FROM tasks k CROSS JOIN LATERAL (
           SELECT id, task_id, station, status, wait, entered_at, changed_at FROM pipelines_token
           WHERE task_id = k.task_id AND ended_at IS NULL AND NOT forked OFFSET 0
@@ -37,10 +37,7 @@ SQL = """
         WHERE t.status = '{running}'
         UNION ALL (
         SELECT DISTINCT ON (t.id) t.*, NULL, NULL::timestamptz, visit.gate, visit.opened_at, visit.due_at
-        FROM chosen t LEFT JOIN LATERAL (
-          SELECT gate, opened_at, due_at, position FROM pipelines_gatevisit
-          WHERE token_id = t.id AND state = 'open' OFFSET 0
-        ) AS visit ON true
+        FROM chosen t LEFT JOIN pipelines_gatevisit visit ON visit.token_id = t.id AND visit.state = 'open'
         WHERE t.status = '{review}' ORDER BY t.id, visit.position)
         UNION ALL
         SELECT t.*, NULL, NULL::timestamptz, NULL, NULL::timestamptz, NULL::timestamptz
@@ -144,13 +141,12 @@ def places(
 
 
 def _limits(line: Line) -> dict[str, list[Any]]:
-    """The time that each station of each version expects, as columns; only of versions that a living task has."""
-    pinned = (
-        Task.objects.filter(line=line, ended_at__isnull=True).order_by().values_list("pinned_id", flat=True)
-    )
+    """The time that each station of each version expects, as columns; only of versions in which a job runs: no other
+    position is late by it."""
+    running = Task.objects.filter(line=line, ended_at__isnull=True, jobs__state=Job.State.RUNNING)
     rows = [
         (version, station.key, station.limits.expected)
-        for version in pinned.distinct()
+        for version in running.order_by().values_list("pinned_id", flat=True).distinct()
         for station in versions.by_id(version).stations
         if station.limits.expected
     ]
