@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task
 from pipelines.queries import versions
 
+FOR_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, WAITING_FOR_INPUT)
 # Texts are compared by their bytes: what is sorted is only told apart.
 SQL = """
     WITH tasks(task_id, seq, due_at, pinned_id) AS MATERIALIZED ({tasks}),
@@ -43,7 +44,7 @@ SQL = """
         SELECT t.*, NULL, NULL::timestamptz, NULL, NULL::timestamptz, NULL::timestamptz
         FROM chosen t WHERE t.status NOT IN ('{running}', '{review}')
     ),
-    living AS MATERIALIZED (
+    told AS (
         SELECT t.id, t.task_id, t.seq, t.entered_at,
           CASE WHEN t.gate IS NULL THEN 'station:' || t.station ELSE 'gate:' || t.gate END COLLATE "C" AS place,
           CASE
@@ -66,29 +67,36 @@ SQL = """
         FROM placed t
         LEFT JOIN unnest(%(versions)s::bigint[], %(stations)s::text[], %(seconds)s::float[])
           AS limits(version, station, seconds) ON limits.version = t.pinned_id AND limits.station = t.station
+    ),
+    living AS MATERIALIZED (
+        SELECT *, CASE
+            WHEN %(late)s THEN late ELSE %(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[])
+          END AS shown
+        FROM told
+    ),
+    counted AS MATERIALIZED (
+        SELECT place, status, late, shown, count(*) AS number, min(since) AS oldest, sum(seq) AS seq
+        FROM living GROUP BY place, status, late, shown
     )
-    SELECT 'place', place, count(*),
-      max(CASE WHEN status = '{stuck}' THEN 2
-          WHEN late OR status IN ('{review}', '{blocked}', '{held}', '{input}') THEN 1 ELSE 0 END),
-      min(since), (array_agg(id ORDER BY entered_at, id))[1:%(most)s]
-    FROM living
-    WHERE CASE WHEN %(late)s THEN late ELSE %(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[]) END
-    GROUP BY place
+    SELECT place, status, late, shown, number, oldest, seq, NULL::bigint[] FROM counted
     UNION ALL
-    SELECT 'status', status, count(*), count(*) FILTER (WHERE late), NULL, NULL FROM living GROUP BY status
+    -- Looking through all for each place is cheaper than sorting all by it, up to about a dozen places.
+    SELECT place, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY(
+      SELECT id FROM living l WHERE l.shown AND l.place = p.place ORDER BY entered_at, id LIMIT %(most)s)
+    FROM (SELECT DISTINCT place FROM counted WHERE shown) p
     UNION ALL
-    SELECT 'all', NULL, count(DISTINCT task_id), coalesce(sum(seq), 0), NULL, NULL FROM living
+    SELECT NULL, NULL, NULL, NULL, count(DISTINCT task_id), NULL, NULL, NULL FROM living
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BoardPlace:
     """`ids`: of its first tokens, in the order in which they came. `worst`: 2 where one is stuck, 1 where one waits for
     people or is late."""
 
-    count: int
-    oldest: datetime
-    ids: Sequence[int]
+    count: int = 0
+    oldest: datetime | None = None
+    ids: Sequence[int] = ()
     worst: int = 0
 
 
@@ -102,6 +110,16 @@ class BoardPlaces:
     late: int = 0
     tasks: int = 0
     version: int = 0
+
+    def add(self, place: str, status: str, late: bool, shown: bool, number: int, oldest: datetime) -> None:
+        """So many positions of this place and status."""
+        self.by_status[status] = self.by_status.get(status, 0) + number
+        self.late += number if late else 0
+        if shown:
+            found = self.of.setdefault(place, BoardPlace())
+            found.count += number
+            found.oldest = min(found.oldest or oldest, oldest)
+            found.worst = max(found.worst, 2 if status == Status.STUCK else int(late or status in FOR_PEOPLE))
 
 
 def places(
@@ -129,14 +147,14 @@ def places(
     found = BoardPlaces()
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
-        for what, key, number, other, oldest, ids in cursor.fetchall():
-            if what == "place":
-                found.of[key] = BoardPlace(number, oldest, ids, int(other))
-            elif what == "status":
-                found.by_status[key] = number
-                found.late += other
+        for place, status, late_ones, shown, number, oldest, seq, ids in cursor.fetchall():
+            if status is not None:
+                found.add(place, status, late_ones, shown, number, oldest)
+                found.version += int(seq)
+            elif place is not None:
+                found.of.setdefault(place, BoardPlace()).ids = ids
             else:
-                found.tasks, found.version = number, int(other)
+                found.tasks = number
     return found
 
 
