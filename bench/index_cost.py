@@ -25,15 +25,15 @@ OF = ("decision_of_version", "job_of_version", "vote_with_reason", "gate_visit_o
 def moves(world: Any, version: Any, tasks: int) -> tuple[float, float]:
     """Milliseconds of PostgreSQL and bytes of its log, for each move."""
     started = [world.start(version) for _ in range(tasks)]
-    seconds, log = _processor(), _log()
+    seconds, log = processor(), written_ahead()
     for _station in range(STATIONS):
         for task in started:
             world.report(task)
     count = tasks * STATIONS
-    return (_processor() - seconds) * 1000 / count, (_log() - log) / count
+    return (processor() - seconds) * 1000 / count, (written_ahead() - log) / count
 
 
-def _ask(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+def ask(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     from django.db import connection  # noqa: PLC0415  # after `database`
 
     with connection.cursor() as cursor:
@@ -41,14 +41,14 @@ def _ask(sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall()) if cursor.description else []
 
 
-def _processor() -> float:
+def processor() -> float:
     """Seconds that this connection's process has computed."""
-    [[pid]] = _ask("SELECT pg_backend_pid()")
+    [[pid]] = ask("SELECT pg_backend_pid()")
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-def _log() -> int:
-    [[written]] = _ask("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
+def written_ahead() -> int:
+    [[written]] = ask("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
     return int(written)
 
 
@@ -57,15 +57,15 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
 
     world = make_world()
     version = world.line(stations=[f"s{number}" for number in range(STATIONS)])
-    told = [text for name in given.of for (text,) in _ask("SELECT pg_get_indexdef(%s::regclass)", name)]
+    told = [text for name in given.of for (text,) in ask("SELECT pg_get_indexdef(%s::regclass)", name)]
     made = [text.replace(" INDEX ", " INDEX IF NOT EXISTS ", 1) for text in told]
     moves(world, version, given.tasks)  # statements are prepared, pages are there
     found: dict[str, list[tuple[float, float]]] = {"with": [], "without": []}
     for number in range(given.rounds):
         for name in sorted(found, reverse=number % 2 == 1):
             for index, text in zip(given.of, made, strict=True):
-                _ask(text if name == "with" else f"DROP INDEX IF EXISTS {index}")
-            _ask("CHECKPOINT")
+                ask(text if name == "with" else f"DROP INDEX IF EXISTS {index}")
+            ask("CHECKPOINT")
             found[name].append(moves(world, version, given.tasks))
     return {
         name: {
