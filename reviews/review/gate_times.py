@@ -15,7 +15,7 @@ from pipelines.ports.sampling import sampling_key
 from pipelines.queries.dates import Dates
 from pipelines.queries.health import MONTH
 from pipelines.queries.versions import by_id
-from pipelines.routing.decide.sampling import is_drawn
+from pipelines.routing.decide.sampling import draw, is_below
 
 MOST = 200
 QUICK = 5
@@ -204,16 +204,17 @@ def offers(project: Project) -> list[SampleOffer]:
     found = []
     for line_id, gate, approvals, newest, _tasks in asks:
         about = [root for visit in newest for root in roots.get(visit, ())]
-        rates = [_rate(line_id, gate, one_in, about) for one_in in RATES]
+        key, name = sampling_key(), f"{line_id}/{gate}"
+        draws = [(draw(key, name, str(root)), reverted) for root, reverted in about]
+        rates = [_rate(one_in, draws) for one_in in RATES]
         found.append(SampleOffer(lines[line_id], gate, _name(lines[line_id], gate), approvals, rates))
     return found
 
 
-def _rate(line_id: int, gate: str, one_in: int, tasks: Sequence[tuple[int, bool]]) -> Rate:
-    """As the gate would draw with this key (law §15)."""
-    drawn = [is_drawn(sampling_key(), f"{line_id}/{gate}", str(root), one_in) for root, _reverted in tasks]
-    unseen = [reverted for (_root, reverted), asked in zip(tasks, drawn, strict=True) if not asked]
-    return Rate(one_in, sum(drawn), len(unseen), sum(unseen))
+def _rate(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
+    """As the gate would draw with its key (law §15). `draws`: of each approval, and whether it was reverted."""
+    unseen = [reverted for each, reverted in draws if not is_below(each, one_in)]
+    return Rate(one_in, len(draws) - len(unseen), len(unseen), sum(unseen))
 
 
 def _always_asks(line: Line, gate: str) -> bool:

@@ -23,5 +23,14 @@ RANGE: Final = 2**64
 def is_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
     """Whether the tasks of the chain that began with `root` are drawn at `gate`. Raising the rate keeps every chain
     that was drawn. `key`: of the installation; `gate` and `root` name the two uniquely in it."""
-    digest = hmac.digest(key, f"{gate}\0{root}".encode(), "sha256")
-    return int.from_bytes(digest[:8]) < RANGE // one_in
+    return is_below(draw(key, gate, root), one_in)
+
+
+def draw(key: bytes, gate: str, root: str) -> int:
+    """What the chain has at the gate, whatever the rate: evenly from 0 to `RANGE`."""
+    return int.from_bytes(hmac.digest(key, f"{gate}\0{root}".encode(), "sha256")[:8])
+
+
+def is_below(draw: int, one_in: int) -> bool:
+    """Whether what has this draw is drawn at that rate."""
+    return draw < RANGE // one_in
