@@ -1,10 +1,12 @@
-"""What indexes cost a move: the same moves with them and without, by turns, on one server that writes to disk.
+"""What an index costs each row that enters it: the same rows written into two copies of its table, one without it, by
+turns, on a server of `bench.scale`.
 
-    python -m bench.index_cost [--of decision_of_version …] [--rounds 6] [--tasks 20]
+    python -m bench.index_cost --keep FOLDER [--of decision_of_version …] [--rounds 10]
 
-A move is one report of one of ten stations without work, by one connection. Prints the processor time of PostgreSQL and
-the bytes that it writes ahead for each; the median of the rounds. Each turn begins with a checkpoint, after which a
-page that is written for the first time is written ahead as a whole, and every second round has the other order."""
+Both copies begin with the older half of the rows and all their indexes; each turn writes the next rows of the newer
+half in their order, after a checkpoint, and every second round has the other order. Prints microseconds of PostgreSQL's
+processor and bytes written ahead a row with the index, and how much of it is the index's: the quarters of the rounds.
+Whole moves do not tell: what else runs changes their cost by more than an index is."""
 
 from __future__ import annotations
 
@@ -17,20 +19,9 @@ from typing import Any
 
 from bench.rig import database, keep
 
-STATIONS = 10
 OF = ("decision_of_version", "job_of_version", "vote_with_reason", "gate_visit_over_at")
 """Of migration 0154."""
-
-
-def moves(world: Any, version: Any, tasks: int) -> tuple[float, float]:
-    """Milliseconds of PostgreSQL and bytes of its log, for each move."""
-    started = [world.start(version) for _ in range(tasks)]
-    seconds, log = processor(), written_ahead()
-    for _station in range(STATIONS):
-        for task in started:
-            world.report(task)
-    count = tasks * STATIONS
-    return (processor() - seconds) * 1000 / count, (written_ahead() - log) / count
+COPIES = ("index_cost_with", "index_cost_without")
 
 
 def ask(sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -52,40 +43,63 @@ def written_ahead() -> int:
     return int(written)
 
 
-def measured(given: argparse.Namespace) -> dict[str, Any]:
-    from tests.factories import make_world  # noqa: PLC0415  # after `database`
+def copies(index: str) -> tuple[str, int]:
+    """Makes both, with the older half of the rows. The table, and how many rows that is."""
+    [[table, told]] = ask("SELECT tablename, indexdef FROM pg_indexes WHERE indexname = %s", index)
+    [[half]] = ask(f"SELECT count(*) / 2 FROM {table}")
+    for copy in COPIES:
+        ask(f"DROP TABLE IF EXISTS {copy}")
+        ask(f"CREATE TABLE {copy} (LIKE {table} INCLUDING ALL)")
+    same = told.partition(" USING ")[2]
+    rows = ask("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s", COPIES[1])
+    [name] = [name for name, text in rows if text.partition(" USING ")[2] == same]
+    ask(f"DROP INDEX {name}")
+    for copy in COPIES:
+        ask(f"INSERT INTO {copy} SELECT * FROM {table} ORDER BY ctid LIMIT {half}")
+        ask(f"VACUUM ANALYZE {copy}")
+    return table, half
 
-    world = make_world()
-    version = world.line(stations=[f"s{number}" for number in range(STATIONS)])
-    told = [text for name in given.of for (text,) in ask("SELECT pg_get_indexdef(%s::regclass)", name)]
-    made = [text.replace(" INDEX ", " INDEX IF NOT EXISTS ", 1) for text in told]
-    moves(world, version, given.tasks)  # statements are prepared, pages are there
-    found: dict[str, list[tuple[float, float]]] = {"with": [], "without": []}
-    for number in range(given.rounds):
-        for name in sorted(found, reverse=number % 2 == 1):
-            for index, text in zip(given.of, made, strict=True):
-                ask(text if name == "with" else f"DROP INDEX IF EXISTS {index}")
-            ask("CHECKPOINT")
-            found[name].append(moves(world, version, given.tasks))
+
+def turn(table: str, copy: str, first: int, rows: int) -> tuple[float, float]:
+    """Microseconds and bytes, for each row."""
+    ask("CHECKPOINT")
+    seconds, log = processor(), written_ahead()
+    ask(f"INSERT INTO {copy} SELECT * FROM {table} ORDER BY ctid OFFSET {first} LIMIT {rows}")
+    return (processor() - seconds) * 1e6 / rows, (written_ahead() - log) / rows
+
+
+def measured(index: str, rounds: int) -> dict[str, Any]:
+    table, half = copies(index)
+    rows = half // rounds
+    found: dict[str, list[tuple[float, float]]] = {copy: [] for copy in COPIES}
+    for number in range(rounds):
+        for copy in sorted(COPIES, reverse=number % 2 == 1):
+            found[copy].append(turn(table, copy, half + number * rows, rows))
+    pairs = list(zip(*found.values(), strict=True))
+    [[entered, size]] = ask(
+        f"SELECT reltuples, pg_relation_size(oid) FROM pg_class WHERE relname = '{index}'"
+    )
+    for copy in COPIES:
+        ask(f"DROP TABLE {copy}")
     return {
-        name: {
-            "ms of PostgreSQL a move": round(statistics.median(each[0] for each in rounds), 3),
-            "of each round": [round(each[0], 3) for each in rounds],
-            "bytes written ahead": round(statistics.median(each[1] for each in rounds)),
-        }
-        for name, rounds in found.items()
+        "rows a turn": rows,
+        "entries, MB": [int(entered), round(size / 1e6, 1)],
+        "µs a row": round(statistics.median(each[0] for each in found[COPIES[0]]), 1),
+        "µs of the index": [round(q, 1) for q in statistics.quantiles([a[0] - b[0] for a, b in pairs], n=4)],
+        "bytes a row": round(statistics.median(each[1] for each in found[COPIES[0]])),
+        "bytes of the index": round(statistics.median(a[1] - b[1] for a, b in pairs)),
     }
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--keep", type=Path, required=True)
     asked.add_argument("--of", nargs="+", default=list(OF))
-    asked.add_argument("--rounds", type=int, default=6)
-    asked.add_argument("--tasks", type=int, default=20)
+    asked.add_argument("--rounds", type=int, default=10)
     given, _ = asked.parse_known_args()
     load = [round(each, 1) for each in os.getloadavg()]
-    with database():
-        keep("index_cost", {"load": load, "of": given.of, "moves": given.tasks * STATIONS, **measured(given)})
+    with database(given.keep.resolve()):
+        keep("index_cost", {"load": load, **{index: measured(index, given.rounds) for index in given.of}})
     return 0
 
 
