@@ -95,6 +95,23 @@ def test_a_card_is_late_past_the_time_that_its_station_expects(world: World) -> 
     assert late.columns[0].cards[0].expected == 60
 
 
+def test_a_column_of_several_statuses_is_counted_as_one(world: World) -> None:
+    version = world.line(LINE)
+    tasks = [world.start(version, title=title) for title in ("first", "second", "third")]
+    world.started(tasks[1])
+    bad = world.start(version, title="stuck")
+    world.report(bad)
+    world.report(bad, {"eval": "strange"})
+    build, check = seen(version.line).columns[:2]
+    assert [card.task.title for card in build.cards] == ["first", "second", "third"]
+    assert (build.count, build.worst, check.count, check.worst) == (3, 0, 1, 2)
+    assert build.oldest == min(token.entered_at for token in tasks[0].tokens.all())
+    late = seen(version.line, later=61).columns[0]
+    assert (late.count, late.worst) == (3, 1), "one of them is late"
+    alone = seen(version.line, later=61, show="late").columns[0]
+    assert ([card.task.title for card in alone.cards], alone.count) == (["second"], 1)
+
+
 def test_a_second_visit_is_a_run_and_a_restart_after_a_crash_an_attempt(world: World) -> None:
     version = world.line(LINE)
     task = world.start(version)
