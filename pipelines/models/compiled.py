@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import psycopg
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, Model, QuerySet
@@ -66,15 +67,21 @@ def ids(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
 class Compiled(Generic[Row]):
     """A function that answers with the rows of what it was written as."""
 
-    def __init__(self, write: Callable[..., QuerySet[Any, Row]], given: dict[str, Field[Any, Any]]) -> None:
-        self._write, self._given = write, given
+    def __init__(
+        self,
+        write: Callable[..., QuerySet[Any, Row]],
+        given: dict[str, Field[Any, Any]],
+        *,
+        kept: bool = False,
+    ) -> None:
+        self._write, self._given, self._kept = write, given, kept
         self._statement: _Statement | None = None
 
     def __call__(self, **given: Any) -> list[Row]:
         # Two threads that come first compile it twice: both have the same.
         if self._statement is None:
             written = self._write(**{name: GivenValue(name, field) for name, field in self._given.items()})
-            self._statement = _Statement(written)
+            self._statement = _Statement(written, kept=self._kept)
         return self._statement.rows(given)
 
     def first(self, **given: Any) -> Row | None:
@@ -86,6 +93,14 @@ def compiled(
 ) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
     """Without a limit of its own a QuerySet is read whole, also by `first`."""
     return lambda write: Compiled(write, given)
+
+
+def kept(
+    **given: Field[Any, Any],
+) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
+    """The same, and the server keeps it, too: for what a move asks, which a key finds whatever the values are. Of a
+    page some values have few rows and some many, and want plans of their own."""
+    return lambda write: Compiled(write, given, kept=True)
 
 
 def hang(parents: Iterable[Any], name: str, children: Sequence[Any], by: str) -> None:
@@ -102,7 +117,8 @@ def hang(parents: Iterable[Any], name: str, children: Sequence[Any], by: str) ->
 class _Statement:
     """What a compiler knows when it has written its statement, and how it makes objects of rows (`ModelIterable`)."""
 
-    def __init__(self, written: QuerySet[Any, Any]) -> None:
+    def __init__(self, written: QuerySet[Any, Any], *, kept: bool = False) -> None:
+        self._fetched = _from_kept if kept else _from_cursor
         besides = written._prefetch_related_lookups  # type: ignore[attr-defined]
         assert not besides, "what is fetched besides has statements of its own"
         self._compiler = compiler = written.query.get_compiler(DEFAULT_DB_ALIAS)
@@ -125,10 +141,7 @@ class _Statement:
 
     def rows(self, given: dict[str, Any]) -> list[Any]:
         values = [given[each.name] if isinstance(each, GivenValue) else each for each in self._values]
-        connection = connections[DEFAULT_DB_ALIAS]
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, values)
-            found: Sequence[Sequence[Any]] = cursor.fetchall()
+        found = self._fetched(self._sql, values)
         if self._converters:
             found = list(self._compiler.apply_converters(found, self._converters))
         if self._model is None:
@@ -143,3 +156,19 @@ class _Statement:
         for name, place in self._annotations:
             setattr(made, name, row[place])
         return made
+
+
+def _from_cursor(sql: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()
+
+
+def _from_kept(sql: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    """Django's own cursors write the values into the text, which the server then reads and plans anew."""
+    if connection.execute_wrappers or connection.queries_logged:
+        return _from_cursor(sql, values)
+    connection.ensure_connection()
+    server: Any = connection.connection
+    with connection.wrap_database_errors:
+        return psycopg.Cursor(server).execute(sql, values).fetchall()

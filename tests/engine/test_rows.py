@@ -19,7 +19,7 @@ from django.db import connection, models, transaction
 from pipelines.engine.core import rows
 from pipelines.engine.core.batch import JOB, TASK, TOKEN
 from pipelines.engine.core.statements import Statement, send
-from pipelines.models import Decision, Event, GateVisit, Handoff, Job, Project, Task, Token
+from pipelines.models import Decision, Event, GateVisit, Group, Handoff, Job, Project, Task, Token
 from tests.factories import make_world
 
 pytestmark = pytest.mark.django_db
@@ -165,6 +165,20 @@ def test_a_project_is_read_with_its_working_time() -> None:
     read = rows.read(Project, _parsed(stored(Project)[str(project.pk)]))
     fields = [field.attname for field in Project._meta.concrete_fields]
     assert [getattr(read, name) for name in fields] == [getattr(kept, name) for name in fields]
+
+
+def test_new_rows_get_their_keys_in_their_order() -> None:
+    project = make_world().project
+    made = [rows.new(Group, project=project, key=f"g{number}", name=f"G {number}") for number in range(5)]
+    rows.add(made)
+    assert [(each.pk, each.key, each.name) for each in made] == list(
+        Group.objects.filter(project=project).order_by("key").values_list("pk", "key", "name")
+    )
+    more = [rows.new(Group, project=project, key=f"g{number}", name="Another") for number in range(4, 7)]
+    rows.add(more, unless_there=True)
+    names = Group.objects.filter(project=project).order_by("key").values_list("name", flat=True)
+    assert list(names) == [f"G {number}" for number in range(5)] + ["Another", "Another"]
+    rows.add([])
 
 
 def test_a_lost_row_is_noticed_in_both_ways() -> None:

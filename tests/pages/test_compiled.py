@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import BigIntegerField, CharField, Exists, OuterRef, QuerySet, UUIDField
 from django.db.models.functions import Now
 
 from pipelines.models import GateVisit, Job, Task, Token
-from pipelines.models.compiled import compiled, ids
+from pipelines.models.compiled import compiled, ids, kept
 from tests.factories import World
 from tests.reviews.conftest import gated
 
@@ -30,6 +31,11 @@ def _named(task: Any, title: Any) -> QuerySet[Task]:
 @compiled(tasks=ids())
 def _jobs(tasks: Any) -> QuerySet[Job, tuple[int, str]]:
     return Job.objects.filter(task__among=tasks).order_by("pk").values_list("task_id", "task__title")
+
+
+@kept(tasks=ids())
+def _kept(tasks: Any) -> QuerySet[Job]:
+    return Job.objects.filter(task__among=tasks).select_related("task").defer("outcome").order_by("pk")
 
 
 @compiled(visits=ids(UUIDField()), words=ids(CharField()))
@@ -61,6 +67,25 @@ def test_rows_are_those_of_the_queryset(world: World) -> None:
     visits = [world.visit(task).pk for task in (one, two)]
     assert _titles(visits=visits, words=["open"]) == ["One", "Two"]
     assert _titles(visits=visits, words=["closed", "decided"]) == []
+
+
+def test_what_the_server_keeps_answers_the_same_each_time(world: World) -> None:
+    version = world.line(**gated())
+    tasks = [world.start(version, inputs={}, title=title) for title in ("One", "Two")]
+    world.report(tasks[0])
+    jobs = list(Job.objects.order_by("pk"))
+    for count in range(12):  # from the sixth on by a prepared statement, later by one plan for all values
+        asked = [task.pk for task in tasks[: 1 + count % 2]]
+        found = _kept(tasks=asked)
+        assert found == [job for job in jobs if job.task_id in asked]
+        assert [job.task.title for job in found] == [job.task.title for job in jobs if job.task_id in asked]
+        assert [job.outcome for job in found] == [job.outcome for job in jobs if job.task_id in asked]
+    assert _kept(tasks=[]) == []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%pipelines_job%ANY%'"
+        )
+        assert cursor.fetchone()[0] >= 1
 
 
 def test_what_is_fetched_besides_is_refused(world: World) -> None:

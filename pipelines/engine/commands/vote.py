@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pipelines.engine.commands.inputs import fill
-from pipelines.engine.core import payload
+from pipelines.engine.core import payload, rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
@@ -23,6 +23,7 @@ from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.absences import Seat, seats, usable
 from pipelines.engine.moves.completion import close_visit, drop_times
 from pipelines.engine.moves.entitlement import asked_of_all, counted, decides_alone, meets_any
+from pipelines.engine.moves.gate_visits import asked_together, decide, visit_of, votes_on
 from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
@@ -101,7 +102,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     batch = Batch.of_tasks(task_id)
     task, visit = batch.tasks[task_id], visit_of(visit_id)
     visit.task = task
-    votes = list(visit.votes.select_related("user").order_by("pk"))
+    votes = votes_on(visit=visit_id)
     seat, policy = _may_say(visit, said, votes)
     said = replace(said, fields=filled(visit, said))
     token = still_shown(batch, visit, said, votes)
@@ -125,15 +126,6 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
 def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
     """Whether the votes decide it, by who is asked at this moment."""
     return counted(policy, votes, asked_of_all(task, visit, policy)).word is not None
-
-
-def visit_of(visit_id: UUID) -> GateVisit:
-    visit = (
-        GateVisit.objects.select_related("task", "job", "asked_by", "decided_by").filter(pk=visit_id).first()
-    )
-    if visit is None:
-        raise NotFound()
-    return visit
 
 
 def _may_say(visit: GateVisit, said: VoteRequest, votes: Sequence[Vote]) -> tuple[Seat, Approval]:
@@ -241,7 +233,8 @@ def _cast(
     batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, seat: Seat, marks: dict[str, bool]
 ) -> Vote:
     assert said.user is not None
-    cast = Vote.objects.create(
+    cast = rows.new(
+        Vote,
         visit=visit,
         user=said.user,
         stands_for_id=seat.person.user_id if seat.stands_in else None,
@@ -255,6 +248,7 @@ def _cast(
         via=said.via,
         at=batch.now,
     )
+    rows.add([cast])
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
     tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved), **instead)
     batch.tell(observers.VoteCast(visit.pk, task.pk, batch.now))
@@ -283,7 +277,7 @@ def decide_visit(
     tell(batch, task, visit, said, "gate.decided", count=count, **marks, **variables)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
-    together = list(GateVisit.objects.filter(asked_by=visit.asked_by_id).order_by("position"))
+    together = asked_together(decision=visit.asked_by_id)
     others = [each for each in together if each.state == GateVisit.State.OPEN]
     if said.word == Word.APPROVE and others:
         return False
@@ -320,9 +314,7 @@ def _variables(batch: Batch, task: Task, approvals: Iterable[Vote], said: VoteRe
 
 
 def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
-    """Compare and swap: a visit is decided once (house §4)."""
     decided = {
-        "state": GateVisit.State.DECIDED,
         "word": said.word,
         "route": said.route,
         "reason": said.reason,
@@ -330,13 +322,8 @@ def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
         "decided_at": batch.now,
         "overridden": said.overrides,
     }
-    open_one = GateVisit.objects.filter(
-        pk=visit.pk, state=GateVisit.State.OPEN, token_version=said.token_version
-    )
-    if open_one.update(**decided) != 1:
+    if not decide(visit, decided, said.token_version):
         raise Conflict()
-    for name, value in decided.items():
-        setattr(visit, name, value)
 
 
 def _go_on(

@@ -18,7 +18,7 @@ from django.db.models.base import ModelState
 
 from pipelines.engine.core.statements import LostRow, Statement, send
 
-__all__ = ["LostRow", "insert", "new", "read", "update", "updating"]
+__all__ = ["LostRow", "add", "insert", "new", "read", "update", "updating"]
 Row = Mapping[str, Any]
 Model = TypeVar("Model", bound=models.Model)
 READ: dict[type[models.Field[Any, Any]], Callable[[Any], Any]] = {
@@ -115,6 +115,23 @@ def insert(rows: Sequence[models.Model]) -> Statement:
     return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
+def add(rows: Sequence[models.Model], *, unless_there: bool = False) -> None:
+    """Write new rows (of one model) that get their keys from the database, by one statement. `unless_there`: those
+    that would break a unique rule are left out, and none gets its key."""
+    if not rows:
+        return
+    model = type(rows[0])
+    text, columns = _insert(model, but_key=True)
+    if unless_there:
+        send([Statement(f"{text} ON CONFLICT DO NOTHING", [_json(rows, columns)])])
+        return
+    text = f"{text} RETURNING {model._meta.pk.column}"
+    [keys] = send([Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")])
+    for row, (key,) in zip(rows, keys, strict=True):
+        row.pk = key
+        row._state.adding, row._state.db = False, connection.alias
+
+
 Columns = tuple[str, ...]
 
 
@@ -128,8 +145,10 @@ def _update(model: type[models.Model], names: Columns) -> tuple[str, Columns]:
 
 
 @lru_cache(maxsize=64)
-def _insert(model: type[models.Model]) -> tuple[str, Columns]:
+def _insert(model: type[models.Model], *, but_key: bool = False) -> tuple[str, Columns]:
     fields = [field for field in model._meta.concrete_fields if not field.generated]
+    if but_key:
+        fields.remove(model._meta.pk)
     columns = tuple(field.attname for field in fields)
     named = ", ".join(map(connection.ops.quote_name, columns))
     return f"INSERT INTO {_table(model)} ({named}) SELECT {named} FROM {_values(model)}", columns

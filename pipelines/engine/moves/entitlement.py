@@ -12,7 +12,7 @@ from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
-from pipelines.models.compiled import compiled
+from pipelines.models.compiled import ids, kept
 from pipelines.models.people import expand
 from pipelines.routing.decide.approval import APPROVE, Tally, Voter, bar, fills, outstanding, tally
 from pipelines.routing.decide.approval import CountedVote as Word
@@ -80,14 +80,14 @@ def people_of_projects(
     project_ids: Collection[int], only: Collection[int] | None = None
 ) -> dict[int, dict[int, EntitledPerson]]:
     """By project, in two statements for all of them. `only`: the ids of some people, of whom nobody is alone."""
-    groups: dict[tuple[int, int], list[str]] = {}
-    of_groups = Group.objects.filter(project__in=project_ids)
-    members = Membership.objects.filter(project__in=project_ids, user__is_active=True)
-    if only is not None:
-        of_groups, members = of_groups.filter(members__in=only), members.filter(user__in=only)
-    members = members.annotate(owns=OWNED)
-    found = list(members.values_list("project_id", "user_id", "user__username", "roles", "owns"))
-    for project_id, user_id, key in of_groups.values_list("project_id", "members", "key"):
+    groups: dict[tuple[int, int | None], list[str]] = {}
+    if only is None:
+        found, in_groups = _members(projects=list(project_ids)), _in_groups(projects=list(project_ids))
+    else:
+        found = list(_described(Membership.objects.filter(project__in=project_ids, user__in=only)))
+        some = Group.objects.filter(project__in=project_ids, members__in=only)
+        in_groups = list(some.values_list("project_id", "members", "key"))
+    for project_id, user_id, key in in_groups:
         groups.setdefault((project_id, user_id), []).append(key)
     sizes = Counter(project_id for project_id, *_rest in found)
     people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
@@ -98,6 +98,24 @@ def people_of_projects(
             user_id, username, tuple(roles), keys, alone, agents=tuple(owns)
         )
     return people
+
+
+@kept(projects=ids())
+def _members(projects: Any) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str]]]:
+    return _described(Membership.objects.filter(project__among=projects))
+
+
+def _described(
+    members: QuerySet[Membership, Membership],
+) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str]]]:
+    """(project, user, user name, roles, agents that they answer for) of those who may sign in."""
+    said = members.filter(user__is_active=True).annotate(owns=OWNED)
+    return said.values_list("project_id", "user_id", "user__username", "roles", "owns")
+
+
+@kept(projects=ids())
+def _in_groups(projects: Any) -> QuerySet[Group, tuple[int, int | None, str]]:
+    return Group.objects.filter(project__among=projects).values_list("project_id", "members", "key")
 
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
@@ -129,24 +147,24 @@ def everywhere(user: User) -> dict[int, EntitledPerson]:
     }
 
 
-@compiled(user=BigIntegerField())
+@kept(user=BigIntegerField())
 def _groups_of(user: Any) -> QuerySet[Group, tuple[int, str]]:
     return Group.objects.filter(members=user).values_list("project_id", "key")
 
 
-@compiled(user=BigIntegerField(), project=BigIntegerField())
+@kept(user=BigIntegerField(), project=BigIntegerField())
 def _groups_in(user: Any, project: Any) -> QuerySet[Group, str]:
     return Group.objects.filter(project=project, members=user).order_by("key").values_list("key", flat=True)
 
 
-@compiled(user=BigIntegerField(), project=BigIntegerField())
+@kept(user=BigIntegerField(), project=BigIntegerField())
 def _in_project(
     user: Any, project: Any
 ) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
     return _memberships(user).filter(project=project)
 
 
-@compiled(user=BigIntegerField())
+@kept(user=BigIntegerField())
 def _everywhere(user: Any) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
     return _memberships(user)
 

@@ -16,7 +16,7 @@ from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Artifact, BranchPush, GateVisit, Job, Membership, Status, Task, Word
-from pipelines.models.compiled import compiled
+from pipelines.models.compiled import kept
 from pipelines.ports import observers
 from pipelines.routing.decide.approval import UNPROVEN, as_asked
 from pipelines.routing.decide.decisions import Wait
@@ -163,7 +163,7 @@ def _artifacts(job: Job) -> list[dict[str, Any]]:
     return [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
 
 
-@compiled(job=BigIntegerField())
+@kept(job=BigIntegerField())
 def _artifacts_of(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
 
@@ -192,7 +192,7 @@ def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[
     return None
 
 
-@compiled(task=BigIntegerField())
+@kept(task=BigIntegerField())
 def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     """One of them at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)

@@ -1,0 +1,57 @@
+"""Gate visits and their votes as a person's word meets them, by statements that the server keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet, UUIDField
+
+from pipelines.engine.core.errors import NotFound
+from pipelines.engine.core.statements import Statement, send
+from pipelines.models import GateVisit, Vote
+from pipelines.models.compiled import kept
+
+DECIDE = """UPDATE pipelines_gatevisit SET state = 'decided', word = %s, route = %s, reason = %s, decided_by_id = %s,
+              decided_at = %s, overridden = %s
+            WHERE id = %s AND state = 'open' AND token_version = %s RETURNING 1"""
+
+
+def visit_of(visit_id: UUID) -> GateVisit:
+    """With its job, the decision that asked it and whoever decided it. Raises NotFound."""
+    visit = _visit.first(visit=visit_id)
+    if visit is None:
+        raise NotFound()
+    return visit
+
+
+@kept(visit=UUIDField())
+def _visit(visit: Any) -> QuerySet[GateVisit, GateVisit]:
+    return GateVisit.objects.filter(pk=visit).select_related("job", "asked_by", "decided_by")
+
+
+@kept(visit=UUIDField())
+def votes_on(visit: Any) -> QuerySet[Vote, Vote]:
+    """In their order, with whoever cast them."""
+    return Vote.objects.filter(visit=visit).select_related("user").order_by("pk")
+
+
+@kept(decision=UUIDField())
+def asked_together(decision: Any) -> QuerySet[GateVisit, GateVisit]:
+    """The visits that one decision asked, in its order."""
+    return GateVisit.objects.filter(asked_by=decision).order_by("position")
+
+
+def decide(visit: GateVisit, decided: Mapping[str, Any], token_version: int) -> bool:
+    """Compare and swap: a visit is decided once (house §4). `decided`: all of its columns that change but its state;
+    the visit has them then, too. False: it was open no more, or at another version of the token."""
+    by = decided["decided_by"]
+    said = [decided["word"], decided["route"], decided["reason"], by.pk if by else None]
+    moment = [decided["decided_at"], decided["overridden"], visit.pk, token_version]
+    [found] = send([Statement(DECIDE, [*said, *moment])])
+    if found:
+        visit.state = GateVisit.State.DECIDED
+        for name, value in decided.items():
+            setattr(visit, name, value)
+    return bool(found)
