@@ -15,6 +15,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from pipelines.engine.core import rows
 from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.moves.absences import Seat, seats
 from pipelines.engine.moves.entitlement import barred_people
@@ -56,7 +57,7 @@ def keep(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
     over = [each.visit_id for each in batch if isinstance(each, GateDecided | GateClosed)]
     still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
     if still_open:
-        AskedPlace.objects.bulk_create(row for visit in still_open for row in places_of(visit))
+        rows.add([row for visit in still_open for row in places_of(visit)])
     if over:
         send([Statement(OVER, [over])])
 
@@ -67,7 +68,8 @@ def places_of(visit: GateVisit) -> list[AskedPlace]:
     wanted = dict.fromkeys((each.kind, each.asked[:LONGEST_NAME]) for each in policy.who)
     barred = barred_people(visit.task, visit, policy)
     return [
-        AskedPlace(
+        rows.new(
+            AskedPlace,
             visit=visit,
             project_id=visit.task.project_id,
             line_id=visit.task.line_id,

@@ -8,9 +8,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from django.db.models import QuerySet, UUIDField
 from django.utils.functional import Promise
 
 from pipelines.models import GateVisit, Task
+from pipelines.models.compiled import ids, kept
 from pipelines.ports.observers import Alarm, Consequence, GateOpened, GateOverdue
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
 
@@ -92,14 +94,13 @@ class Heard:
     def tasks(self) -> dict[int, Task]:
         """The tasks of the batch by id, with only the fields that notifications need."""
         wanted = {getattr(each, "task_id", None) for each in self.batch} - {None}
-        return Task.objects.only("project_id", "line_id", "requester_id", "pinned_id").in_bulk(wanted)
+        return {task.pk: task for task in _tasks(tasks=list(wanted))}
 
     @cached_property
     def opened(self) -> list[GateVisit]:
         """The gate visits that were opened, as they are now."""
-        ids = [each.visit_id for each in self.of(GateOpened)]
-        visits = GateVisit.objects.filter(pk__in=ids).select_related("task", "job", "asked_by")
-        return list(visits.order_by("task_id", "position")) if ids else []
+        opened = [each.visit_id for each in self.of(GateOpened)]
+        return _visits(visits=opened) if opened else []
 
     @cached_property
     def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:
@@ -119,3 +120,16 @@ class Heard:
         """Those of all these addresses, each once."""
         found = [recipient.user_id for address in addresses for recipient in self.members(task_id, address)]
         return list(dict.fromkeys(found))
+
+
+@kept(tasks=ids())
+def _tasks(tasks: Any) -> QuerySet[Task, Task]:
+    return Task.objects.filter(pk__among=tasks).only("project_id", "line_id", "requester_id", "pinned_id")
+
+
+@kept(visits=ids(UUIDField()))
+def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
+    """Without what is large and nobody is told of."""
+    found = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
+    large = ("asked_by__situation", "asked_by__trace", "asked_by__answer", "job__outcome", "job__question")
+    return found.defer("evidence", *large).order_by("task_id", "position")

@@ -9,10 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models
+from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Membership, User
+from pipelines.models.compiled import ids, kept
 from pipelines.web.shell.middleware import zone
 
 # So much before its hour a digest is closed: what is being written now must not come after it.
@@ -93,8 +95,12 @@ def recipients(user_ids: Collection[int]) -> dict[int, Recipient]:
     """Recipients who can sign in, by id."""
     if not user_ids:
         return {}
-    rows = User.objects.filter(pk__in=user_ids, is_active=True).values_list(*FIELDS)
-    return {row[0]: Recipient.of(row) for row in rows}
+    return {row[0]: Recipient.of(row) for row in _active(users=list(user_ids))}
+
+
+@kept(users=ids())
+def _active(users: Any) -> QuerySet[User, tuple[Any, ...]]:
+    return User.objects.filter(pk__among=users, is_active=True).values_list(*FIELDS)
 
 
 def members_at(places: Iterable[tuple[int, str]]) -> dict[tuple[int, str], list[Recipient]]:

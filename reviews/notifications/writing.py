@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 from procrastinate.types import JSONDict
 
+from pipelines.engine.core import rows
+from pipelines.engine.core.statements import Statement, send
 from pipelines.models import User
 from pipelines.ports.observers import Consequence, PersonHint, publish_hints
 from pipelines.ports.queue import enqueue
@@ -25,6 +24,9 @@ from reviews.notifications.table import KINDS
 State = Posted.State
 Written = tuple[NotificationKind, NotificationEvent, Recipient]
 """Who is notified of what, and how they want it."""
+SETTLE = """UPDATE reviews_notification SET read_at = statement_timestamp()
+            WHERE kind = '{kind}' AND about = ANY(%s::text[]) AND read_at IS NULL RETURNING user_id"""
+"""A text for each kind of the table: an index holds the unread ones of reviews alone."""
 
 
 def write(heard: Heard) -> list[Written]:
@@ -32,11 +34,11 @@ def write(heard: Heard) -> list[Written]:
     told = [(kind, event) for kind in KINDS for event in kind.told(heard)]
     people = recipients({event.user_id for _kind, event in told})
     found = [(kind, event, people[event.user_id]) for kind, event in told if event.user_id in people]
-    rows = [row for each in found if (row := _row(*each)) is not None]
-    if rows:
-        Notification.objects.bulk_create(rows, ignore_conflicts=True)
-        _send(rows, people)
-        _hint({row.user_id for row in rows if row.bell})
+    made = [row for each in found if (row := _row(*each)) is not None]
+    if made:
+        rows.add(made, unless_there=True)
+        _send(made, people)
+        _hint({row.user_id for row in made if row.bell})
     return found
 
 
@@ -48,7 +50,8 @@ def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient)
     if mail == MailChoice.NEVER and not recipient.bell(kind.key):
         return None
     states = {MailChoice.NOW: State.QUEUED, MailChoice.DIGEST: State.DIGEST}
-    return Notification(
+    return rows.new(
+        Notification,
         user_id=recipient.user_id,
         project_id=event.project_id,
         task_id=event.task_id,
@@ -110,14 +113,9 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
 def settle(batch: Sequence[Consequence]) -> None:
     """Mark as read the notifications that their kinds say are settled."""
     settled = {kind.key: list(kind.settled(batch)) for kind in KINDS}
-    over = {kind: about for kind, about in settled.items() if about}
+    over = [Statement(SETTLE.format(kind=kind), [about]) for kind, about in settled.items() if about]
     if over:
-        found = reduce(or_, (Q(kind=kind, about__in=about) for kind, about in over.items()))
-        unread = Notification.objects.filter(found, read_at__isnull=True)
-        people = set(unread.values_list("user_id", flat=True))
-        if people:
-            unread.update(read_at=Now())
-            _hint(people)
+        _hint({user_id for found in send(over) for (user_id,) in found})
 
 
 def settle_for(user: User, visit: UUID) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pipelines.models import Delivery, Membership, Status, Vote, Word
+from pipelines.models.compiled import ids, kept
 from pipelines.ports.observers import TaskEnded
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
@@ -27,8 +29,7 @@ def _told(heard: Heard) -> Iterable[NotificationEvent]:
     ended = {each.task_id: each for each in heard.of(TaskEnded) if each.kind == Status.COMPLETED}
     if not ended:
         return
-    rows = Delivery.objects.filter(task__in=ended, landed_at__isnull=False).order_by("landed_at", "job_id")
-    landed = {each.task_id: each for each in rows.only("task_id", "to", "commit")}
+    landed = {each.task_id: each for each in _landed(tasks=list(ended))}
     if not landed:
         return
     members = Membership.objects.filter(
@@ -40,6 +41,13 @@ def _told(heard: Heard) -> Iterable[NotificationEvent]:
         if user_id != task.requester_id:
             data = {"to": one.to, "commit": one.commit}
             yield NotificationEvent(user_id, str(task_id), task.project_id, ended[task_id].at, task_id, data)
+
+
+@kept(tasks=ids())
+def _landed(tasks: Any) -> QuerySet[Delivery, Delivery]:
+    """The last one of a task comes last."""
+    found = Delivery.objects.filter(task__among=tasks, landed_at__isnull=False)
+    return found.order_by("landed_at", "job_id").only("task_id", "to", "commit")
 
 
 def _says(row: Notification) -> Said:
