@@ -77,6 +77,7 @@ class Driven:
         """Submit them all, then count what it takes until all have ended."""
         from pipelines.models import ENDED, Event, GateVisit, Job, Token  # noqa: PLC0415  # after `database`
 
+        asks = GateVisit.objects.select_related("task")
         begun = [self.world.start(self.version) for _ in range(tasks)]
         self.wall = self.here = self.there = 0.0
         for task in begun:
@@ -84,7 +85,7 @@ class Driven:
                 job = Job.objects.filter(task=task).exclude(state=Job.State.DONE).order_by("pk").first()
                 if job is not None:
                     self._counted(self._done, job)
-                elif asked := GateVisit.objects.filter(task=task, state=GateVisit.State.OPEN).first():
+                elif asked := asks.filter(task=task, state=GateVisit.State.OPEN).first():
                     self._counted(lambda visit: self.world.vote(visit.task, visit=visit), asked)
                 else:
                     break
