@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models.base import ModelState
 
 from pipelines.engine.core.statements import LostRow, Statement, send
@@ -38,8 +38,8 @@ def read(model: type[Model], row: dict[str, Any]) -> Model:
             row[name] = convert(row[name])
     found = model.__new__(model)
     found.__dict__.update(row)
-    found._state = ModelState()
-    found._state.adding, found._state.db = False, connection.alias
+    found._state = state = ModelState()
+    state.adding, state.db = False, DEFAULT_DB_ALIAS
     return found
 
 
@@ -52,12 +52,13 @@ def new(model: type[Model], **values: Any) -> Model:
     said = found.__dict__
     said.update(fixed)
     for name, make in made:
-        said[name] = make()
-    for name, attname in links:
+        if name not in values:
+            said[name] = make()
+    for name, attname, key in links:
         if name in values:
             row = values.pop(name)
             state.fields_cache[name] = row
-            said[attname] = None if row is None else row.pk
+            said[attname] = None if row is None else row.__dict__[key]
     said.update(values)
     return found
 
@@ -65,14 +66,19 @@ def new(model: type[Model], **values: Any) -> Model:
 @lru_cache
 def _defaults(
     model: type[models.Model],
-) -> tuple[dict[str, Any], tuple[tuple[str, Callable[[], Any]], ...], tuple[tuple[str, str], ...]]:
-    """Of its fields: the default values, what makes one anew for each row, and the foreign keys."""
+) -> tuple[dict[str, Any], tuple[tuple[str, Callable[[], Any]], ...], tuple[tuple[str, str, str], ...]]:
+    """Of its fields: the default values, what makes one anew for each row, and the foreign keys, each with the
+    attribute of the row that it names."""
     fields = model._meta.concrete_fields
     anew = {
         field.attname: field.default for field in fields if field.has_default() and callable(field.default)
     }
     fixed = {field.attname: field.get_default() for field in fields if field.attname not in anew}
-    links = tuple((field.name, field.attname) for field in fields if field.is_relation)
+    links = tuple(
+        (field.name, field.attname, field.target_field.attname)
+        for field in fields
+        if isinstance(field, models.ForeignKey)
+    )
     return fixed, tuple(anew.items()), links
 
 
@@ -111,7 +117,7 @@ def insert(rows: Sequence[models.Model]) -> Statement:
     model = type(rows[0])
     text, columns = _insert(model)
     for row in rows:
-        row._state.adding, row._state.db = False, connection.alias
+        row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
     return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
@@ -129,7 +135,7 @@ def add(rows: Sequence[models.Model], *, unless_there: bool = False) -> None:
     [keys] = send([Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")])
     for row, (key,) in zip(rows, keys, strict=True):
         row.pk = key
-        row._state.adding, row._state.db = False, connection.alias
+        row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
 
 Columns = tuple[str, ...]
@@ -164,14 +170,13 @@ def _values(model: type[models.Model]) -> str:
 
 
 def _json(rows: Sequence[models.Model], columns: Columns) -> str:
-    return json.dumps([{name: row.__dict__[name] for name in columns} for row in rows], default=_Written())
+    return json.dumps(
+        [{name: row.__dict__[name] for name in columns} for row in rows], default=_Written().__getitem__
+    )
 
 
 class _Written(dict[Any, str]):
     """What JSON has no type for, as text. Most rows of a batch have the same time, worker and version."""
-
-    def __call__(self, value: Any) -> str:
-        return self[value]
 
     def __missing__(self, value: Any) -> str:
         if isinstance(value, datetime):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from pipelines.models import Job, Purpose, Task, Token
@@ -21,16 +22,18 @@ TOKEN_FIELDS = (
     "joined_id",
 )
 
+_fields = attrgetter(*TOKEN_FIELDS)
+
 
 def token_state(token: Token) -> dict[str, Any]:
     """`join`: what the token brought, if it waits at a join."""
-    state = {"id": token.pk, **{name: getattr(token, name) for name in TOKEN_FIELDS}}
+    state = {"id": token.id, **dict(zip(TOKEN_FIELDS, _fields(token), strict=True))}
     return {**state, "join": token.wait["join"]} if "join" in token.wait else state
 
 
 def job_ref(job: Job) -> dict[str, Any]:
     return {
-        "id": job.pk,
+        "id": job.id,
         "station": job.station,
         "kind": job.kind,
         "visit": job.visit,

@@ -61,7 +61,7 @@ def _step(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
     source, target, place = token.station, to[0], _source(turn)
     data = (
-        _counted(turn, answer, to)
+        _counted(turn, answer, to, place)
         | _gathered(turn, answer)
         | version_mapping.said(answer.to, to)
         | _worked(turn)
@@ -210,10 +210,15 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
 
 
 def _counted(
-    turn: DecisionContext, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
+    turn: DecisionContext,
+    answer: Move | Finish | Wait,
+    lands: tuple[str, ...] | None = None,
+    source: str | None = None,
 ) -> dict[str, Any]:
-    """Count visits, edges and the rule, and return the counts for the event (law §5 Counting)."""
-    count = effects.counted(turn.about, answer, effects.entered(turn.line, _source(turn)), lands)
+    """Count visits, edges and the rule, and return the counts for the event (law §5 Counting). `source`: of `_source`,
+    where it is known."""
+    entered = effects.entered(turn.line, _source(turn) if source is None else source)
+    count = effects.counted(turn.about, answer, entered, lands)
     return {"count": merge_counts(turn.task, count)}
 
 

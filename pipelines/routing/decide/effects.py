@@ -121,11 +121,16 @@ def counted(
     lands = targets if landing is None else landing
     edges = () if targets == (BLOCKED,) else lands
     return {
-        "visits": dict(Counter(target for target in lands if target in stations)),
-        "edges": dict(Counter(f"{about.station}->{target}" for target in edges)),
+        "visits": _times([target for target in lands if target in stations]),
+        "edges": _times([f"{about.station}->{target}" for target in edges]),
         "rules": {answer.rule: 1} if answer.rule and takes_rule(about, answer, targets) else {},
         **_failures(about, answer),
     }
+
+
+def _times(names: list[str]) -> dict[str, int]:
+    """How often each is there: nearly always one, once."""
+    return {names[0]: 1} if len(names) == 1 else dict(Counter(names))
 
 
 def _failures(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
