@@ -1,26 +1,25 @@
 """The tasks that one transaction moves: locked, changed in memory, written by few statements (house §2).
 
 Lock order: a number counter, then task rows in id order, then child rows. `now` is the database's clock after the
-lock, but always later than what these tasks saw last. Everything that `flush` writes is one statement per table, for
-one task as for fifty."""
+lock, but always later than what these tasks saw last. What `flush` writes is two statements, of what changes and of
+what is new, for one task as for fifty."""
 
 from __future__ import annotations
 
-import json
-import uuid
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from django.db import transaction
 
 from pipelines.engine.core import due_times, loading, rows
 from pipelines.engine.core.agent_capacity import Agents
+from pipelines.engine.core.handed_leases import HandOn, handing_on
 from pipelines.engine.core.loading import Loaded
 from pipelines.engine.core.state import token_state
-from pipelines.engine.core.statements import Statement, send
+from pipelines.engine.core.statements import Statement, write
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.ports import leases, observers
@@ -28,6 +27,7 @@ from pipelines.ports import queue as outbox
 from pipelines.routing.basics.statuses import status_of
 
 TICK = timedelta(microseconds=1)
+BY_ID = attrgetter("id")
 # What a move may change. The large ones are written only when they did change.
 TASK = (
     "status",
@@ -76,21 +76,6 @@ JOB = (
     "ended_at",
 )
 
-HAND_ON = """
-    UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,
-      expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)
-    FROM json_array_elements(%s::json) AS v(row) WHERE lease.job_id = (v.row ->> 0)::bigint"""
-
-
-@dataclass(frozen=True)
-class HandOn:
-    """A lease that goes from a finished job to the next one of the same worker."""
-
-    old: int
-    new: int
-    key: uuid.UUID
-    seconds: float
-
 
 class Batch:
     """See the module. Made by `of_tasks` or `of_jobs`; nothing is written before `flush`."""
@@ -123,7 +108,7 @@ class Batch:
         self._handoffs: list[Handoff] = []
         self.agents = Agents(self)
         self._over: set[int] = set()
-        self._handed_on: list[HandOn] = []
+        self._handed_on: dict[int, list[HandOn]] = {}
         self.consequences: list[observers.Consequence] = []
 
     @classmethod
@@ -135,23 +120,23 @@ class Batch:
         return cls(loading.of_jobs(list(ids)))
 
     def _know_token(self, token: Token) -> None:
-        self.tokens[token.pk] = token
+        self.tokens[token.id] = token
         self._tokens_of.setdefault(token.task_id, []).append(token)
 
     def _know_job(self, job: Job) -> None:
-        self.jobs[job.pk] = job
+        self.jobs[job.id] = job
         self._jobs_of.setdefault(job.token_id, []).append(job)
 
     # What is there
 
     def living(self, task: Task) -> list[Token]:
         """The task's tokens that have not ended, forked ones included, oldest first."""
-        mine = self._tokens_of.get(task.pk, ())
-        return sorted((token for token in mine if token.status not in ENDED), key=lambda token: token.pk)
+        living = [token for token in self._tokens_of.get(task.id, ()) if token.status not in ENDED]
+        return sorted(living, key=BY_ID) if len(living) > 1 else living
 
     def open_job(self, token: Token) -> Job | None:
         """The token's job that is queued or running."""
-        for job in self._jobs_of.get(token.pk, ()):
+        for job in self._jobs_of.get(token.id, ()):
             if job.state != Job.State.DONE:
                 return job
         return None
@@ -175,7 +160,7 @@ class Batch:
 
     def add_job(self, job: Job) -> None:
         self._know_job(job)
-        self._new_jobs[job.pk] = job
+        self._new_jobs[job.id] = job
 
     def add_token(self, token: Token) -> Token:
         """A branch. Written at once: events name tokens by id."""
@@ -208,23 +193,23 @@ class Batch:
         """The token's row is about to be another one: its version grows (house §4)."""
         token.version += 1
         token.changed_at = self.now
-        self._changed_tokens[token.pk] = token
+        self._changed_tokens[token.id] = token
 
     def job_changed(self, job: Job) -> None:
-        if job.pk not in self._new_jobs:
-            self._changed_jobs[job.pk] = job
+        if job.id not in self._new_jobs:
+            self._changed_jobs[job.id] = job
 
     def task_changed(self, task: Task, *extra: str) -> None:
         """`extra` names of columns that are not always written: context, variables, pinned."""
         self._extra.update(extra)
-        self._changed_tasks[task.pk] = task
+        self._changed_tasks[task.id] = task
 
     def ticket(self, token: Token) -> None:
         """A queue job “drive this token”."""
         self._tickets.append(token)
 
     def drop_lease(self, job: Job) -> None:
-        self._dropped.add(job.pk)
+        self._dropped.add(job.id)
 
     def set_due(
         self,
@@ -271,11 +256,11 @@ class Batch:
 
     def went_on(self, job: Job) -> Job | None:
         """The job to which this one's lease went, if nothing has ended it since."""
-        heirs = (self.jobs[each.new] for each in self._handed_on if each.old == job.pk)
+        heirs = (self.jobs[each.new] for each in self._handed_on.get(job.id, ()))
         return next((each for each in heirs if each.state != Job.State.DONE), None)
 
     def hand_lease_on(self, hand_on: HandOn) -> None:
-        self._handed_on.append(hand_on)
+        self._handed_on.setdefault(hand_on.old, []).append(hand_on)
         self._dropped.discard(hand_on.old)
 
     def tell(self, consequence: observers.Consequence) -> None:
@@ -305,7 +290,7 @@ class Batch:
             seq=task.seq,
             kind=kind,
             at=self.now,
-            token_id=token.pk if token else None,
+            token_id=token.id if token else None,
             actor=str(actor),
             source=source,
             target=target,
@@ -333,7 +318,8 @@ class Batch:
 
     def settle_status(self, task: Task) -> None:
         """The status of a task that has not ended, from its positions."""
-        positions = [token.status for token in self.living(task) if not token.forked]
+        mine = self._tokens_of.get(task.id, ())
+        positions = [token.status for token in mine if token.status not in ENDED and not token.forked]
         if positions:
             task.status = status_of(positions)
             self.task_changed(task)
@@ -342,7 +328,8 @@ class Batch:
 
     def flush(self) -> None:
         """Write everything, tell the observers, enqueue the tickets, and promise the hints."""
-        send([*self._writes()])
+        # What changes comes first: a token has one open job, and a lease that went on may be over.
+        write([*self._changes()], [*self._news()])
         self.agents.flush(self._new_jobs.keys())
         due_times.write(self, self._new_dues, self._over)
         if self.consequences:
@@ -358,15 +345,19 @@ class Batch:
             hints = self._hints()
             transaction.on_commit(lambda: observers.publish_hints(hints), robust=True)
 
-    def _writes(self) -> Iterator[Statement]:
-        """One for each table, in one round trip; what is not written is left out."""
+    def _changes(self) -> Iterator[Statement]:
+        """One for each table; what is not written is left out."""
         changed: tuple[tuple[dict[int, Any], tuple[str, ...]], ...] = (
             (self._changed_jobs, JOB),
             (self._changed_tokens, TOKEN),
             (self._changed_tasks, (*TASK, *sorted(self._extra))),
         )
-        # Before the new ones are written: a token has one open job.
         yield from (rows.updating([*which.values()], names) for which, names in changed if which)
+        if self._handed_on:
+            yield handing_on([each for heirs in self._handed_on.values() for each in heirs])
+
+    def _news(self) -> Iterator[Statement]:
+        """The same, and the leases that are over, also those that were handed on before."""
         new: tuple[Collection[Any], ...] = (
             self._decisions,
             self._new_jobs.values(),
@@ -375,23 +366,9 @@ class Batch:
             self._handoffs,
         )
         yield from (rows.insert([*which]) for which in new if which)
-        if self._handed_on:
-            handed = [*self._leases_handed_on()]
-            yield Statement(HAND_ON, [json.dumps(handed)], len(handed), "leases that were to be handed on")
         if self._dropped:
             yield Statement(leases.DROP, [list(self._dropped)])
 
-    def _leases_handed_on(self) -> Iterator[tuple[int, int, str, float]]:
-        """A lease that went on several times is still that of the first job, and becomes that of the last."""
-        came_from = {each.new: each.old for each in self._handed_on}
-        went_on = set(came_from.values())
-        for each in self._handed_on:
-            if each.new not in went_on:
-                first = each.old
-                while first in came_from:
-                    first = came_from[first]
-                yield first, each.new, str(each.key), each.seconds
-
     def _hints(self) -> list[observers.Hint]:
-        moved = {event.task_id: event.task for event in self._events}
-        return [observers.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved.values()]
+        moved = (self.tasks[pk] for pk in dict.fromkeys(event.task_id for event in self._events))
+        return [observers.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved]

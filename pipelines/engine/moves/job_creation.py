@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.engine.core import payload, rows
-from pipelines.engine.core.batch import Batch, HandOn
+from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
+from pipelines.engine.core.handed_leases import HandOn
 from pipelines.engine.core.holds import holds
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
 from pipelines.models import Job, Purpose, Status, Task, Token

@@ -1,0 +1,42 @@
+"""Leases that go from a finished job to the next one of the same worker."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipelines.engine.core.statements import Statement
+
+HAND_ON = """
+    UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,
+      expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)
+    FROM json_array_elements(%s::json) AS v(row) WHERE lease.job_id = (v.row ->> 0)::bigint"""
+
+
+@dataclass(frozen=True)
+class HandOn:
+    """From the job `old` to the job `new`."""
+
+    old: int
+    new: int
+    key: uuid.UUID
+    seconds: float
+
+
+def handing_on(handed: Sequence[HandOn]) -> Statement:
+    rows = [*_rows(handed)]
+    return Statement(HAND_ON, [json.dumps(rows)], len(rows), "leases that were to be handed on")
+
+
+def _rows(handed: Sequence[HandOn]) -> Iterator[tuple[int, int, str, float]]:
+    """A lease that went on several times is still that of the first job, and becomes that of the last."""
+    came_from = {each.new: each.old for each in handed}
+    went_on = set(came_from.values())
+    for each in handed:
+        if each.new not in went_on:
+            first = each.old
+            while first in came_from:
+                first = came_from[first]
+            yield first, each.new, str(each.key), each.seconds
