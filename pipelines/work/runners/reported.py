@@ -1,5 +1,6 @@
 """What reports of a runner are judged by: the runner itself, its jobs with their tasks, and what was stored for them.
-One statement finds all of it, however many they are."""
+One statement finds all of it, however many they are. All jobs of a task are found by its tokens: an index of jobs by
+task has those of stations alone."""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ READ = """
       (SELECT json_agg(result)::text FROM pipelines_runnerresult result
        WHERE result.job_id = ANY(ARRAY(SELECT id FROM work))),
       (SELECT json_agg(json_build_array(ran.task_id, ran.pinned_id))::text
-       FROM (SELECT DISTINCT task_id, pinned_id FROM pipelines_job
-             WHERE task_id = ANY(ARRAY(SELECT id FROM its))) ran),
+       FROM (SELECT DISTINCT job.task_id, job.pinned_id
+             FROM pipelines_token token JOIN pipelines_job job ON job.token_id = token.id
+             WHERE token.task_id = ANY(ARRAY(SELECT id FROM its))) ran),
       ARRAY(SELECT DISTINCT job_id FROM pipelines_runnerupload WHERE job_id = ANY(ARRAY(SELECT id FROM work)))"""
 
 

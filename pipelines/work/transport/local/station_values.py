@@ -86,7 +86,9 @@ def masker_of(task: Task) -> Masker:
 def maskers_of(tasks: Iterable[Task]) -> dict[int, Masker]:
     """The same of several tasks, by their ids."""
     known, ran = list(tasks), dict[int, set[int]]()
-    for pk, pinned in Job.objects.filter(task__in=known).values_list("task_id", "pinned_id").distinct():
+    # By its tokens: an index of jobs by task has those of stations alone.
+    jobs = Job.objects.filter(token__task__in=known)
+    for pk, pinned in jobs.values_list("task_id", "pinned_id").distinct():
         ran.setdefault(pk, set()).add(pinned)
     return maskers_at(known, ran)
 
