@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.engine.core import version_mapping
+from pipelines.engine.core import rows, version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, settle, situation
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
@@ -150,7 +150,8 @@ def _fork(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
 
 def _child(turn: DecisionContext, target: str) -> Token:
     now, parent = turn.batch.now, turn.token
-    return Token(
+    return rows.new(
+        Token,
         task=turn.task,
         parent=parent,
         station=target,
