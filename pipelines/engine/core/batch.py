@@ -1,8 +1,8 @@
 """The tasks that one transaction moves: locked, changed in memory, written by few statements (house §2).
 
 Lock order: a number counter, then task rows in id order, then child rows. `now` is the database's clock after the
-lock, but always later than what these tasks saw last. What `flush` writes is two statements, of what changes and of
-what is new, for one task as for fifty."""
+lock, but always later than what these tasks saw last. Everything that `flush` writes is one statement per
+table, for one task as for fifty."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipelines.engine.core.agent_capacity import Agents
 from pipelines.engine.core.handed_leases import HandOn, handing_on
 from pipelines.engine.core.loading import Loaded
 from pipelines.engine.core.state import token_state
-from pipelines.engine.core.statements import Statement, write
+from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.ports import leases, observers
@@ -329,7 +329,7 @@ class Batch:
     def flush(self) -> None:
         """Write everything, tell the observers, enqueue the tickets, and promise the hints."""
         # What changes comes first: a token has one open job, and a lease that went on may be over.
-        write([*self._changes()], [*self._news()])
+        send([*self._changes(), *self._news()])
         self.agents.flush(self._new_jobs.keys())
         due_times.write(self, self._new_dues, self._over)
         if self.consequences:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -33,41 +32,8 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     """Execute them in this order, in the transaction that is open; the rows that each answers.
 
     :raises LostRow: one wrote another number of rows"""
-    return _one_by_one(statements) if _watched() else _together(statements)
-
-
-def write(*groups: Sequence[Statement]) -> None:
-    """Execute them group after group, each group as one statement: for those that write rows of their own and answer
-    nothing, since within a group none sees what another writes, and their order is the server's.
-
-    :raises LostRow: one wrote another number of rows"""
-    wanted = [group for group in groups if group]
-    if _watched():
-        for group in wanted:
-            _one_by_one(group)
-        return
-    sent = [
-        Statement(
-            _in_one(tuple(each.text for each in group)),
-            [value for each in group for value in each.parameters],
-        )
-        for group in wanted
-    ]
-    for group, [counts] in zip(wanted, _together(sent), strict=True):
-        for each, count in zip(group, counts, strict=True):
-            _check(count, each)
-
-
-@lru_cache(maxsize=256)
-def _in_one(texts: tuple[str, ...]) -> str:
-    """It answers how many rows each writes."""
-    parts = ", ".join(f"w{number} AS ({text} RETURNING 1)" for number, text in enumerate(texts))
-    counts = ", ".join(f"(SELECT count(*) FROM w{number})" for number in range(len(texts)))
-    return f"WITH {parts} SELECT {counts}"
-
-
-def _watched() -> bool:
-    return bool(connection.execute_wrappers or connection.queries_logged)
+    watched = connection.execute_wrappers or connection.queries_logged
+    return _one_by_one(statements) if watched else _together(statements)
 
 
 def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
@@ -93,10 +59,6 @@ def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
 
 
 def _answer(cursor: Any, statement: Statement) -> list[tuple[Any, ...]]:
-    _check(cursor.rowcount, statement)
+    if statement.rows is not None and cursor.rowcount != statement.rows:
+        raise LostRow(f"{cursor.rowcount} of {statement.rows} {statement.of} were written")
     return list(cursor.fetchall()) if cursor.description else []
-
-
-def _check(count: int, statement: Statement) -> None:
-    if statement.rows is not None and count != statement.rows:
-        raise LostRow(f"{count} of {statement.rows} {statement.of} were written")
