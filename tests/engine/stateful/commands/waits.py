@@ -81,7 +81,7 @@ def dependency(do: Callable[[Scene, Task], None]) -> On:
 
         def act() -> str:
             do(scene, other)
-            due = Due.objects.get(task=subject.task["id"], kind="dependency")
+            due = Due.objects.get(task=subject.task["id"], kind="dependency", key=str(other.pk))
             return fire(scene, due.pk)
 
         return act
