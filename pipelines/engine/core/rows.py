@@ -58,7 +58,8 @@ def new(model: type[Model], **values: Any) -> Model:
         if name in values:
             row = values.pop(name)
             state.fields_cache[name] = row
-            said[attname] = None if row is None else row.__dict__[key]
+            # Not from its `__dict__`: whoever asks may come as a SimpleLazyObject.
+            said[attname] = None if row is None else getattr(row, key)
     said.update(values)
     return found
 
