@@ -130,7 +130,7 @@ def _otherwise(line: Line, happened: _Happened, taken: Taken) -> str:
 def _happened(task: Task) -> Iterator[_Happened]:
     """Everything that moved the task, in order."""
     decisions = {each.cause: each for each in task.decisions.all()}
-    jobs = {each.pk: each for each in task.jobs.all()}
+    jobs = {each.pk: each for each in Job.objects.filter(token__task=task)}
     visits = {str(each.pk): each for each in task.gate_visits.select_related("job")}
     for event in task.events.order_by("seq"):
         found = _of_event(event, jobs, visits)

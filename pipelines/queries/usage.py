@@ -29,6 +29,9 @@ SUMS = f"""SELECT %(what)s, sum({COST}), count({COST}), {METERED}, sum({TOKENS_I
            FROM pipelines_job job %(joined)s
            WHERE {USAGE} IS NOT NULL AND %(which)s
            GROUP BY 1 HAVING {METERED} > 0 ORDER BY 1"""
+# An index of jobs by task has those of stations alone.
+OF_TASK = "job.token_id IN (SELECT id FROM pipelines_token WHERE task_id = %s)"
+OF_TASKS = "job.token_id IN (SELECT id FROM pipelines_token WHERE task_id = ANY(%s))"
 CENT = Decimal("0.01")
 
 
@@ -125,7 +128,7 @@ def cost_of_task(task_id: int, but: int | None = None) -> float | int:
     others = "" if but is None else " AND job.id <> %s"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT coalesce(sum({COST}), 0) FROM pipelines_job job WHERE job.task_id = %s{others}",
+            f"SELECT coalesce(sum({COST}), 0) FROM pipelines_job job WHERE {OF_TASK}{others}",
             [task_id, *([] if but is None else [but])],
         )
         total: Decimal = cursor.fetchone()[0]
@@ -134,17 +137,17 @@ def cost_of_task(task_id: int, but: int | None = None) -> float | int:
 
 def of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
     """Of each of them that reported anything."""
-    return _sums("job.task_id", "job.task_id = ANY(%s)", [list(task_ids)])
+    return _sums("job.task_id", OF_TASKS, [list(task_ids)])
 
 
 def of_stations(task_id: int) -> dict[str, Spending]:
     """By the stations of one task."""
-    return _sums("job.station", "job.task_id = %s", [task_id])
+    return _sums("job.station", OF_TASK, [task_id])
 
 
 def of_jobs(task_id: int) -> dict[int, Spending]:
     """By the runs of one task."""
-    return _sums("job.id", "job.task_id = %s", [task_id])
+    return _sums("job.id", OF_TASK, [task_id])
 
 
 def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> dict[str, Spending]:

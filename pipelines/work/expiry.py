@@ -21,7 +21,8 @@ WHERE u.at < %(before)s AND NOT EXISTS (
     SELECT 1 FROM pipelines_task t
     WHERE t.project_id = u.project_id AND (t.ended_at IS NULL OR t.ended_at >= %(before)s)
       AND (strpos(t.inputs::text, u.blob_id) > 0 OR EXISTS (
-          SELECT 1 FROM pipelines_job j WHERE j.task_id = t.id AND strpos(j.outcome::text, u.blob_id) > 0)))
+          SELECT 1 FROM pipelines_token k JOIN pipelines_job j ON j.token_id = k.id
+          WHERE k.task_id = t.id AND strpos(j.outcome::text, u.blob_id) > 0)))
 ORDER BY u.id LIMIT %(most)s FOR UPDATE OF u SKIP LOCKED"""
 
 

@@ -108,7 +108,8 @@ def _party(task: Task, token: Token) -> dict[str, Any]:
 
 def _handoffs(task_ids: Sequence[int]) -> list[dict[str, Any]]:
     """What the parties handed over last: completed stations with their output, newest first."""
-    done = Job.objects.filter(task__in=task_ids, state=Job.State.DONE).select_related("task__project")
+    # By their tokens: an index of jobs by task has those of stations alone.
+    done = Job.objects.filter(token__task__in=task_ids, state=Job.State.DONE).select_related("task__project")
     return [
         {
             "task": job.task.name,

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from django.db import connection, transaction
 
 from pipelines.work.runners.reported import READ
 from pipelines.work.transport.local.station_values import maskers_of
 from tests.factories import World
+from tests.plans import by_key, jobs_are_read_by_key, plan
 
 pytestmark = pytest.mark.django_db
-
-
-def plan(text: str, values: list[Any]) -> list[dict[str, Any]]:
-    """Each step at jobs. Of the few rows of a test the server would read all, so it is told not to."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute(f"EXPLAIN (FORMAT JSON) {text}", values)
-        (told,) = cursor.fetchone()
-    [whole] = json.loads(told) if isinstance(told, str) else told
-    return [step for step in _steps(whole["Plan"]) if step.get("Relation Name") == "pipelines_job"]
-
-
-def _steps(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield step
-    for each in step.get("Plans", ()):
-        yield from _steps(each)
-
-
-def by_key(step: dict[str, Any]) -> bool:
-    return "Index Cond" in step or "Recheck Cond" in step
 
 
 def test_no_report_reads_the_jobs_of_others(world: World) -> None:
@@ -46,15 +22,5 @@ def test_no_report_reads_the_jobs_of_others(world: World) -> None:
 
 def test_no_masker_reads_the_jobs_of_others(world: World) -> None:
     task = world.start(world.line(stations=["a", "b"]))
-    seen: list[tuple[str, Any]] = []
-
-    def watch(execute: Any, sql: str, values: Any, *more: Any) -> Any:
-        seen.append((sql, values))
-        return execute(sql, values, *more)
-
-    with connection.execute_wrapper(watch):
+    with jobs_are_read_by_key():
         assert task.pk in maskers_of([task])
-    [(text, values)] = [each for each in seen if "pipelines_job" in each[0]]
-    steps = plan(text, list(values))
-    assert steps
-    assert all(map(by_key, steps)), steps
