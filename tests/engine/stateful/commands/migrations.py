@@ -20,8 +20,12 @@ WHY = "The line has changed."
 def _target(scene: Scene, subject: Subject) -> LineVersion:
     """Any other version of its line; if there is none, one is published now."""
     pinned = LineVersion.objects.select_related("line").get(pk=subject.task["pinned_id"])
-    others = list(LineVersion.objects.filter(line=pinned.line).exclude(pk=pinned.pk).order_by("-number"))
+    others = _others(pinned)
     return scene.choice("to", others) if others else scene.publish(pinned.line.key)
+
+
+def _others(pinned: LineVersion) -> list[LineVersion]:
+    return list(LineVersion.objects.filter(line=pinned.line_id).exclude(pk=pinned.pk).order_by("-number"))
 
 
 def _migrate(scene: Scene, subject: Subject, to: LineVersion, digest: str = "") -> Migration:
@@ -53,7 +57,9 @@ def migrate(scene: Scene, subject: Subject) -> Act:
     return act
 
 
-def migrate_unseen(scene: Scene, subject: Subject) -> Act:
+def migrate_unseen(scene: Scene, subject: Subject) -> Act | None:
+    if not _others(LineVersion.objects.get(pk=subject.task["pinned_id"])):
+        return None  # publishing one would be a change, and nothing may have changed
     return lambda: _result(_migrate(scene, subject, _target(scene, subject), digest="0" * 64))
 
 
