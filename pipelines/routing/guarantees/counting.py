@@ -12,6 +12,7 @@ from functools import cached_property
 
 from pipelines.routing.analysis.lint.visits import components
 from pipelines.routing.decide.budget_usage import MoveTarget, spends
+from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line
 from pipelines.routing.document.rules import ORIGIN, Rule
 from pipelines.routing.document.stations import Station
@@ -101,7 +102,7 @@ class LineCounts:
 
     def _limit(self, way: WayOut) -> int | None:
         if way.by == "gate":
-            rounds = self.line.gate(way.at).approval.max_rounds
+            rounds = gate_of(self.line, way.at).approval.max_rounds
             return rounds if way.words.get(way.at) == SEND_BACK else None
         if way.by != "rule" or way.rule is None:
             return None
@@ -199,7 +200,7 @@ class LineCounts:
         if way.by == "rule" and way.rule is not None:
             found += rule_limits(self.line, way, target)
         if way.by == "gate" and way.words.get(way.at) == SEND_BACK:
-            found.append((("rounds", way.at), self.line.gate(way.at).approval.max_rounds))
+            found.append((("rounds", way.at), gate_of(self.line, way.at).approval.max_rounds))
         if station is not None and station.limits.max_visits is not None:
             found.append((("visits", target), station.limits.max_visits))
         if way.by != "exhausted":

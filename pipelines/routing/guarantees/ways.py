@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.analysis.regions.rework import demands_rework
+from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.preconditions import GATE_PASSED
@@ -42,7 +43,7 @@ Words = Mapping[str, str]
 @dataclass(frozen=True)
 class WayOut:
     """`target`: a station, an end or `@origin`. `by`: rule, exhausted, policy, gate, signal, jump. `opened`: gates that
-    it comes to, each with what was said before. `at`: the gate that sent it there."""
+    it comes to, each with what was said before. `at`: the gate that sent it there, or the review of a jump."""
 
     source: str
     target: str
@@ -282,3 +283,6 @@ class _Ways:
             yield WayOut(self.station.key, self.station.key, "signal", standing)
             for target in self.line.promised_jumps:
                 yield WayOut(self.station.key, target, "jump", standing)
+        if self.line.promised_jumps and self.line.asks_a_person:
+            # The review of the jump itself: what is said there leads on as at any gate.
+            yield from self._said_at(JUMP_GATE, {}, (), None)

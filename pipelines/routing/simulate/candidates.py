@@ -13,10 +13,10 @@ from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.steps.gates import JUMP_GATE
+from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.evaluations import ANSWERS
-from pipelines.routing.document.gates import JUMP, Gate
+from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate import made_up
@@ -80,7 +80,7 @@ class Candidates:
         keys = [key for key in asked.decision.gates if key not in asked.words]
         yield ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         for key in keys:
-            gate = JUMP_GATE if key == JUMP else self._line.gate(key)
+            gate = gate_of(self._line, key)
             if "rework" in gate.offers:
                 yield ScenarioStep("gates", gates={key: {"decision": "rework"}})
             if "reject" in gate.offers:

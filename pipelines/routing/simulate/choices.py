@@ -12,9 +12,8 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.decide.judging import as_expected
-from pipelines.routing.decide.steps.gates import JUMP_GATE
+from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
-from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
@@ -235,7 +234,7 @@ def _words(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iter
         step = ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         yield _tried(line, walk, position, WORD, step)
     for key in keys:
-        gate = JUMP_GATE if key == JUMP else line.gate(key)
+        gate = gate_of(line, key)
         for word in gate.offers:
             for said in _said(line, word, gate.on_reject or line.policy.on_reject):
                 step = ScenarioStep("gates", gates={key: said})

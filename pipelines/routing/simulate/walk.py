@@ -17,8 +17,7 @@ from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import added_up
 from pipelines.routing.decide.judging import cost_of, exactly, judged
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
-from pipelines.routing.document.gates import JUMP, Gate
+from pipelines.routing.decide.steps.gates import RANK, gate_of
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import resolving
 from pipelines.routing.simulate.following import decided, fresh, run_again, shown
@@ -124,15 +123,11 @@ def _check_word(
     open_gates = [each for each in getattr(asked.decision, "gates", ()) if each not in asked.words]
     if key not in open_gates:
         raise StepRefused(f"gate {key} is not open here, but {', '.join(open_gates)}")
-    gate = _gate(line, key)
+    gate = gate_of(line, key)
     if word["decision"] not in gate.offers:
         raise StepRefused(f"gate {key} does not offer {word['decision']}, but {', '.join(gate.offers)}")
     if word["decision"] == SEND_BACK and walk.rounds.get(key, 0) >= gate.approval.max_rounds:
         raise StepRefused(f"gate {key} was sent back {gate.approval.max_rounds} times already")
-
-
-def _gate(line: Line, key: str) -> Gate:
-    return JUMP_GATE if key == JUMP else line.gate(key)
 
 
 def _recorded(

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from pipelines.formats.schema import json_schema
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.networks import to_publish
+from pipelines.routing.guarantees.proving import REFUTED, prove
 from tests.routing.support import decided, document, line
 
 GATES = [{"key": "g"}]
@@ -92,6 +93,17 @@ def test_a_jump_leads_only_where_the_line_says() -> None:
     assert decided(line({}, {}, {}, jumps=["c"]), jump("b"))["status"] == "blocked"
     assert decided(line({}, {}, {}, jumps=[]), jump("c"))["status"] == "blocked"
     assert decided(line({}, {}, {}), jump("c"))["to"] == ["c"]
+
+
+def test_who_rejects_a_jump_may_send_the_task_anywhere() -> None:
+    """Found by 5,000 drawn guarantees: it was proved that nothing gets to c without b."""
+    said = {"id": "p", "never": {"reach": "c", "without": "b"}}
+    promising = line(
+        {}, {}, {}, gates=GATES, jumps=["a"], policy={"on_reject": "reviewer_chooses"}, guarantees=[said]
+    )
+    [answer] = prove(promising)
+    assert answer.answer == REFUTED
+    assert "@jump" in answer.steps[-1].gates
 
 
 def test_what_promises_something_and_names_no_jumps_is_published_with_none() -> None:
