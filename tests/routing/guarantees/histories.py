@@ -12,6 +12,7 @@ from typing import Any
 
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.decisions import Finish, Move, Wait
+from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import Line
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRefused, Taken, begin
@@ -202,10 +203,12 @@ PLAIN: tuple[Json, ...] = (
 )
 
 
-def alphabet(line: Line) -> list[Json]:
+def alphabet(line: Line, station: str) -> list[Json]:
+    """Only what a program did has a price."""
     hold = {"verdict": "hold", "reason": "already_complete"}
     jumps = [{**hold, "meta": {"targetState": place}} for place in (*line.stations_by_key, "completed")]
-    priced = [{**each, "facts": {"usage": {"cost_usd": 1}}} for each in PLAIN[:3]]
+    paid = PLAIN[:3] if may_cost(line.station(station)) else ()
+    priced = [{**each, "facts": {"usage": {"cost_usd": 1}}} for each in paid]
     return [*PLAIN, *({"result": "success", "signals": [jump]} for jump in jumps), *priced]
 
 
@@ -216,7 +219,7 @@ def steps(line: Line, walk: SimulatedTask) -> Iterator[ScenarioStep]:
             continue
         at = each.station if len(living) > 1 else None
         if each.status == "queued":
-            for outcome in alphabet(line):
+            for outcome in alphabet(line, each.station):
                 yield ScenarioStep("outcome", at, outcome=outcome)
         elif each.status == "awaiting_review":
             for gate in each.wait["gates"]:
