@@ -27,7 +27,7 @@ class Lately:
         return dollars(self.cost) if self.cost is not None else ""
 
 
-# By the index task_ended; the jobs of each task by their own.
+# By the index task_ended; the jobs of each task by its tokens: an index of jobs by task has those of stations alone.
 FIGURES = f"""
 WITH latest AS MATERIALIZED (
     SELECT id, status, created_at, ended_at FROM pipelines_task
@@ -38,7 +38,8 @@ SELECT (SELECT count(*) FROM latest), count(*),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at)),
        percentile_disc(0.5) WITHIN GROUP (ORDER BY spent.cost)
 FROM counted, LATERAL (
-    SELECT sum({COST}) AS cost FROM pipelines_job job WHERE job.task_id = counted.id AND {USAGE} IS NOT NULL
+    SELECT sum({COST}) AS cost FROM pipelines_token token JOIN pipelines_job job ON job.token_id = token.id
+    WHERE token.task_id = counted.id AND {USAGE} IS NOT NULL
 ) AS spent
 WHERE status = 'completed'"""
 
