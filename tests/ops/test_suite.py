@@ -12,14 +12,23 @@ from config.setup.main import ENDS, SHARED
 from tests.fixtures.site import ROOT
 from tests.waiting import LONG
 
-QUICK = "import pytest\n\n\n@pytest.mark.parametrize('number', range(3))\ndef test_it(number):\n    pass\n"
+QUICK = """from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_it(number):
+    Path(f"{__file__}.{number}.done").touch()
+"""
 DIES = """import os
-import time
 from pathlib import Path
+
+from tests.waiting import until
 
 
 def test_waits_until_the_others_are_done():
-    time.sleep(1)
+    until(lambda: len(list(Path(__file__).parent.glob("*.done"))) == 24, "the others to be done")
 
 
 def test_dies_once():
