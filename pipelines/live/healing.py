@@ -1,8 +1,9 @@
 """What repairs the live view: lost hints, lost memberships, ended sessions. One process asks for all of its sockets.
 
 Once per second one query names the tasks that changed lately in the watched projects, and the sockets get a hint for
-those whose version they were not told (house §4). Every two seconds one look-up each for people, memberships and
-sessions closes the sockets that may no longer see.
+those whose version they were not told (house §4) by the next look: a hint that is on its way, or waits for a busy loop,
+is not lost, and to send it twice would make that loop busier. Every two seconds one look-up each for people,
+memberships and sessions closes the sockets that may no longer see.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ class Healer:
     def __init__(self) -> None:
         self._sockets: set[Socket] = set()
         self._told: dict[tuple[int, str], tuple[int, datetime | None]] = {}  # by line id and name
+        self._missing: dict[tuple[int, str], int] = {}  # versions that nobody was told of at the look before
         self._rooms: dict[tuple[int, str], int] = {}
         self._since: datetime | None = None
         self._task: asyncio.Task[None] | None = None
@@ -105,7 +107,7 @@ class Healer:
             self._sockets, self._task, self._loop = set(), None, loop
         self._sockets.add(socket)
         if self._task is None or self._task.done():
-            self._since, self._told, self._rooms = None, {}, {}
+            self._since, self._told, self._missing, self._rooms = None, {}, {}, {}
             self._task = loop.create_task(self._run())
 
     def leave(self, socket: Socket) -> None:
@@ -145,13 +147,26 @@ class Healer:
         if len(changed) > MOST:
             await asyncio.gather(*(socket.resync() for socket in list(self._sockets)))
             return
-        news = [one for one in changed if self._told.get((one.line_id, one.name), (0, None))[0] < one.seq]
+        news = self._lost(changed)
+        self.note((one.line_id, one.name, one.seq) for one in news)
         self._remember(changed, now)
         for project_id in {one.project_id for one in news}:
             rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
             await asyncio.gather(
                 *(s.tell(rows) for s in list(self._sockets) if project_id in s.subscription.project_ids)
             )
+
+    def _lost(self, changed: list[ChangedTask]) -> list[ChangedTask]:
+        """Those of which a version was missing at the look before and still is."""
+        before, self._missing, lost = self._missing, {}, []
+        for one in changed:
+            task = one.line_id, one.name
+            told = self._told.get(task, (0, None))[0]
+            if task in before and told < before[task]:
+                lost.append(one)
+            elif told < one.seq:
+                self._missing[task] = one.seq
+        return lost
 
     async def heal_rooms(self) -> None:
         """One query more while a canvas is open. A number that is told twice is no news to a page."""
@@ -184,7 +199,7 @@ class Healer:
         }
         for one in changed:
             known = self._told.get((one.line_id, one.name), (0, None))[0]
-            self._told[one.line_id, one.name] = (max(known, one.seq), now)
+            self._told[one.line_id, one.name] = (known, now)
 
     async def check_subscriptions(self) -> None:
         """Dismiss the sockets of people who signed out, lost or got a membership, or changed their password."""

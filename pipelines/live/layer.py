@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import Any
 
 from channels.layers import BaseChannelLayer
@@ -19,6 +19,8 @@ from pipelines.live.postgres import Listener, Notifier
 from pipelines.live.wire import Parcel, decode
 
 RESYNC: dict[str, Any] = {"type": "live.resync"}
+HINTS = "live.hints"
+MOST = 1_000  # tasks that one message names; beyond, a new snapshot costs the page less
 EVERYWHERE = "*"
 _CONNINFO = ("dbname", "user", "password", "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey")
 
@@ -30,27 +32,46 @@ def default_conninfo() -> str:
 
 
 class Mailbox:
-    """What waits for one channel, on the loop that reads it; other threads may put."""
+    """What waits for one channel, on the loop that reads it."""
 
     def __init__(self, capacity: int) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.loop = asyncio.get_running_loop()
+        self._waiting: deque[dict[str, Any]] = deque()
+        self._something = asyncio.Event()
         self._capacity = capacity
 
     def put(self, message: dict[str, Any]) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._put, message)
-
-    def _put(self, message: dict[str, Any]) -> None:
-        if self._queue.qsize() < self._capacity:
-            self._queue.put_nowait(message)
-            return
-        while not self._queue.empty():
-            self._queue.get_nowait()
-        self._queue.put_nowait(RESYNC)
+        """On its loop. Hints that wait behind one another become one message: where tasks move faster than sockets can
+        be told, each socket is told as often as there is time for, of the last version of every task."""
+        waiting = self._waiting
+        if waiting and waiting[-1]["type"] == message["type"] == HINTS:
+            waiting[-1] = _merged(waiting[-1], message)
+        elif len(waiting) < self._capacity:
+            waiting.append(message)
+        else:
+            waiting.clear()
+            waiting.append(RESYNC)
+        self._something.set()
 
     async def get(self) -> dict[str, Any]:
-        return await self._queue.get()
+        while not self._waiting:
+            self._something.clear()
+            await self._something.wait()
+        return self._waiting.popleft()
+
+
+def _merged(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    newest = {(line, name): seq for line, name, seq in first["hints"]}
+    for line, name, seq in then["hints"]:
+        newest[line, name] = max(seq, newest.get((line, name), seq))
+    if len(newest) > MOST:
+        return RESYNC
+    return {"type": HINTS, "hints": [(line, name, seq) for (line, name), seq in newest.items()]}
+
+
+def _put(mailboxes: list[Mailbox], message: dict[str, Any]) -> None:
+    for mailbox in mailboxes:
+        mailbox.put(message)
 
 
 class PostgresLayer(BaseChannelLayer):
@@ -144,8 +165,13 @@ class PostgresLayer(BaseChannelLayer):
         self._notifier.put(payload)
 
     def _deliver(self, parcel: Parcel) -> None:
+        """From any thread: each loop is woken once, however many of its channels are told."""
+        of_loop: defaultdict[asyncio.AbstractEventLoop, list[Mailbox]] = defaultdict(list)
         for mailbox in self._addressed(parcel.to):
-            mailbox.put(parcel.message)
+            of_loop[mailbox.loop].append(mailbox)
+        for loop, mailboxes in of_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_put, mailboxes, parcel.message)
 
     def _addressed(self, to: str) -> list[Mailbox]:
         with self._lock:

@@ -10,8 +10,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from pipelines.live.layer import RESYNC, PostgresLayer
-from pipelines.live.wire import MessageTooLarge
+from pipelines.live.layer import HINTS, MOST, RESYNC, PostgresLayer
+from pipelines.live.wire import MessageTooLarge, Parcel
 from tests.waiting import LONG, eventually, let_others_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -97,6 +97,31 @@ async def test_a_full_mailbox_becomes_one_resync(here: PostgresLayer) -> None:
     assert await next_of(here, channel) == RESYNC
 
 
+def hinted(*rows: tuple[int, str, int]) -> dict[str, Any]:
+    return {"type": HINTS, "hints": list(rows)}
+
+
+async def test_hints_that_wait_become_one_message_with_the_last_version_of_each_task(
+    here: PostgresLayer,
+) -> None:
+    channel = await member(here, "project.1")
+    sent = [hinted((1, "WI-a-1", 3)), hinted((1, "WI-a-2", 1)), hinted((1, "WI-a-1", 4), (2, "WI-a-1", 1))]
+    for message in [*sent, {"type": "note"}, hinted((1, "WI-a-2", 2))]:
+        await here.group_send("project.1", message)
+    assert await next_of(here, channel) == hinted((1, "WI-a-1", 4), (1, "WI-a-2", 1), (2, "WI-a-1", 1))
+    assert await next_of(here, channel) == {"type": "note"}
+    assert await next_of(here, channel) == hinted((1, "WI-a-2", 2))
+    assert sent[0] == hinted((1, "WI-a-1", 3)), "a message belongs to all channels of its group"
+
+
+async def test_many_more_tasks_than_a_page_shows_become_a_resync(here: PostgresLayer) -> None:
+    channel = await member(here, "project.1")
+    for number in range(0, MOST + 100, 50):
+        rows = [(1, f"WI-a-{number + one}", 1) for one in range(50)]
+        here._deliver(Parcel("elsewhere", "project.1", hinted(*rows)))
+    assert await next_of(here, channel) == RESYNC
+
+
 async def test_a_lost_connection_is_made_again_and_then_everybody_is_told_to_resync(
     here: PostgresLayer, there: PostgresLayer
 ) -> None:
@@ -130,7 +155,7 @@ async def test_many_messages_go_in_few_transactions(here: PostgresLayer, there: 
         for n in range(300):
             await there.group_send(f"project.{n % 7}", {"type": "note", "n": n})
     assert await asyncio.to_thread(there.drain, LONG)
-    await eventually(lambda: here._mailboxes[channel]._queue.qsize() >= 1)
+    await eventually(lambda: here._mailboxes[channel]._waiting)
     assert await sync_to_async(commits)() - before < 100
 
 

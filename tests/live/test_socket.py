@@ -183,6 +183,18 @@ async def test_a_lost_hint_is_healed_by_a_look_at_the_database(
     await socket.disconnect()
 
 
+def test_a_hint_that_is_on_its_way_is_not_sent_again() -> None:
+    """What a look finds first waits for the next look; what arrives in between was not lost."""
+    healer = healing.Healer()
+    one, other = (healing.ChangedTask(1, 1, name, 1) for name in ("WI-a-1", "WI-a-2"))
+    again = healing.ChangedTask(1, 1, "WI-a-2", 2)
+    assert healer._lost([one, other]) == []
+    healer.note([(1, "WI-a-1", 1)])
+    assert healer._lost([one, again]) == [again]
+    healer.note([(1, "WI-a-2", 2)])
+    assert healer._lost([one, again]) == []
+
+
 @pytest.mark.wide
 async def test_healing_asks_once_for_all_sockets_of_the_process(
     world: World, enter: Enter, django_assert_num_queries: Callable[..., object]
