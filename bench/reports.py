@@ -133,11 +133,11 @@ def of_server(home: Path) -> float:
 
     first = server.pid_of(layout.of(home))
     assert first is not None
-    own = [pid for pid in _processes() if pid == first or _parent(pid) == first]
+    own = [pid for pid in processes() if pid == first or parent(pid) == first]
     return sum(map(cpu_of, own)) + _of_the_ended(first)
 
 
-def _processes() -> list[int]:
+def processes() -> list[int]:
     return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
 
 
@@ -148,7 +148,7 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _parent(pid: int) -> int:
+def parent(pid: int) -> int:
     said = _stat(pid)
     return int(said[1]) if said else 0
 
