@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from pipelines.models import Membership
+from pipelines.models import Membership, TaskCounter
 from pipelines.web.help.pages import FOR_USERS, Page, html_of, pages, parts, targets
 from pipelines.web.help.search import search
+from pipelines.web.shell.home import MANY
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -112,6 +113,10 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     world.vote(task)
     world.line(document())
     assert text(client.get(reverse("home"))).count("first-step-done") == 3
+    TaskCounter.objects.update(last=MANY)
+    assert "First steps" not in text(client.get(reverse("home"))), "nobody has to be shown how any more"
+    TaskCounter.objects.update(last=MANY - 1)
+    assert "First steps" in text(client.get(reverse("home")))
     client.post(reverse("first-steps-dismiss"))
     assert "First steps" not in text(client.get(reverse("home")))
 

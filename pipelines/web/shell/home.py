@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
-from pipelines.models import GateVisit, Line, Project, Repository, Task, User
+from pipelines.models import GateVisit, Line, Project, Repository, Task, TaskCounter, User
 from pipelines.models.compiled import compiled, ids
 from pipelines.queries.home import home as read_home
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
@@ -24,6 +24,7 @@ from pipelines.web.shell.scope import scope_of
 
 COOKIE = "gl_first_steps"
 YEAR = 365 * 24 * 3600
+MANY = 100  # tasks: where so many were started, nobody has to be shown how
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,21 @@ def home(request: SignedIn) -> HttpResponse:
 
 
 def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
-    """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
+    """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with, and while
+    their projects are young."""
     may = access.ids_where(user, "submit")
     able = [project.pk for project in projects if project.pk in may]
     line = _to_run.first(projects=able)
     if line is None:
         return []
     keys = (line.project.owner.key, line.project.key, line.key)
-    ran, decided, changed = (bool(each(projects=able)) for each in (_ran, _decided, _changed))
+    if sum(_numbers(projects=able)) >= MANY:
+        return []
+    tasks = list(_tasks(projects=able))
+    decided, changed = bool(_decided(tasks=tasks)), bool(_changed(projects=able))
     steps = [
         FirstStep(_("Run a line"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
-             _("Run"), reverse("task-new", args=keys), ran),
+             _("Run"), reverse("task-new", args=keys), bool(tasks)),
         FirstStep(_("Approve the task"), _("The task stops at a gate and waits for your approval."),
              _("Open the inbox"), reverse("needs-me"), decided),
         FirstStep(_("Change the line"), _("Edit the line and publish it. New tasks use your version."),
@@ -99,16 +104,18 @@ def _to_run(projects: Any) -> QuerySet[Line]:
 
 
 @compiled(projects=ids())
-def _ran(projects: Any) -> QuerySet[Project, int]:
-    # Of each the newest, by an index: with one set of projects every task may be read to find that there is none.
-    newest = Task.objects.filter(project=OuterRef("pk")).order_by("-created_at").values("pk")[:1]
-    ran = Project.objects.filter(pk__among=projects).annotate(newest=Subquery(newest))
-    return ran.filter(newest__isnull=False).order_by().values_list("pk", flat=True)[:1]
+def _numbers(projects: Any) -> QuerySet[TaskCounter, int]:
+    return TaskCounter.objects.filter(project__among=projects).values_list("last", flat=True)
 
 
 @compiled(projects=ids())
-def _decided(projects: Any) -> QuerySet[GateVisit, UUID]:
-    decided = GateVisit.objects.filter(task__project__among=projects, state=GateVisit.State.DECIDED)
+def _tasks(projects: Any) -> QuerySet[Task, int]:
+    return Task.objects.filter(project__among=projects).values_list("pk", flat=True)[:MANY]
+
+
+@compiled(tasks=ids())
+def _decided(tasks: Any) -> QuerySet[GateVisit, UUID]:
+    decided = GateVisit.objects.filter(task__among=tasks, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]
 
 
