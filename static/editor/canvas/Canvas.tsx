@@ -12,17 +12,7 @@ import {
   type Viewport,
   ViewportPortal,
 } from "@xyflow/react";
-import {
-  memo,
-  useCallback,
-  useDeferredValue,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { edition, onLayout } from "../drawing/layouts";
 import { CANVAS_HELP } from "../drawing/text";
 import { EditorContext } from "../shell/context";
@@ -37,11 +27,12 @@ import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
 import { dragged, drawnIn, type Laid, laidOut, type Row, START_ID } from "./layout";
-import { LevelContext, levelOf, opening, useZoomed, useZoomLevel, whole } from "./level";
+import { LevelContext, levelOf, opening, useZoomed, whole } from "./level";
 import { Measured, type Size } from "./Measured";
 import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
 import { useDrawing } from "./pointer";
+import { useDrawnZoom } from "./zooming";
 
 const GRID: [number, number] = [8, 8];
 const NO_EDGES: RuleEdge[] = [];
@@ -80,10 +71,8 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const line = history.line;
   const marks = useMarks();
   const [first] = useState(() => viewOf(line, findings, size));
-  const [opened, setOpened] = useState(false);
-  const zoomed = useZoomLevel();
-  // Before it is open React Flow does not know the first view yet; deferred, for hundreds of cards change with it.
-  const level = useDeferredValue(opened ? zoomed : levelOf(first.zoom));
+  const zoom = useDrawnZoom(first.zoom);
+  const level = levelOf(zoom);
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const made = useRef(new Nodes());
   const layout = useSyncExternalStore(onLayout, edition);
@@ -94,7 +83,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   // A layout that comes while something is dragged is taken over when it is let go.
   if (!dragging || held.current.line !== line) held.current = { line, laid: latest };
   const { laid } = held.current;
-  const near = useZoomed(line, laid.boxes, opened ? undefined : first.zoom);
+  const near = useZoomed(line, laid.boxes, zoom);
   useStill(laid, selection.keys, first, size, () => viewOf(line, findings, size));
   const computed = useMemo(
     () => made.current.of(line, laid.boxes, findings, selection, marks),
@@ -173,7 +162,6 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
           minZoom={0.1}
           maxZoom={2}
           defaultViewport={first}
-          onInit={() => setOpened(true)}
           onlyRenderVisibleElements={many}
           proOptions={{ hideAttribution: true }}
           aria-label={say("canvas")}

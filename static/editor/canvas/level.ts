@@ -16,13 +16,16 @@ const LEGIBLE = 9;
 
 export const levelOf = (zoom: number): Level => (zoom >= READ ? "near" : zoom >= 0.3 ? "middle" : "far");
 
-export const useZoomLevel = (): Level => useStore((state: ReactFlowState) => levelOf(state.transform[2]));
+const RANKS: Record<Level, number> = { near: 0, middle: 1, far: 2 };
+/** The more, the less is drawn. */
+export const rankOf = (zoom: number): number => RANKS[levelOf(zoom)];
 
 /** Pixels of the canvas that can just be read at this zoom; in steps, since every letter changes with it: fine ones where
  * words have to keep to their room. */
 export function leastOf(zoom: number): number {
   const steps = zoom >= READ ? 16 : 4;
-  const nearest = 2 ** (Math.floor(Math.log2(zoom) * steps) / steps);
+  // At full size all letters are larger than that: nearer nothing changes.
+  const nearest = 2 ** (Math.floor(Math.log2(Math.min(1, zoom)) * steps) / steps);
   return Math.ceil((LEGIBLE / nearest) * 10) / 10;
 }
 
@@ -32,24 +35,25 @@ interface Zoomed {
 }
 
 /** What the style sheet has to know of the zoom: the least letter, those of names, and what there is no room for. */
-export function useZoomed(line: LineDocument, boxes: readonly Box[], first?: number): Zoomed {
-  const least = useStore((state: ReactFlowState) => leastOf(first ?? state.transform[2]));
-  const small = useStore((state: ReactFlowState) => (first ?? state.transform[2]) < SMALL);
-  const tiny = useStore((state: ReactFlowState) => (first ?? state.transform[2]) < TINY);
-  const className = `${small ? " ed-small" : ""}${tiny ? " ed-tiny" : ""}`;
+export function useZoomed(line: LineDocument, boxes: readonly Box[], zoom: number): Zoomed {
   const rooms = useMemo(() => roomsOf(line, boxes), [line, boxes]);
+  const looks = looksOf(zoom);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `looks` says all that matters of `zoom`.
   return useMemo(
     () => ({
-      className,
+      className: `${zoom < SMALL ? " ed-small" : ""}${zoom < TINY ? " ed-tiny" : ""}`,
       style: {
-        "--least": `${least}px`,
+        "--least": `${leastOf(zoom)}px`,
         "--room-middle": `${rooms.middle}px`,
         "--room-far": `${rooms.far}px`,
       } as CSSProperties,
     }),
-    [className, least, rooms],
+    [looks, rooms],
   );
 }
+
+/** All that is told of a zoom: two of which this is the same are drawn alike. */
+export const looksOf = (zoom: number): string => [levelOf(zoom), leastOf(zoom), zoom < SMALL, zoom < TINY].join(" ");
 
 function roomsOf(line: LineDocument, boxes: readonly Box[]): Record<Away, number> {
   const names = new Map(line.stations.map((station) => [station.key, nameOf(station)]));

@@ -24,11 +24,12 @@ import { boundsOfAll, type Drawn, drawnOf } from "../canvas/drawing";
 import { EdgeLayer } from "../canvas/edges";
 import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
 import { drawnIn, type Laid, laidOut } from "../canvas/layout";
-import { LevelContext, opening, useZoomed, useZoomLevel, whole } from "../canvas/level";
+import { LevelContext, levelOf, opening, useZoomed, whole } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
 import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
 import { GatePath, Over, type PlaceMark } from "../canvas/path";
+import { useDrawnZoom } from "../canvas/zooming";
 import { edition, onLayout } from "../drawing/layouts";
 import { CANVAS_HELP } from "../drawing/text";
 import { Icon } from "../shell/Icon";
@@ -180,8 +181,6 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
   const figure = useRef<HTMLDivElement>(null);
-  const level = useZoomLevel();
-  const near = useZoomed(picture.document, laid.boxes);
   const { document: line, marks = NO_MARKS } = picture;
   const all = useMemo<Record<string, string>>(() => {
     const ways = Object.entries({ ...marks.rules, ...path?.ways }).map(([id, mark]) => [edgeMark(id), mark] as const);
@@ -199,6 +198,9 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
     [line, laid, said, all, marks, shown],
   );
   const [first] = useState(() => viewOf(line, laid, drawn, size, clear));
+  const zoom = useDrawnZoom(first.zoom);
+  const level = levelOf(zoom);
+  const near = useZoomed(line, laid.boxes, zoom);
 
   useEffect(() => onDrawn?.(), [onDrawn]);
 
