@@ -21,11 +21,16 @@ export function TestLayer({ editor }: { editor: Editor }) {
   useEffect(() => () => paint(), []);
   useEffect(() => void testOf(editor).fromAddress(), [editor]);
   const layout = useSyncExternalStore(onLayout, edition);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
-  const boxes = useMemo(() => new Map(laidOut(line).boxes.map((box) => [box.key, box])), [line, layout]);
   const rules = coverage ? kept?.coverage?.rules : undefined;
   const shown = open ? walked : undefined;
-  if (!shown && !rules) return null;
+  const isSeen = shown !== undefined || rules !== undefined;
+  // Only where it is seen: when the page opens this comes before the canvas has its size, and would be a layout of its own.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
+  const boxes = useMemo(
+    () => new Map(isSeen ? laidOut(line).boxes.map((box) => [box.key, box]) : []),
+    [isSeen, line, layout],
+  );
+  if (!isSeen) return null;
   return (
     <ViewportPortal>
       {shown ? <Undrawn line={line} boxes={boxes} ways={shown.ways} /> : null}
