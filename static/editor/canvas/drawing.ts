@@ -20,6 +20,7 @@ import {
 import type { Findings } from "../store/findings";
 import { endName, partName } from "../store/names";
 import { type Box, type Laid, START_ID } from "./layout";
+import { type Origin, staying } from "./staying";
 
 export { onwardId };
 
@@ -90,8 +91,27 @@ export function boundsOfAll(boxes: readonly Rect[], drawn: readonly Pick<Drawn, 
   return { x, y, width: right - x, height: Math.max(...all.map((each) => each.y + each.height)) - y };
 }
 
+const origins = new WeakMap<readonly Drawn[], Origin>();
+let last: readonly Drawn[] = [];
+
 /** `before`: what was drawn last; an edge that is still the same is the same object. */
-export function drawnOf(line: LineDocument, laid: Laid, findings: Findings, before: readonly Drawn[] = []): Drawn[] {
+export function drawnOf(
+  line: LineDocument,
+  laid: Laid,
+  findings: Findings,
+  before: readonly Drawn[] = [],
+): readonly Drawn[] {
+  for (const known of [before, last]) {
+    const of = origins.get(known);
+    if (of?.line === line && of.laid === laid && of.findings === findings) return known;
+  }
+  last = drawnAnew(line, laid, findings, before);
+  origins.set(last, { line, laid, findings });
+  return last;
+}
+
+function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: readonly Drawn[]): Drawn[] {
+  const stays = staying({ line, laid, findings }, origins.get(before));
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   const parts = new Map(laid.graph.parts.map((part) => [part.key, part]));
   const main = new Set(laid.graph.mainRules);
@@ -102,6 +122,11 @@ export function drawnOf(line: LineDocument, laid: Laid, findings: Findings, befo
     found.push(was && isSame(was, each) ? was : each);
   };
   const draw = (box: Box, part: Part, outlet: Outlet, station: Station | undefined, index: number): void => {
+    const was = old.get(outlet.id);
+    if (was && stays(box, outlet)) {
+      found.push(was);
+      return;
+    }
     const rule = station && rulesOf(station)[index];
     const kind = rule ? "rule" : station ? "onward" : "start";
     add(edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, main: main.has(outlet.id) }));

@@ -54,7 +54,7 @@ const LONG = 60;
 let window: readonly [number, number] = [0, 0];
 let said: Said = NOTHING;
 let last: { line: LineDocument; said: Said; edition: number; window: object; laid: Laid } | undefined;
-let lastPlaced: { placed: Placed; graph: Graph; positions: string; found: Laid } | undefined;
+let lastPlaced: { placed: Placed; graph: string; positions: string; found: Laid } | undefined;
 
 /** The room in which lines are drawn from now on. */
 export function drawnIn(width: number, height: number): void {
@@ -75,16 +75,16 @@ export function laidOut(line: LineDocument, findings: Said = said): Laid {
 
 function withPlaces(whole: Graph, placed: Placed, exact: boolean, positions: Positions): Laid {
   const graph = shownOf(whole, placed);
-  const written = JSON.stringify(positions);
+  const [written, drawn] = [JSON.stringify(positions), JSON.stringify(graph)];
   const same =
     lastPlaced?.placed === placed &&
     lastPlaced.positions === written &&
     lastPlaced.found.exact === exact &&
-    JSON.stringify(lastPlaced.graph) === JSON.stringify(graph);
+    lastPlaced.graph === drawn;
   if (same && lastPlaced) return lastPlaced.found;
   const places = placesOf(graph, positions);
   const found = { ...laidFrom(graph, placed.provisional ? put(placed, places) : moved(graph, placed, places)), exact };
-  lastPlaced = { placed, graph, positions: written, found };
+  lastPlaced = { placed, graph: drawn, positions: written, found };
   return found;
 }
 

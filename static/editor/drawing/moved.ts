@@ -23,6 +23,7 @@ export const gateBox = ({ x, y }: Spot, { gate, gateOver }: Pick<Outlet, "gate" 
 
 /** `places` counts more than `placed`; what is in neither stands beside what leads to it. */
 export function moved(graph: Graph, placed: Placed, places: Places): Placed {
+  const parts = new Map(graph.parts.map((part) => [part.key, part]));
   const known = new Map(placed.parts.map((each) => [each.key, each]));
   const spots = new Map<string, Spot>();
   const elsewhere = new Set<string>();
@@ -38,7 +39,7 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   const stays = (part: Part, outlet: Outlet): boolean =>
     !elsewhere.has(part.key) &&
     outlet.targets.every(
-      (to) => !elsewhere.has(to) && sits(oldWays.get(`${outlet.id}>${to}`), part, outlet, to, spots, graph),
+      (to) => !elsewhere.has(to) && sits(oldWays.get(`${outlet.id}>${to}`), part, outlet, to, spots, parts),
     );
   if (elsewhere.size === 0 && graph.parts.every((part) => part.outlets.every((outlet) => stays(part, outlet))))
     return placed;
@@ -75,7 +76,7 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   const router = new Router([...zones.values(), ...gateBoxes.values()], open.length);
   for (const { part, outlet, to } of open) {
     const spot = spots.get(part.key) as Spot;
-    const other = graph.parts.find((each) => each.key === to) as Part;
+    const other = parts.get(to) as Part;
     const goal = spots.get(to) as Spot;
     const begin: Point = [spot.x + part.width, spot.y + outlet.port];
     const gate = gates.find((each) => each.key === outlet.id);
@@ -107,11 +108,11 @@ function sits(
   outlet: Outlet,
   to: string,
   spots: ReadonlyMap<string, Spot>,
-  graph: Graph,
+  parts: ReadonlyMap<string, Part>,
 ): boolean {
   const [first, last] = [way?.points[0], way?.points.at(-1)];
   const [spot, goal] = [spots.get(part.key), spots.get(to)];
-  const target = graph.parts.find((each) => each.key === to);
+  const target = parts.get(to);
   if (!way || !first || !last || !spot || !goal || !target) return false;
   const begins = first[0] === spot.x + part.width && first[1] === spot.y + outlet.port;
   const ends =

@@ -66,8 +66,18 @@ export const rulesOf = (station: Station): Rule[] => station.rules ?? [];
 export const nameOf = (station: Station): string => station.name || station.key;
 /** Without `work` a person does it (line-document, Defaults). */
 export const kindOf = (station: Station): string => (station.work ? (station.work.kind ?? "other") : "manual");
-export const stationOf = (line: LineDocument, key: string): Station | undefined =>
-  line.stations.find((station) => station.key === key);
+/** By key, for each list of stations: a line never changes, a change is another line. */
+const stationsByKey = new WeakMap<readonly Station[], ReadonlyMap<string, Station>>();
+
+export function stationOf({ stations }: LineDocument, key: string): Station | undefined {
+  let known = stationsByKey.get(stations);
+  if (!known) {
+    // Of two with one key the first counts.
+    known = new Map([...stations].reverse().map((station) => [station.key, station]));
+    stationsByKey.set(stations, known);
+  }
+  return known.get(key);
+}
 export const startOf = (line: LineDocument): string | undefined => line.start ?? line.stations[0]?.key;
 
 export function endOf(line: LineDocument, key: string): End | undefined {
