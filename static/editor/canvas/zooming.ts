@@ -5,7 +5,7 @@ import { useCallback, useDeferredValue, useState, useSyncExternalStore } from "r
 import { looksOf, rankOf } from "./level";
 
 /** Milliseconds after which the zoom stands still. */
-const STILL = 100;
+const STILL = 150;
 /** Milliseconds after which a zoom that goes on is followed all the same. */
 const MOST = 500;
 
