@@ -5,6 +5,7 @@ import {
   getViewportForBounds,
   MiniMap,
   type NodeChange,
+  Panel,
   ReactFlow,
   SelectionMode,
   useReactFlow,
@@ -16,6 +17,7 @@ import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useStat
 import { edition, onLayout } from "../drawing/layouts";
 import { CANVAS_HELP } from "../drawing/text";
 import { EditorContext } from "../shell/context";
+import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { movedTo } from "../store/commands-canvas";
 import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "../store/document";
@@ -179,6 +181,11 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
             drawing={drawing}
           />
           {line.stations.length > FEW ? <Overview laid={laid} /> : null}
+          {laid.provisional ? (
+            <Panel position="bottom-center" className="pill" role="status">
+              <Icon name="status-evaluating" size={14} /> {say("leading")}
+            </Panel>
+          ) : null}
         </ReactFlow>
       </LevelContext>
     </EditorContext>

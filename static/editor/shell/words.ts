@@ -27,6 +27,7 @@ const WORDS = {
   nodeHelp: gettext("Press Enter to select it. Press Delete to delete it, Escape to cancel."),
   edgeHelp: gettext("Press Enter to select the rule. Press Delete to delete it, Escape to cancel."),
   canvas: gettext("Canvas of the line"),
+  leading: gettext("Drawing the edges…"),
   minimap: gettext("Overview of the canvas"),
   palette: gettext("Palette"),
   search: gettext("Search"),
