@@ -98,3 +98,29 @@ def test_three_hundred_stations_say_nothing_that_cannot_be_read(world: World, en
     page = enter_canvas(many)
     expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
     assert "ed-row" in letters(page)
+
+
+ADDED = """() => {
+  window.added = 0;
+  const seen = (all) => {
+    for (const node of all.flatMap((each) => [...each.addedNodes]))
+      if (node instanceof Element) window.added += 1 + node.querySelectorAll('*').length;
+  };
+  new MutationObserver(seen).observe(document.querySelector('.react-flow'), { childList: true, subtree: true });
+}"""
+
+
+@pytest.mark.wide
+def test_on_the_way_to_the_whole_line_nothing_is_drawn_that_cannot_be_read_there(
+    world: World, enter_canvas: Enter
+) -> None:
+    many = create_line(world.project, "many", "Many", line_of(300), world.admin)
+    page = enter_canvas(many)
+    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
+    page.keyboard.press("0")
+    expect(page.locator(".react-flow.ed-level-near .ed-words").first).to_be_visible()
+    page.evaluate(ADDED)
+    page.keyboard.press("1")
+    expect(page.locator(".react-flow.ed-level-far .ed-station")).to_have_count(300)
+    # A card from afar is a handful of elements, with its words and edges it is thirty.
+    assert page.evaluate("() => window.added") < 8 * 300
