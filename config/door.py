@@ -56,6 +56,10 @@ class BoundedRequest(WebRequest):
     _most = _kept = 0
     _away = False
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        # The application reads the fields of a form by itself; below they were read for nobody.
+        super().__init__(*given, parsePOSTFormSubmission=False, **named)
+
     def gotLength(self, length: int | None) -> None:  # noqa: N802  # as twisted names it
         self._most = most_of(bytes(getattr(self.channel, "_path", b"")).decode("latin-1"))
         said = length or 0

@@ -7,7 +7,8 @@ import os
 import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -123,3 +124,22 @@ def test_all_that_is_under_way_has_a_bound(site: Site) -> None:
         line.close()
     assert answers and all(each.startswith("HTTP/1.1 503 ") for each in answers)
     assert "Retry-After" in answers[0]
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_a_form_comes_as_it_was_sent(site: Site, kind: str) -> None:
+    """Its fields are read by the application alone: without the one that says which page sent it, it is refused."""
+    with urlopen(f"{site.url}/sign-in/") as page:
+        cookie = str(page.headers["Set-Cookie"]).partition(";")[0]
+    key = cookie.partition("=")[2]
+    fields = {"login": "nobody@example.com", "password": "wrong", "csrfmiddlewaretoken": key}
+    parts = [
+        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{said}\r\n'
+        for name, said in fields.items()
+    ]
+    body = ("".join(parts) + "--x--\r\n" if "boundary" in kind else urlencode(fields)).encode()
+    head = f"POST /sign-in/ HTTP/1.1\r\nConnection: close\r\nCookie: {cookie}\r\nContent-Type: {kind}\r\n"
+    said, _sent = spoken(site, f"{head}Content-Length: {len(body)}\r\n", iter([body]))
+    assert said.startswith("HTTP/1.1 422 ")
+    said, _sent = spoken(site, f"{head}Content-Length: 3\r\n", iter([b"a=b"]))
+    assert said.startswith("HTTP/1.1 403 ")
