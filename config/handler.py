@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import IO, Any, Final
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
@@ -34,40 +36,38 @@ class OneThread(ASGIHandler):
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        asked = str(scope["path"]).removeprefix(scope.get("root_path", ""))
         thread = self._idle.pop() if self._idle else RequestThread()
         try:
-            async with ThreadSensitiveContext(executor=thread):
-                await self.handle(scope, receive, send)
+            if scope["method"] == "POST" and asked.startswith(RUNNERS):
+                await self._answer_a_runner(thread, scope, receive, send)
+            else:
+                async with ThreadSensitiveContext(executor=thread):
+                    await self.handle(scope, receive, send)
         finally:
             self._leave(thread)
 
-    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        asked = str(scope["path"]).removeprefix(scope.get("root_path", ""))
-        if scope["method"] == "POST" and asked.startswith(RUNNERS):
-            await self._answer_a_runner(scope, receive, send)
-        else:
-            await super().handle(scope, receive, send)
-
-    async def _answer_a_runner(self, scope: Any, receive: Any, send: Any) -> None:
+    async def _answer_a_runner(self, thread: RequestThread, scope: Any, receive: Any, send: Any) -> None:
         """One change of thread, from the signal that begins a request to the one that ends it. What such a call does is
         done even if the runner has hung up, so nobody listens for that."""
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        with body:
-            response = await sync_to_async(self._answered)(scope, body)
+        here = asyncio.get_running_loop()
+        response = await here.run_in_executor(thread, copy_context().run, self._answered, scope, body)
         await self.send_response(response, send)
 
     def _answered(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
-        set_script_prefix(get_script_prefix(scope))
-        request_started.send(sender=self.__class__, scope=scope)
-        request, refusal = self.create_request(scope, body)
-        response = refusal if request is None else self.get_response(request)
-        assert response is not None
-        response._handler_class = self.__class__  # type: ignore[attr-defined]
-        response.close()
-        return response
+        with body:
+            set_script_prefix(get_script_prefix(scope))
+            request_started.send(sender=self.__class__, scope=scope)
+            request, refusal = self.create_request(scope, body)
+            response = refusal if request is None else self.get_response(request)
+            assert response is not None
+            response._handler_class = self.__class__  # type: ignore[attr-defined]
+            response.close()
+            return response
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         return await sync_to_async(self.get_response)(request)
