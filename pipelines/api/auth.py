@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -19,6 +20,12 @@ from pipelines.web.shell.anonymous import wrong_tokens
 from pipelines.web.shell.turns import TooMuch
 
 Caller: TypeAlias = ApiToken | User
+SHORT: Final = 256 * 1024
+"""Bytes that are read before it is known whether a token is in force still."""
+MOST_REMEMBERED: Final = 10_000
+_PROJECTS: dict[str, int] = {}
+"""{digest of a token that was in force: its project}, which never changes. It opens nothing: it says who goes
+together."""
 
 
 class Request(HttpRequest):
@@ -48,6 +55,46 @@ class RunnerBearer(Bearer):
 
     def found(self, token: str) -> ApiToken | None:
         return accounts.runner(token, timezone.now())
+
+
+@dataclass(frozen=True)
+class Presented:
+    """A runner's token as it was sent, and of which project it is. If it is in force is asked with what it wants."""
+
+    secret: str = field(repr=False)
+    project: int
+
+
+class ReportBearer(RunnerBearer):
+    """Of calls that bring reports: `request.auth` is Presented. The tokens of those that are here at once are looked up
+    together (runner_reports), where it is known of which project they are; that of one that sends much before any of it
+    is read."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Presented | None:  # type: ignore[override]
+        project = _PROJECTS.get(accounts.digest_of(token)) if _is_short(request) else None
+        if project is None:
+            found = super().authenticate(request, token)
+            if found is None or found.project_id is None:
+                return None
+            project = found.project_id
+            remember(token, project)
+        return Presented(token, project)
+
+
+def remember(token: str, project: int) -> None:
+    if len(_PROJECTS) >= MOST_REMEMBERED:
+        _PROJECTS.clear()
+    _PROJECTS[accounts.digest_of(token)] = project
+
+
+def forget(token: str) -> None:
+    """It was refused: the next look at it is one by itself, which counts wrong ones."""
+    _PROJECTS.pop(accounts.digest_of(token), None)
+
+
+def _is_short(request: HttpRequest) -> bool:
+    size = request.META.get("CONTENT_LENGTH") or ""
+    return size.isdecimal() and len(size) < 10 and int(size) <= SHORT
 
 
 class AnyBearer(Bearer):

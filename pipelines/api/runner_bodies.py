@@ -10,11 +10,10 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from pipelines.api.runner_reports import Faulty, SentReport
+from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Invalid
-from pipelines.models import Job, Worker
 from pipelines.work.measuring import PIECE
-from pipelines.work.runners.presence import claim_of
-from pipelines.work.runners.reports import Told
 from pipelines.work.transport.http import wire
 
 MOST_JOB = 2**63
@@ -65,11 +64,38 @@ def fence(place: str, said: Any) -> tuple[int, uuid.UUID]:
         raise Invalid.at(f"{place}.lease", _("not the key of a lease")) from error
 
 
-def told(runner: Worker, job: Job, lease: uuid.UUID, said: dict[str, Any], place: str = "") -> Told:
-    attempt, outcome = said.get("attempt"), said.get("outcome")
+def said(job: int, lease: uuid.UUID, plain: dict[str, Any], place: str = "") -> SentReport:
+    """:raises Invalid"""
+    attempt, outcome = plain.get("attempt"), plain.get("outcome")
     if type(attempt) is not int or not 0 < attempt < 2**31:
         raise Invalid.at(f"{place}attempt", _("not the number of an attempt"))
     if not isinstance(outcome, dict):
         raise Invalid.at(f"{place}outcome", _("is no object"))
-    more = said.get("go_on") is True and not runner.stopping
-    return Told(job, attempt, lease, outcome, claim_of(runner) if more else None)
+    return SentReport(job, lease, attempt, outcome, plain.get("go_on") is True)
+
+
+def alone(request: HttpRequest, job: int, lease: uuid.UUID) -> SentReport | Faulty:
+    """What a call about one job says."""
+    try:
+        return said(job, lease, document(request))
+    except Invalid as error:
+        return Faulty(job, error)
+
+
+def together(request: HttpRequest) -> tuple[SentReport | Faulty, ...]:
+    """What a call about several says. :raises Invalid: not even which they are"""
+    plain = document(request).get("reports")
+    if not isinstance(plain, list) or len(plain) > LARGEST_BATCH:
+        raise Invalid.at("reports", _("is no list of up to %d reports") % LARGEST_BATCH)
+    fences = [fence(f"reports[{at}]", each) for at, each in enumerate(plain)]
+    return tuple(
+        _one_of(f"reports[{at}].", job, lease, each)
+        for at, ((job, lease), each) in enumerate(zip(fences, plain, strict=True))
+    )
+
+
+def _one_of(place: str, job: int, lease: uuid.UUID, plain: dict[str, Any]) -> SentReport | Faulty:
+    try:
+        return said(job, lease, plain, place)
+    except Invalid as error:
+        return Faulty(job, error)

@@ -5,26 +5,30 @@ nothing was changed. 422: what was stored is refused."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Annotated, Any, TypeVar
 
-from django.http import FileResponse, HttpRequest
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Header, Router
-from ninja.errors import HttpError
+from ninja.errors import AuthenticationError, HttpError
+from ninja.responses import NinjaJSONEncoder
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from pipelines.api import runner_bodies as bodies
-from pipelines.api.auth import RunnerBearer
+from pipelines.api import runner_reports
+from pipelines.api.auth import Presented, ReportBearer, RunnerBearer, forget
 from pipelines.api.problems import ProblemOut
+from pipelines.api.runner_reports import NOT_ITS, Faulty, ReportCall, SentReport
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.errors import Conflict, Invalid
+from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
-from pipelines.work.runners import claiming, files, logs, presence, reported, reports, storing
+from pipelines.work.runners import claiming, files, logs, presence, storing
 from pipelines.work.runners.presence import claim_of
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.local import handover
@@ -34,8 +38,8 @@ router = Router(tags=["runners"], auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
 JOB = RUNNER + "/jobs/{job}"
 REFUSALS = dict.fromkeys((400, 401, 404, 409, 422, 503), ProblemOut)
+REPORTING: dict[str, Any] = {"response": {200: dict[str, Any], **REFUSALS}, "auth": ReportBearer()}
 LEASE = Header(..., alias=wire.LEASE)
-NOT_ITS = ReportAnswer("not_found")
 F = TypeVar("F", bound=Callable[..., Any])
 Word = Annotated[str, Field(max_length=200)]
 JobId = Annotated[StrictInt, Field(gt=0, lt=bodies.MOST_JOB)]
@@ -46,6 +50,10 @@ class RunnerRequest(HttpRequest):
     """A request with the token of a runner."""
 
     auth: ApiToken
+
+
+class ReportRequest(HttpRequest):
+    auth: Presented
 
 
 class RegisterIn(BaseModel):
@@ -341,32 +349,48 @@ def log(
 # Report
 
 
-@router.post(JOB + "/report", response={200: dict[str, Any], **REFUSALS}, url_name="runner-report")
+@router.post(JOB + "/report", url_name="runner-report", **REPORTING)
 @answered
-def report(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
+def report(request: ReportRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> HttpResponse:
     """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
     task may come along. A late one moves nothing and is kept as evidence (law §5 step 1)."""
-    known = reported.read(request.auth, runner, [bodies.job_id(job)])
-    told = bodies.told(known.runner, known.job(job), lease, bodies.document(request))
-    return wire.answer_json(reports.report(known, told))
+    (answer,) = _reported(request, runner, lambda: (bodies.alone(request, bodies.job_id(job), lease),))
+    if answer.status == NOT_ITS.status:
+        raise NotFound
+    if answer.status == "error":
+        raise ReportFailed(answer.detail)
+    return _plain(wire.answer_json(answer))
 
 
-@router.post(RUNNER + "/reports", response={200: dict[str, Any], **REFUSALS}, url_name="runner-reports")
+@router.post(RUNNER + "/reports", url_name="runner-reports", **REPORTING)
 @answered
-def report_together(request: RunnerRequest, runner: uuid.UUID) -> dict[str, Any]:
+def report_together(request: ReportRequest, runner: uuid.UUID) -> HttpResponse:
     """`{"reports": [{job, lease, attempt, outcome, go_on}]}`, up to 50: each as by itself, in one transaction.
     `{"answers": […]}` in their order. `not_found`: no job of this runner's. `error`: nothing of it moved, and it may
     come again."""
-    said = bodies.document(request).get("reports")
-    if not isinstance(said, list) or len(said) > LARGEST_BATCH:
-        raise Invalid.at("reports", _("is no list of up to %d reports") % LARGEST_BATCH)
-    fences = [bodies.fence(f"reports[{at}]", each) for at, each in enumerate(said)]
-    known = reported.read(request.auth, runner, {job for job, _lease in fences})
-    told = [
-        bodies.told(known.runner, known.jobs[job], lease, each, f"reports[{at}].")
-        for at, ((job, lease), each) in enumerate(zip(fences, said, strict=True))
-        if job in known.jobs
-    ]
-    answers = iter(reports.report_together(known, told))
-    each_its = (next(answers) if job in known.jobs else NOT_ITS for job, _lease in fences)
-    return {"answers": [wire.answer_json(each) for each in each_its]}
+    answers = _reported(request, runner, lambda: bodies.together(request))
+    return _plain({"answers": [wire.answer_json(each) for each in answers]})
+
+
+def _plain(document: dict[str, Any]) -> HttpResponse:
+    """What the library would write, once it had looked at every value twice."""
+    return HttpResponse(
+        json.dumps(document, cls=NinjaJSONEncoder), content_type="application/json; charset=utf-8"
+    )
+
+
+def _reported(
+    request: ReportRequest, runner: uuid.UUID, read: Callable[[], tuple[SentReport | Faulty, ...]]
+) -> list[ReportAnswer]:
+    """What is malformed is told to those alone whose token is in force."""
+    secret, fault = request.auth.secret, None
+    try:
+        said = read()
+    except Invalid as error:
+        said, fault = (), error
+    try:
+        return runner_reports.answered(request.auth.project, ReportCall(secret, runner, said, fault))
+    except runner_reports.TokenOutOfForce as error:
+        forget(secret)
+        RunnerBearer().authenticate(request, secret)
+        raise AuthenticationError from error

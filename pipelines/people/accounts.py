@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from allauth.socialaccount.models import SocialAccount
@@ -24,11 +24,11 @@ LONGEST_TOKEN = timedelta(days=366)
 PREFIX = "gl_"
 # A token's last use is written at most this often.
 USE_NOTED = timedelta(minutes=1)
-RUNNER = """
+RUNNERS = """
     SELECT to_json(token)::text, to_json(project)::text, to_json(owner)::text
     FROM pipelines_apitoken token JOIN pipelines_project project ON project.id = token.project_id
       JOIN pipelines_owner owner ON owner.id = project.owner_id
-    WHERE token.digest = %s AND token.kind = 'runner' AND token.revoked_at IS NULL AND token.expires_at > %s"""
+    WHERE token.digest = ANY(%s) AND token.kind = 'runner' AND token.revoked_at IS NULL AND token.expires_at > %s"""
 
 
 class LinkRefused(Exception):
@@ -43,14 +43,14 @@ def make_link(user: User, now: datetime) -> str:
     """The secret of a sign-in link for this person: ten minutes, single use (house §5)."""
     secret = secrets.token_urlsafe(32)
     SignInLink.objects.create(
-        user=user, digest=_digest(secret), created_at=now, expires_at=now + LINK_LASTS, used_at=None
+        user=user, digest=digest_of(secret), created_at=now, expires_at=now + LINK_LASTS, used_at=None
     )
     return secret
 
 
 def redeem(secret: str, now: datetime) -> User:
     """The person whom a link signs in; only the first of two who try at once gets through. Raises LinkRefused."""
-    link = SignInLink.objects.filter(digest=_digest(secret)).select_related("user").first()
+    link = SignInLink.objects.filter(digest=digest_of(secret)).select_related("user").first()
     if link is None or not link.user.is_active:
         raise LinkRefused
     usable = SignInLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
@@ -97,7 +97,7 @@ def mint_token(
             scopes=sorted(set(scopes)),
             labels=sorted(set(labels)),
             prefix=secret[:8],
-            digest=_digest(secret),
+            digest=digest_of(secret),
             created_at=now,
             created_by=created_by,
             expires_at=now + lasts,
@@ -115,7 +115,7 @@ def bearer(secret: str, now: datetime) -> ApiToken | None:
     """The token of this secret, if it is in force; its use is noted once a minute."""
     if not secret.startswith(PREFIX):
         return None
-    tokens = ApiToken.objects.filter(digest=_digest(secret), revoked_at=None, expires_at__gt=now)
+    tokens = ApiToken.objects.filter(digest=digest_of(secret), revoked_at=None, expires_at__gt=now)
     token = tokens.select_related("user", "project__owner").first()
     if token is None or (token.user is not None and not token.user.is_active):
         return None
@@ -130,17 +130,23 @@ def _note_use(token: ApiToken, now: datetime) -> None:
 
 
 def runner(secret: str, now: datetime) -> ApiToken | None:
-    """The same where it is a runner's, with its project and owner. A runner asks all the time: one statement that the
+    """The same where it is a runner's, with its project and owner."""
+    return runners([secret], now).get(secret)
+
+
+def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
+    """{secret: its token} of those that are a runner's and in force. Runners ask all the time: one statement that the
     server keeps."""
-    found = send([Statement(RUNNER, [_digest(secret), now])])[0] if secret.startswith(PREFIX) else []
-    if not found:
-        return None
-    its, project, owner = map(json.loads, found[0])
-    token = rows.read(ApiToken, its)
-    token.project = rows.read(Project, project)
-    token.project.owner = rows.read(Owner, owner)
-    _note_use(token, now)
-    return token
+    by_digest = {digest_of(secret): secret for secret in secrets if secret.startswith(PREFIX)}
+    found = {}
+    for row in send([Statement(RUNNERS, [list(by_digest), now])])[0] if by_digest else ():
+        its, project, owner = map(json.loads, row)
+        token = rows.read(ApiToken, its)
+        token.project = rows.read(Project, project)
+        token.project.owner = rows.read(Owner, owner)
+        _note_use(token, now)
+        found[by_digest[token.digest]] = token
+    return found
 
 
 @transaction.atomic
@@ -192,5 +198,6 @@ def _check(
             raise TokenRefused(why)
 
 
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
+    """As which it is stored: 64 hexadecimal digits."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,33 +1,33 @@
-"""What reports of a runner are judged by: the runner itself, its jobs with their tasks, and what was stored for them.
-One statement finds all of it, however many they are. All jobs of a task are found by its tokens: an index of jobs by
-task has those of stations alone."""
+"""What reports of runners of one project are judged by: the runner itself, its jobs with their tasks, and what was
+stored for them. One statement finds all of it, however many they are. All jobs of a task are found by its tokens: an
+index of jobs by task has those of stations alone."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-
-from django.utils.translation import gettext as _
+from typing import Any
 
 from pipelines.engine.core import rows
 from pipelines.engine.core.statements import Statement, send
-from pipelines.errors import NotFound
 from pipelines.models import ApiToken, Job, RunnerResult, Task, Worker
 from pipelines.work.runners import claiming
 from pipelines.work.transport.protocol import HandedOver
 
 READ = """
-    WITH runner AS MATERIALIZED (SELECT * FROM pipelines_worker WHERE id = %s AND token_id = %s),
+    WITH runner AS MATERIALIZED (
+        SELECT * FROM pipelines_worker
+        WHERE id = ANY(%s::uuid[]) AND token_id = ANY(%s::bigint[]) AND project_id = %s),
       its AS MATERIALIZED (
         SELECT task.* FROM pipelines_task task
         WHERE task.id = ANY(ARRAY(SELECT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[])))
-          AND task.project_id = (SELECT project_id FROM runner)),
+          AND task.project_id = %s),
       work AS MATERIALIZED (
         SELECT job.* FROM pipelines_job job
         WHERE job.id = ANY(%s::bigint[]) AND job.task_id IN (SELECT id FROM its))
-    SELECT (SELECT to_json(runner)::text FROM runner),
+    SELECT (SELECT json_agg(runner)::text FROM runner),
       (SELECT json_agg(its)::text FROM its),
       (SELECT json_agg(work)::text FROM work),
       (SELECT json_agg(json_build_array(left_by.job_id, left_by.name, left_by.media_type, blob.digest, blob.size)
@@ -56,44 +56,49 @@ class Reported:
     ran: dict[int, set[int]]
     uploads: frozenset[int]
 
-    def job(self, job_id: int) -> Job:
-        """:raises NotFound: it never was this runner's"""
-        if job_id not in self.jobs:
-            raise NotFound
-        return self.jobs[job_id]
+
+@dataclass(frozen=True)
+class Reporter:
+    """Who reports on which jobs."""
+
+    token: ApiToken
+    runner: uuid.UUID
+    jobs: Collection[int]
 
 
-def read(token: ApiToken, runner_id: uuid.UUID, job_ids: Collection[int]) -> Reported:
-    """:raises NotFound: this runner never registered with this token"""
-    wanted = list(job_ids)
-    [[found]] = send([Statement(READ, [runner_id, token.pk, wanted, wanted])])
-    runner, its, work, artifacts, results, ran, uploads = found
-    if runner is None:
-        raise NotFound(_("This runner is not registered."))
-    worker = rows.read(Worker, json.loads(runner))
-    return Reported(
-        runner=worker,
-        jobs=_jobs(token, worker, its, work),
-        artifacts=_artifacts(artifacts),
-        results={
-            (each["job_id"], uuid.UUID(each["lease"])): rows.read(RunnerResult, each)
-            for each in json.loads(results or "[]")
-        },
-        ran=_ran(ran),
-        uploads=frozenset(uploads),
-    )
+def read(project: int, asked: Sequence[Reporter]) -> list[Reported | None]:
+    """What each of these, whose tokens are of this project, is judged by; None: this runner never registered with this
+    token."""
+    wanted = list({job for each in asked for job in each.jobs})
+    tokens = list({each.token.pk for each in asked})
+    given = [list({each.runner for each in asked}), tokens, project, wanted, project, wanted]
+    [[found]] = send([Statement(READ, given)])
+    runners, its, work, artifacts, results, ran, uploads = found
+    known = {(row["id"], row["token_id"]): rows.read(Worker, row) for row in json.loads(runners or "[]")}
+    tasks = {row["id"]: row for row in json.loads(its or "[]")}
+    jobs = {row["id"]: row for row in json.loads(work or "[]")}
+    left, stored, versions = _artifacts(artifacts), _results(results), _ran(ran)
+
+    def of(each: Reporter) -> Reported | None:
+        runner = known.get((str(each.runner), each.token.pk))
+        if runner is None:
+            return None
+        own = _jobs(each, runner, tasks, jobs)
+        return Reported(runner, own, left, stored, versions, frozenset(uploads))
+
+    return [of(each) for each in asked]
 
 
-def _jobs(token: ApiToken, runner: Worker, tasks: str | None, jobs: str | None) -> dict[int, Job]:
-    known = {row["id"]: rows.read(Task, row) for row in json.loads(tasks or "[]")}
-    project = token.project
+def _jobs(
+    asked: Reporter, runner: Worker, tasks: dict[int, dict[str, Any]], jobs: dict[int, dict[str, Any]]
+) -> dict[int, Job]:
+    project = asked.token.project
     assert project is not None  # a runner's token has one
-    for task in known.values():
-        task.project = project
     found = {}
-    for row in json.loads(jobs or "[]"):
+    for row in (jobs[pk] for pk in asked.jobs if pk in jobs):
         job = rows.read(Job, row)
-        job.task = known[job.task_id]
+        job.task = rows.read(Task, tasks[job.task_id])
+        job.task.project = project
         if claiming.was_its(runner, job):
             found[job.pk] = job
     return found
@@ -104,6 +109,13 @@ def _artifacts(said: str | None) -> dict[int, list[HandedOver]]:
     for job, *handed in json.loads(said or "[]"):
         found.setdefault(job, []).append(HandedOver(*handed))
     return found
+
+
+def _results(said: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
+    return {
+        (each["job_id"], uuid.UUID(each["lease"])): rows.read(RunnerResult, each)
+        for each in json.loads(said or "[]")
+    }
 
 
 def _ran(said: str | None) -> dict[int, set[int]]:

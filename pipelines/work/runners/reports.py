@@ -18,11 +18,12 @@ from pipelines.routing.basics.facts import SOURCE, witnessed
 from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped, masked
-from pipelines.work.runners import credentials, gathering
+from pipelines.work.runners import credentials
 from pipelines.work.runners.reported import Reported
 from pipelines.work.transport.local import handover
+from pipelines.work.transport.local.reports import deliver
 from pipelines.work.transport.local.station_values import maskers_at
-from pipelines.work.transport.protocol import HandedOver, ReportAnswer, ReportFailed
+from pipelines.work.transport.protocol import HandedOver, ReportAnswer
 from pipelines.work.worker.handover import AGENT, NOTHING_THERE, with_claims
 from pipelines.work.workspaces import Picture
 
@@ -35,54 +36,56 @@ MOST_ERRORS: Final = 200
 
 @dataclass(frozen=True)
 class Told:
-    """What a runner says of one attempt. `claim`: it would take the next job of the same task."""
+    """What a runner says of one attempt. `known`: what it is judged by; `claim`: it would take the next job of the same
+    task."""
 
+    known: Reported
     job: Job
     attempt: int
     lease: uuid.UUID
     outcome: dict[str, Any]
     claim: Claim | None
 
-
-def report(known: Reported, told: Told) -> ReportAnswer:
-    """:raises ReportFailed: nothing moved"""
-    (answer,) = report_together(known, [told])
-    if answer.status == "error":
-        raise ReportFailed(answer.detail)
-    return answer
+    @property
+    def by(self) -> str:
+        return f"worker:{self.known.runner.pk}"
 
 
-def report_together(known: Reported, told: Sequence[Told]) -> list[ReportAnswer]:
-    """One answer each, in their order. Nothing moved of one that answers `error`."""
-    by = f"worker:{known.runner.pk}"
-    answers = gathering.of_project(known.runner.project_id).deliver(
+def report(told: Sequence[Told]) -> list[ReportAnswer]:
+    """Of runners of one project, one answer each, in their order. Nothing moved of one that answers `error`."""
+    answers = deliver(
         [
             Report(
-                each.job.pk, each.attempt, each.lease, said, by=by, claim_next=each.claim, observed_by=SERVER
+                each.job.pk, each.attempt, each.lease, said,
+                by=each.by, claim_next=each.claim, observed_by=SERVER,
             )
-            for each, said in zip(told, _witnessed_here(by, known, told), strict=True)
+            for each, said in zip(told, _witnessed_here(told), strict=True)
         ]
-    )
-    done = [each.job.pk for each, answer in zip(told, answers, strict=True) if answer.status == "accepted"]
-    if kept := known.uploads.intersection(done):
-        RunnerUpload.objects.filter(job__in=kept).delete()
+    )  # fmt: skip
+    done = {
+        each.job.pk
+        for each, answer in zip(told, answers, strict=True)
+        if answer.status == "accepted" and each.job.pk in each.known.uploads
+    }
+    if done:
+        RunnerUpload.objects.filter(job__in=done).delete()
     return [
         replace(answer, following=credentials.narrowed(answer.following)) if answer.following else answer
         for answer in answers
     ]
 
 
-def _witnessed_here(by: str, known: Reported, told: Sequence[Told]) -> list[dict[str, Any]]:
+def _witnessed_here(told: Sequence[Told]) -> list[dict[str, Any]]:
     """Each outcome with facts, artifacts and claims as found here, and without secrets. The same again for a
     repeat."""
-    maskers = maskers_at((each.job.task for each in told), known.ran)
+    ran = {task: versions for each in told for task, versions in each.known.ran.items()}
+    maskers = maskers_at((each.job.task for each in told), ran)
     return [
         masked(
             _witnessed(
-                by,
                 each,
-                known.artifacts.get(each.job.pk, []),
-                known.results.get((each.job.pk, each.lease)),
+                each.known.artifacts.get(each.job.pk, []),
+                each.known.results.get((each.job.pk, each.lease)),
             ),
             maskers[each.job.task_id],
         )
@@ -90,12 +93,10 @@ def _witnessed_here(by: str, known: Reported, told: Sequence[Told]) -> list[dict
     ]
 
 
-def _witnessed(
-    by: str, told: Told, artifacts: Iterable[HandedOver], stored: RunnerResult | None
-) -> dict[str, Any]:
+def _witnessed(told: Told, artifacts: Iterable[HandedOver], stored: RunnerResult | None) -> dict[str, Any]:
     said = told.outcome.get("facts")
     facts = {
-        group: {**members, SOURCE: {"observed_by": by}}
+        group: {**members, SOURCE: {"observed_by": told.by}}
         for group, members in (said.items() if isinstance(said, dict) else ())
         if group in REPORTED and isinstance(members, dict)
     }

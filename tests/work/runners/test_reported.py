@@ -16,7 +16,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.broken]
 def test_no_report_reads_the_jobs_of_others(world: World) -> None:
     task = among_others(world.start(world.line(stations=["a", "b"])))
     job = world.started(task)
-    steps = plan(READ, [world.worker.pk, 1, [job.pk], [job.pk]])
+    project = task.project_id
+    steps = plan(READ, [[world.worker.pk], [1], project, [job.pk], project, [job.pk]])
     assert len(steps) == 3
     assert all(map(by_key, steps)), steps
 
