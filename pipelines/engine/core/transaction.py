@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import sleep
 from typing import TypeVar
 
 from django.db import OperationalError, connection, transaction
@@ -11,19 +12,22 @@ T = TypeVar("T")
 
 # Deadlock, serialization failure, lock not available.
 RERUN = {"40P01", "40001", "55P03"}
-RERUNS = 3
+PAUSES = (0.02, 0.1, 0.5)
+"""Seconds before each rerun. The other party of a deadlock is only waking up then: a victim that began again at once
+would lock its first row before it, and be the victim of the same deadlock each time."""
 
 
 def run(work: Callable[[], T]) -> T:
     """Do `work` in a transaction. `work` must be repeatable: it reads everything it needs again."""
-    for left in reversed(range(RERUNS + 1)):
+    for pause in (*PAUSES, None):
         try:
             with transaction.atomic():
                 return work()
         except OperationalError as error:
             # Inside an outer transaction a rerun is impossible: the outer one is broken.
-            if not left or connection.in_atomic_block or _sqlstate(error) not in RERUN:
+            if pause is None or connection.in_atomic_block or _sqlstate(error) not in RERUN:
                 raise
+        sleep(pause)
     raise AssertionError("unreachable")
 
 
