@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pipelines.invariants.reading import read
 from pipelines.models import GateVisit, User
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed
@@ -25,16 +26,18 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
     if task_ids is not None:
         visits = visits.filter(task_id__in=task_ids)
         mails = mails.filter(visit__task_id__in=task_ids)
-    written = Counter(mails.values_list("visit_id", "address", "kind", "number"))
+    written: Counter[tuple[Any, ...]] = Counter()
+    asked_of = defaultdict(set)
+    for visit_id, address, kind, number, chosen in read(
+        mails.values_list("visit_id", "address", "kind", "number", "chosen"), 2000
+    ):
+        written[visit_id, address, kind, number] += 1
+        if kind == Mail.Kind.ASKED and not chosen:
+            asked_of[visit_id].add(address)
     for (visit_id, address, kind, _number), count in written.items():
         if count > 1:
             yield Violation("I12", f"gate visit {visit_id}", f"{count} mails of kind {kind} to {address}")
-    asked_of = defaultdict(set)
-    for visit_id, address in mails.filter(kind=Mail.Kind.ASKED, chosen=False).values_list(
-        "visit_id", "address"
-    ):
-        asked_of[visit_id].add(address)
-    for visit in visits.iterator(chunk_size=500):
+    for visit in read(visits, 500):
         due = set(_notify(visit))
         asked = asked_of.get(visit.pk, set())
         if due != asked:
@@ -55,9 +58,9 @@ def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     if task_ids is not None:
         visits, rows = visits.filter(task_id__in=task_ids), rows.filter(visit__task_id__in=task_ids)
     kept = defaultdict(set)
-    for row in rows.iterator(chunk_size=2000):
+    for row in read(rows, 2000):
         kept[row.visit_id].add(_facts(row))
-    for visit in visits.select_related("task", "job", "asked_by").iterator(chunk_size=500):
+    for visit in read(visits.select_related("task", "job", "asked_by"), 500):
         wanted, found = {_facts(row) for row in places_of(visit)}, kept.pop(visit.pk, set())
         if wanted != found:
             yield Violation(

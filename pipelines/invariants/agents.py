@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from pipelines.engine.core.agent_capacity import FACTS, MISSING
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.invariants.reading import whole
 from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
+from pipelines.models.compiled import kept
 from pipelines.ports.clock import now
 from pipelines.ports.observers import Violation
 
@@ -17,14 +19,7 @@ from pipelines.ports.observers import Violation
 def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I18: no agent has more jobs running than its capacity, unless the work is a person's or the capacity was lowered
     since they began."""
-    running = (
-        Job.objects.filter(state=Job.State.RUNNING)
-        .exclude(agent="")
-        .exclude(kind__in=UNLEASED)
-        .values_list("task__project", "agent")
-        .annotate(n=Count("pk"))
-    )
-    counted = {(project, key): n for project, key, n in running.order_by()}
+    counted = {(project, key): n for project, key, n in _running()}
     if not counted:
         return
     for agent in Agent.objects.filter(
@@ -35,6 +30,12 @@ def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation
             yield Violation(
                 "I18", f"agent {agent.pk}", f"has {n} jobs running, its capacity is {agent.capacity}"
             )
+
+
+@kept()
+def _running() -> QuerySet[Job, tuple[Any, ...]]:
+    work = Job.objects.filter(state=Job.State.RUNNING).exclude(agent="").exclude(kind__in=UNLEASED)
+    return work.values_list("task__project", "agent").annotate(n=Count("pk")).order_by()
 
 
 def _lowered(agent: Agent) -> bool:
@@ -65,12 +66,17 @@ def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violat
 
 def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I11: an agent is suspended exactly if the last that its audit tells of it says so."""
-    told = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
-    for event in told.distinct("agent").select_related("agent"):
+    for event in _told():
         if (event.kind == "suspended") != (event.agent.suspended_at is not None):
             yield Violation(
                 "I11", f"agent {event.agent_id}", f"was {event.kind} last, its row says otherwise"
             )
+
+
+@kept()
+def _told() -> QuerySet[AgentEvent]:
+    told = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
+    return told.distinct("agent").select_related("agent")
 
 
 def who_waits_for_an_agent_is_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:

@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from django.db.models import QuerySet, UUIDField
+
 from pipelines.engine.commands.export import TRANSITIONS
 from pipelines.engine.core import gate_results
 from pipelines.engine.moves.absences import LONGEST_CHAIN
@@ -20,6 +22,7 @@ from pipelines.engine.moves.entitlement import (
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_at, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
+from pipelines.models.compiled import ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import Voter
@@ -36,7 +39,7 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
         unanimous = {e.data["visit"]: e.data["everyone"] for e in each.events if "everyone" in e.data}
         decided = [visit for visit in each.visits if visit.state == GateVisit.State.DECIDED]
         votes = defaultdict(list)
-        for vote in Vote.objects.filter(visit__in=decided).select_related("user").order_by("pk"):
+        for vote in _votes(visits=[visit.pk for visit in decided]) if decided else ():
             votes[vote.visit_id].append(vote)
         asked = {decision.pk: decision.pinned_id for decision in each.decisions}
         for visit in decided:
@@ -49,6 +52,11 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
             if why:
                 yield each.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
         yield from _demanded(each)
+
+
+@kept(visits=ids(UUIDField()))
+def _votes(visits: Any) -> QuerySet[Vote]:
+    return Vote.objects.filter(visit__among=visits).select_related("user").order_by("pk")
 
 
 def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
-from django.db import connection
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
+from pipelines.models.compiled import from_kept, ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import waits_at_join
@@ -46,9 +48,7 @@ def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
     """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease. That
     of a question is live while it waits for a worker, too: the token is evaluating all the time."""
     for each in whole(task_ids, "tokens", "jobs"):
-        leases = dict(
-            Lease.objects.filter(job__in=[job.pk for job in each.jobs]).values_list("job_id", "key")
-        )
+        leases = dict(_leases(jobs=[job.pk for job in each.jobs]))
         for token in each.tokens:
             live = [_wanted(job) for job in each.jobs if job.token_id == token.pk and _is_live(job)]
             if live != [token.status] * (token.status in ("running", "evaluating")):
@@ -57,6 +57,11 @@ def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
             held = job.state == Job.State.RUNNING and job.kind not in UNLEASED
             if leases.get(job.pk) != (job.lease_key if held else None):
                 yield each.broken("I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}")
+
+
+@kept(jobs=ids())
+def _leases(jobs: Any) -> QuerySet[Lease, tuple[Any, ...]]:
+    return Lease.objects.filter(job__among=jobs).values_list("job_id", "key")
 
 
 def _is_live(job: Job) -> bool:
@@ -164,9 +169,7 @@ SWEPT_AFTER = timedelta(seconds=10)
 
 def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
     """I17: nothing non-terminal without something that would wake it: lease, due time, person or queue."""
-    with connection.cursor() as cursor:
-        cursor.execute(TICKETS)
-        tickets = {token_id for (token_id,) in cursor.fetchall()}
+    tickets = {token_id for (token_id,) in from_kept(TICKETS)}
     for each in whole(task_ids, "tokens", "jobs", "visits", "dues"):
         for token in each.tokens:
             if token.status not in ENDED and not token.forked and not _wakes(each, token, tickets):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Handoff, Job, Task, Token
+from pipelines.models.compiled import Compiled, ids, kept
 from pipelines.ports.observers import Violation
 
+Row = TypeVar("Row")
 CHUNK = 200
 
 
@@ -51,7 +52,7 @@ _kept: ContextVar[dict[tuple[int, ...] | None, TaskRecords] | None] = ContextVar
 @contextmanager
 def read_once(task_ids: Sequence[int] | None) -> Iterator[None]:
     """Inside, a few tasks are read once, however many checks look at them; many are read by each, to bound memory."""
-    few = len(Task.objects.values("pk")[: CHUNK + 1] if task_ids is None else task_ids) <= CHUNK
+    few = len(_first() if task_ids is None else task_ids) <= CHUNK
     token = _kept.set({} if few else None)
     try:
         yield
@@ -59,15 +60,34 @@ def read_once(task_ids: Sequence[int] | None) -> Iterator[None]:
         _kept.reset(token)
 
 
+def is_few() -> bool:
+    """Whether what belongs to the tasks of this run may be held in memory at once."""
+    return _kept.get() is not None
+
+
+def read(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
+    """The rows: at once where the tasks are few, else so many at a time, by a cursor of the server's."""
+    return rows if is_few() else rows.iterator(chunk_size=chunk_size)
+
+
+@kept()
+def _first() -> QuerySet[Task, int]:
+    return Task.objects.values_list("pk", flat=True)[: CHUNK + 1]
+
+
+def _tasks() -> QuerySet[Task]:
+    return Task.objects.select_related("project", "pinned", "line").order_by("pk")
+
+
+_all = kept()(_tasks)
+
+
 def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
     """The tasks, with the named parts of `Whole` filled, each in the order in which it was written."""
-    tasks = Task.objects.select_related("project", "pinned", "line").order_by("pk")
-    if task_ids is not None:
-        tasks = tasks.filter(pk__in=task_ids)
-    kept = _kept.get()
-    if kept is not None:
-        yield from _once(kept, None if task_ids is None else tuple(task_ids), tasks, parts)
+    if is_few():
+        yield from _once(None if task_ids is None else tuple(task_ids), parts)
         return
+    tasks = _tasks() if task_ids is None else _tasks().filter(pk__in=task_ids)
     chunk: list[Whole] = []
     for task in tasks.iterator(chunk_size=CHUNK):
         chunk.append(Whole(task))
@@ -77,15 +97,13 @@ def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
     yield from _filled(chunk, parts)
 
 
-def _once(
-    kept: dict[tuple[int, ...] | None, TaskRecords],
-    ids: tuple[int, ...] | None,
-    tasks: QuerySet[Task],
-    parts: tuple[str, ...],
-) -> list[Whole]:
-    if ids not in kept:
-        kept[ids] = TaskRecords([Whole(task) for task in tasks])
-    mine = kept[ids]
+def _once(of: tuple[int, ...] | None, parts: tuple[str, ...]) -> list[Whole]:
+    records = _kept.get()
+    assert records is not None
+    if of not in records:
+        tasks = _all() if of is None else _tasks().filter(pk__in=of)
+        records[of] = TaskRecords([Whole(task) for task in tasks])
+    mine = records[of]
     _filled(mine.tasks, tuple(part for part in parts if part not in mine.parts))
     mine.parts.update(parts)
     return mine.tasks
@@ -104,10 +122,10 @@ ORDERS: dict[str, tuple[Any, str]] = {
 
 
 def _filled(chunk: list[Whole], parts: tuple[str, ...]) -> list[Whole]:
-    ids = [each.task.pk for each in chunk]
+    of = [each.task.pk for each in chunk]
     for part in parts:
         rows = defaultdict(list)
-        for row in ORDERS[part][0]._default_manager.raw(_statement(part), [ids]):
+        for row in _rows(part)(of=of):
             rows[row.task_id].append(row)
         for each in chunk:
             setattr(each, part, rows[each.task.pk])
@@ -115,10 +133,6 @@ def _filled(chunk: list[Whole], parts: tuple[str, ...]) -> list[Whole]:
 
 
 @cache
-def _statement(part: str) -> str:
-    """Always the same: making it anew for each read would cost more than the read."""
+def _rows(part: str) -> Compiled[Any]:
     model, order = ORDERS[part]
-    quoted = connection.ops.quote_name
-    columns = ", ".join(quoted(each.column) for each in model._meta.concrete_fields)
-    by = quoted(model._meta.pk.column if order == "pk" else order)
-    return f"SELECT {columns} FROM {quoted(model._meta.db_table)} WHERE task_id = ANY(%s) ORDER BY {by}"
+    return kept(of=ids())(lambda of: model._default_manager.filter(task__among=of).order_by(order))

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from django.db import connection
 from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
@@ -24,6 +23,7 @@ from pipelines.models import (
     MigrationEntry,
     Task,
 )
+from pipelines.models.compiled import from_kept, kept
 from pipelines.ports.observers import Violation
 from pipelines.routing.document.line import digest, read_line
 
@@ -33,10 +33,7 @@ _TEXT: TextField[str, str] = TextField()
 
 def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
-    with connection.cursor() as cursor:
-        cursor.execute(*(_everywhere() if task_ids is None else _crossings(task_ids)))
-        found = cursor.fetchall()
-    for what, model, pk in found:
+    for what, model, pk in from_kept(*(_everywhere() if task_ids is None else _crossings(task_ids))):
         yield Violation("I13", f"{model} {pk}", what)
 
 
@@ -123,16 +120,24 @@ def _of(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
 
 def versions_are_unchanged(task_ids: Ids) -> Iterable[Violation]:
     """I14: published versions unchanged: document and hash, and the rows written for them."""
-    versions = LineVersion.objects.order_by("pk")
-    if task_ids is not None:
-        versions = versions.filter(tasks__in=task_ids).distinct()
-    found = {version.pk: version for version in versions}
+    found = {version.pk: version for version in _versions(task_ids)}
     rows = _rows([*found])
     for pk, version in found.items():
         if digest(version.document) != version.digest:
             yield Violation("I14", f"version {pk}", "its document is not the one that was published")
         elif rows[pk] != _expected(version):
             yield Violation("I14", f"version {pk}", "its rows are not those of its document")
+
+
+@kept()
+def _every_version() -> QuerySet[LineVersion]:
+    return LineVersion.objects.order_by("pk")
+
+
+def _versions(task_ids: Ids) -> Iterable[LineVersion]:
+    if task_ids is None:
+        return _every_version()
+    return LineVersion.objects.filter(tasks__in=task_ids).order_by("pk").distinct()
 
 
 ROWS = """
@@ -149,10 +154,8 @@ Rows = dict[str, list[tuple[str, str]]]
 def _rows(versions: list[int]) -> dict[int, Rows]:
     """Of each of these versions what was written for its document, in order: one statement for all."""
     found: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
-    with connection.cursor() as cursor:
-        cursor.execute(ROWS, {"of": versions})
-        for version, what, first, second, *_ in cursor.fetchall():
-            found[version][what].append((first, second))
+    for version, what, first, second, *_ in from_kept(ROWS, {"of": versions}):
+        found[version][what].append((first, second))
     return found
 
 
@@ -174,9 +177,5 @@ UNGUARDED = """SELECT name FROM unnest(%s::text[]) AS name WHERE NOT EXISTS (
 def events_stay(task_ids: Ids) -> Iterable[Violation]:
     """I15: events are append-only: the guard of every append-only table is there and in force. (Tampering that went
     around it shows as I2, I3 or I9.)"""
-    with connection.cursor() as cursor:
-        cursor.execute(UNGUARDED, [list(GUARDED)])
-        for (name,) in cursor.fetchall():
-            yield Violation(
-                "I15", f"table {name}", "its guard against update and delete is missing or disabled"
-            )
+    for (name,) in from_kept(UNGUARDED, [list(GUARDED)]):
+        yield Violation("I15", f"table {name}", "its guard against update and delete is missing or disabled")

@@ -14,7 +14,7 @@ these values: no time zone, no language, no setting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import psycopg
@@ -118,7 +118,7 @@ class _Statement:
     """What a compiler knows when it has written its statement, and how it makes objects of rows (`ModelIterable`)."""
 
     def __init__(self, written: QuerySet[Any, Any], *, kept: bool = False) -> None:
-        self._fetched = _from_kept if kept else _from_cursor
+        self._fetched = from_kept if kept else _from_cursor
         besides = written._prefetch_related_lookups  # type: ignore[attr-defined]
         assert not besides, "what is fetched besides has statements of its own"
         self._compiler = compiler = written.query.get_compiler(DEFAULT_DB_ALIAS)
@@ -158,14 +158,15 @@ class _Statement:
         return made
 
 
-def _from_cursor(sql: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
+def _from_cursor(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Sequence[Any]]:
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchall()
 
 
-def _from_kept(sql: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
-    """Django's own cursors write the values into the text, which the server then reads and plans anew."""
+def from_kept(sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Sequence[Sequence[Any]]:
+    """The rows of a statement that the server keeps. Django's own cursors write the values into the text, which the
+    server then reads and plans anew."""
     if connection.execute_wrappers or connection.queries_logged:
         return _from_cursor(sql, values)
     connection.ensure_connection()
