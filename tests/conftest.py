@@ -5,6 +5,7 @@ site       `site`: a web process on the test database; `worker`: a worker proces
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
 static     static files are read once
+prepared   statements that the server keeps are kept from test to test
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
 drawn      the same examples in every run
 memory     what stays in memory is left alone by the garbage collector
@@ -20,6 +21,7 @@ pytest_plugins = [
     "tests.fixtures.database",
     "tests.fixtures.site",
     "tests.fixtures.static",
+    "tests.fixtures.prepared",
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",
     "tests.fixtures.memory",
