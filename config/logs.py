@@ -10,8 +10,8 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
-from redis.exceptions import RedisError
 
+from pipelines.ports.bus import bus_errors
 from pipelines.routing.basics.visible import visible
 
 
@@ -29,7 +29,7 @@ class BusAwayWithoutTraceback(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, RedisError | OSError):
+        if isinstance(error, bus_errors(OSError)):
             record.msg, record.args = "the bus is away: %s", (error,)
             record.exc_info = record.exc_text = None
         return True

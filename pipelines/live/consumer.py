@@ -8,12 +8,12 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
-from redis.exceptions import RedisError
 
 from pipelines.live.healing import healer
 from pipelines.live.hints import Row, group_of, group_of_person, room_of
 from pipelines.live.presence import Presence
 from pipelines.live.subscriptions import Subscription, subscription_for
+from pipelines.ports.bus import bus_errors
 
 TRY_AGAIN = 1013  # closing code of RFC 6455: the client comes back
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         until it opens again."""
         try:
             await super().__call__(scope, receive, send)
-        except (RedisError, OSError) as error:
+        except bus_errors(OSError) as error:
             log.warning("live: a socket ends, the bus is away: %s", str(error).strip())
             if hasattr(self, "subscription"):
                 healer.leave(self)

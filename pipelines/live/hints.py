@@ -18,9 +18,9 @@ from typing import Any
 
 import psycopg
 from channels.layers import get_channel_layer
-from redis.exceptions import RedisError
 
 from pipelines.live.layer import PostgresLayer
+from pipelines.ports.bus import bus_errors
 from pipelines.ports.observers import LineHint, LiveHint, PersonHint
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class Sender:
     def _send(self, runner: asyncio.Runner, batch: list[LiveHint]) -> None:
         try:
             runner.run(_publish(batch))
-        except (psycopg.Error, RedisError, OSError) as error:
+        except bus_errors(psycopg.Error, OSError) as error:
             log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
 
 

@@ -12,9 +12,9 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from redis.exceptions import RedisError
 
 from pipelines.models import Worker
+from pipelines.ports.bus import bus_errors
 from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.queries import unoffered
 
@@ -64,7 +64,7 @@ async def _channel_layer() -> bool:
         return await asyncio.to_thread(layer.wait_listening, PATIENCE)
     try:
         return await asyncio.wait_for(_carries(layer), PATIENCE)
-    except (TimeoutError, OSError, RedisError):
+    except bus_errors(TimeoutError, OSError):
         return False
 
 
