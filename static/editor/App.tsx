@@ -7,8 +7,8 @@ import type { DropPoint } from "./canvas/connecting";
 import type { AnyNode, RuleEdge } from "./canvas/flow";
 import { Marks } from "./canvas/Marks";
 import { CodeView, TextTrouble } from "./code/CodeView";
+import { Drawer } from "./inspector/Drawer";
 import { Inspector } from "./inspector/Inspector";
-import { Problems } from "./inspector/Problems";
 import { arrive } from "./saving/arriving";
 import { Import } from "./saving/Import";
 import { startDrops } from "./saving/importing";
@@ -197,7 +197,7 @@ export function App({ editor, mayEdit }: Page) {
     </div>
   );
   const problems = (
-    <Problems {...{ editor, show, mayEdit }} open={!sides.folded.problems} fold={() => fold("problems")} />
+    <Drawer {...{ editor, show, mayEdit, narrow }} open={!sides.folded.problems} fold={() => fold("problems")} />
   );
   const inspector = <Inspector editor={editor} mayEdit={mayEdit} />;
   const palette = <Palette editor={editor} />;
@@ -257,7 +257,7 @@ export function App({ editor, mayEdit }: Page) {
               {picture}
               {view === "form" ? null : code}
             </div>
-            {sides.folded.problems ? null : <Resizer side="problems" sides={sides} of=".ed-problem-list" />}
+            {sides.folded.problems ? null : <Resizer side="problems" sides={sides} of=".ed-drawer-list" />}
             {problems}
           </div>
           {sides.folded.inspector || (testing && nothing) || view === "code" || (view === "both" && !wide) ? null : (

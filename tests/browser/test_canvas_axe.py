@@ -47,6 +47,10 @@ DOCUMENT: dict[str, Any] = {
     ],
     "gates": [{"key": "look", "name": "A look"}, {"key": "second", "mode": "auto"}],
     "ends": [{"key": "sent", "kind": "completed", "label": "SENT"}],
+    "guarantees": [
+        {"id": "looked", "never": {"reach": "left", "without": "look"}},
+        {"id": "short", "ends_within": 2},
+    ],
     "extra": {"editor": {"notes": [{"id": "n1", "text": "Mind this.", "at": [0, 300]}]}},
 }
 
@@ -136,7 +140,7 @@ STATES: dict[str, tuple[str, Open]] = {
     "tests of a station": (INSPECTOR, tab("build", "Scenarios")),
     "a test begun": (".ed", keys("Shift+T")),
     "the text beside the canvas": (".ed-stage", written),
-    "problems folded": (".ed-problems", named("button", "Problems")),
+    "problems folded": (".ed-drawer", named("button", "Problems")),
     "palette and settings folded": (".ed-middle", keys("Shift+Alt+P", "Shift+Alt+I")),
     "the shortcut sheet": (DIALOG, keys("?")),
     "the command palette": (DIALOG, searched),

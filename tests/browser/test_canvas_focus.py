@@ -81,7 +81,7 @@ def test_all_problems_are_fixed_as_one_change_and_undone_as_one(world: World, en
     ]
     line = create_line(world.project, "drawn", "Drawn", document(stations, key="drawn"), world.admin)
     page = enter_canvas(line)
-    count = page.locator(".ed-problems-head .count")
+    count = page.locator(".ed-problems .badge")
     fix = page.get_by_role("button", name="Fix all 4", exact=True)
     fix.focus()
     page.keyboard.press("Enter")

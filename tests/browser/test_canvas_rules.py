@@ -104,7 +104,7 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
 @pytest.mark.wide
 def test_until_the_answer_is_there_the_problems_are_being_checked(rules: Locator, page: Page) -> None:
     held: list[Route] = []
-    count = page.locator(".ed-problems-head .count")
+    count = page.locator(".ed-problems .badge")
     # That nothing reaches Fix any more is of the same cause.
     expect(count).to_have_text("1")
     page.route(SAVING, lambda route: held.append(route), times=1)
@@ -149,8 +149,10 @@ def test_a_problem_names_its_page_leads_to_its_rule_and_is_put_right_from_the_dr
     rules: Locator, line: Line, page: Page
 ) -> None:
     problem = page.locator('.ed-problem[data-check="dead-rule"]')
-    expect(problem.get_by_role("link", name="Help")).to_have_attribute("href", "/help/dead-rule/")
-    problem.get_by_role("button", name="never matches").click()
+    problem.locator(".ed-problem-more > summary").first.click()
+    help_link = problem.get_by_role("link", name="Help: Rule that never matches")
+    expect(help_link).to_have_attribute("href", "/help/dead-rule/")
+    problem.locator(".ed-problem-words").click()
     expect(row(rules, "high").locator(".ed-rule-head")).to_have_attribute("aria-expanded", "true")
     problem.get_by_role("button", name="Delete").click()
     saved(page)

@@ -9,6 +9,7 @@ import pytest
 from pipelines.formats import native
 from pipelines.lines import publish_review, publishing
 from pipelines.models import Line
+from pipelines.web.editor.findings import findings_of
 from pipelines.web.editor.forms.asked import NamedPart, Outline
 from pipelines.web.editor.forms.form import Rows, Setting
 from pipelines.web.editor.forms.guarantees import of_line
@@ -42,7 +43,7 @@ def test_the_overview_says_what_the_line_is_known_to_do(world: World, signed_in:
     assert version.document["jumps"] == []
     page = text(signed_in(world.viewer).get(at(world, "line", "line")))
     assert "1 of 1 proved" in page
-    assert "Nothing reaches Ship without Second look." in page
+    assert "Nothing reaches Ship without Second look" in page
     assert "Proved" in page
 
 
@@ -54,9 +55,24 @@ def test_a_line_without_promises_says_nothing_of_them(world: World, signed_in: A
 def test_the_overview_of_a_draft_shows_the_path_that_breaks_a_promise(world: World, signed_in: As) -> None:
     made(world, promising(BROKEN))
     page = text(signed_in(world.viewer).get(at(world, "line", "line")))
-    assert "Every path ends within 2 moves." in page
-    assert "Not true" in page
-    assert "Build" in page.partition("Not true")[0].partition("Every path")[2]
+    assert "Every path ends within 2 moves" in page
+    assert "Refuted" in page
+    assert "Build" in page.partition("Refuted")[0].partition("Every path")[2]
+
+
+def test_the_canvas_is_told_of_each_promise_and_of_problems_in_two_parts(world: World) -> None:
+    passed = {"id": "passed", "never": {"reach": "completed", "without": "second"}}
+    document = promising(KEPT, passed)
+    document["gates"].append({"key": "second", "name": "Third look"})
+    line = made(world, document)
+    told = findings_of(line.draft, world.project)
+    kept, broken = told["guarantees"]
+    assert (kept["answer"], kept["sentence"]) == ("proved", "Nothing reaches Ship without Second look")
+    assert (broken["answer"], broken["rules"]) == ("refuted", ["on", "done"])
+    (problem,) = [each for each in told["findings"] if each["check"] == "broken-guarantee"]
+    assert problem["cause"] == "Guarantee refuted"
+    assert problem["short"] == broken["sentence"]
+    assert problem["why"] == broken["because"]
 
 
 def test_a_broken_promise_keeps_a_line_from_being_published(world: World) -> None:
@@ -83,9 +99,9 @@ def test_publishing_shows_each_promise_as_it_is_live_and_as_it_would_be(world: W
     answer = client.get(at(world, "line-publish", line.key), {"part": "guarantees"})
     rows = [" ".join(each.split()) for each in text(answer).split('<th scope="row">')[1:]]
     changed, new, dropped = rows
-    assert changed.startswith("Every path ends within 2 moves.")
-    assert "v1: Nothing reaches Ship without Second look." in changed
-    assert changed.index("Proved") < changed.index("Not true")
+    assert changed.startswith("Every path ends within 2 moves")
+    assert "v1: Nothing reaches Ship without Second look" in changed
+    assert changed.index("Proved") < changed.index("Refuted")
     assert new.index("Not stated") < new.index("Proved")
     assert dropped.index("Proved") < dropped.index("Not stated any more")
 

@@ -128,7 +128,7 @@ def test_every_place_is_a_page_a_form_a_kind_or_a_type() -> None:
 
 def test_every_finding_has_a_page() -> None:
     there = headings()
-    assert [key for key, _check in CHECKS if key not in there] == []
+    assert [each.ID for each in CHECKS if each.ID not in there] == []
 
 
 def test_every_kind_of_work_and_every_type_of_input_has_a_place() -> None:

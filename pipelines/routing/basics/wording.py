@@ -73,6 +73,11 @@ def joined(values: Iterable[object], between: str) -> PartName:
 
 def as_sentence(value: object) -> str:
     """What people read of it, with a capital in front and a full stop behind."""
+    said = as_heading(value)
+    return said if not said or said[-1] in ".!?…:" else f"{said}."
+
+
+def as_heading(value: object) -> str:
+    """What people read of it, with a capital in front."""
     said = words(value).strip()
-    ended = said if not said or said[-1] in ".!?…:" else f"{said}."
-    return ended[:1].upper() + ended[1:]
+    return said[:1].upper() + said[1:]

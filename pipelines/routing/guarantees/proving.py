@@ -28,17 +28,26 @@ from pipelines.routing.simulate.state import SimulatedTask
 
 @dataclass(frozen=True, slots=True)
 class GuaranteeAnswer:
-    """`why`: of an unknown one what stopped the proof, of others what it rests on, or nothing. `steps`: of a refuted
-    one, what happens to a task, for `simulate`; none where it breaks as soon as a task begins. `path`: the same in
-    words; `rules`: those that it takes."""
+    """`because`: of an unknown one what stopped the proof, of others what it rests on, or nothing. `tried`: how far an
+    unknown one was searched for a path that breaks it. `steps`: of a refuted one, what happens to a task, for
+    `simulate`; none where it breaks as soon as a task begins. `path`: the same in words; `rules`: those that it
+    takes."""
 
     guarantee: Guarantee
     sentence: str
     answer: str
-    why: str = ""
+    because: str = ""
     steps: tuple[ScenarioStep, ...] = ()
     path: str = ""
     rules: tuple[str, ...] = ()
+    tried: str = ""
+
+    @property
+    def why(self) -> str:
+        """All that is known of it, in one sentence."""
+        if not self.tried:
+            return self.because
+        return _("%(why)s; %(tried)s", why=self.because, tried=self.tried)
 
     @property
     def id(self) -> str:
@@ -109,7 +118,7 @@ class _Proving:
             if found.cut
             else _("no path that breaks it was found")
         )
-        return GuaranteeAnswer(guarantee, sentence, UNKNOWN, _("%(why)s; %(tried)s", why=why, tried=tried))
+        return GuaranteeAnswer(guarantee, sentence, UNKNOWN, why, tried=tried)
 
     def _near(self, guarantee: Guarantee) -> Near:
         if guarantee.never is not None:

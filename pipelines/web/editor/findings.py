@@ -17,13 +17,15 @@ from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.policy_outcome import then
+from pipelines.routing.analysis.lint.promises import GuaranteeFinding
+from pipelines.routing.analysis.lint.run import CAUSES
 from pipelines.routing.analysis.lint.standings import Untaken
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.analysis.lint.visits import endless
 from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.regions.situations import Witness
-from pipelines.routing.basics.wording import as_sentence, words
+from pipelines.routing.basics.wording import as_heading, as_sentence, words
 from pipelines.routing.document.algebra import EdgeTaken, leaves
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.sentences.conditions import describe
@@ -33,6 +35,7 @@ from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of
 from pipelines.web.lines.badges import signs_of
 from pipelines.web.lines.findings import message_of
+from pipelines.web.lines.guarantees import view_of
 from pipelines.web.lines.overview import otherwise
 
 MAX_REMEDIED = 100
@@ -51,8 +54,8 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
     `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
     policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads from stations
-    without rules. `endless`: of rules, by id, the targets that go on round a cycle that no budget crosses. `signs`:
-    see `signs_of`."""
+    without rules. `endless`: of rules, by id, the targets that go on round a cycle that no budget crosses.
+    `guarantees`: what was found out about each. `signs`: see `signs_of`."""
     remedies = Remedies(found.subject, draft) if found.subject else None
     grave = sum(each.severity != INFO for each in found.findings)
     shown = found.findings[: grave + MAX_NOTES]
@@ -68,6 +71,7 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         "visits": dict(found.visits),
         "onward": {},
         "endless": {},
+        "guarantees": [_guarantee(each) for each in found.promises],
         "signs": {"stations": {}, "rules": {}, "line": []},
     }
     if remedies is None:
@@ -101,11 +105,15 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
 
 def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> dict[str, Any]:
     place = place_of(draft, finding.path) if finding.station is None else None
+    message = message_of(finding, draft)
     return {
         "check": finding.check,
         "severity": finding.severity,
         "path": finding.path,
-        "message": message_of(finding, draft),
+        "cause": words(CAUSES[finding.check]),
+        "message": message,
+        "short": as_heading(finding.short) or message.removesuffix("."),
+        "why": as_sentence(finding.why),
         "hint": as_sentence(finding.hint),
         "station": finding.station or (place.station if place else None),
         "rule": finding.rule or (place.rule if place else None),
@@ -121,6 +129,22 @@ def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | N
     if finding.check == not_publishable.ID:
         return remedies_of(draft, finding)
     return remedies.of(finding) if remedies else ()
+
+
+# Guarantees
+
+
+def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
+    """`because`: what an unknown one is stopped by, or the path that breaks a refuted one, over its `rules`."""
+    view = view_of(answer)
+    return {
+        "id": view.id,
+        "sentence": view.sentence,
+        "answer": view.answer,
+        "because": view.because,
+        "tried": view.tried,
+        "rules": list(answer.rules),
+    }
 
 
 # Rules

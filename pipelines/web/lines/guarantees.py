@@ -10,21 +10,21 @@ from django.utils.translation import gettext_lazy as _
 
 from pipelines.queries import versions
 from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
-from pipelines.routing.basics.wording import as_sentence
+from pipelines.routing.basics.wording import as_heading, as_sentence
 from pipelines.routing.document.line import Line
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 
 SHOWN = {
-    PROVED: (_("Proved"), "ok", "check"),
-    REFUTED: (_("Not true"), "danger", "x"),
-    UNKNOWN: (_("Not proved"), "attention", "warning"),
+    PROVED: (_("Proved"), "ok", "guarantee-proved"),
+    REFUTED: (_("Refuted"), "danger", "guarantee-refuted"),
+    UNKNOWN: (_("Unknown"), "attention", "guarantee-unknown"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class GuaranteeView:
-    """`label`, `tone` and `icon`: of its mark. `more`: what it rests on, what stopped the proof, or the path that
-    breaks it."""
+    """`label`, `tone` and `icon`: of its mark. `because`: what it rests on, what stopped the proof, or the path that
+    breaks it; `tried`: how far an unknown one was searched."""
 
     id: str
     sentence: str
@@ -32,7 +32,8 @@ class GuaranteeView:
     label: str
     tone: str
     icon: str
-    more: str
+    because: str
+    tried: str
 
 
 def guarantees_of(line: Line, version: int | None) -> list[GuaranteeView]:
@@ -56,13 +57,13 @@ def proved(views: Sequence[GuaranteeView]) -> int:
 
 def view_of(answer: GuaranteeFinding) -> GuaranteeView:
     label, tone, icon = SHOWN[answer.answer]
-    more = answer.path or answer.why
     return GuaranteeView(
         answer.id,
-        as_sentence(answer.sentence),
+        as_heading(answer.sentence),
         answer.answer,
         str(label),
         tone,
         icon,
-        as_sentence(more) if more else "",
+        as_sentence(answer.path or answer.because),
+        as_sentence(answer.tried),
     )

@@ -43,7 +43,7 @@ def rows_of(line: Line) -> list[PromiseRow]:
 
 def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> PromiseRow:
     stated = before.sentence if before and not same else ""
-    return PromiseRow(now.sentence, before.label if before else "", stated, now, now.more)
+    return PromiseRow(now.sentence, before.label if before else "", stated, now, now.because)
 
 
 def _cost(line: Line) -> list[PromiseRow]:

@@ -1,12 +1,12 @@
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { intoField } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Cause, causesOf, isGrave } from "../store/causes";
-import { remedy } from "../store/commands-edits";
+import { type Remedy, remedy } from "../store/commands-edits";
 import type { Finding } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
-import { paintWay } from "../testmode/overlay";
+import { DrawerHead, Of, toLine } from "./DrawerHead";
 import { Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
@@ -15,7 +15,6 @@ const MOST = 100;
 const NONE: Finding[] = [];
 /** A field of the work of a station. */
 const WORK = /^stations\[\d+\]\.(work\.\w+)/;
-const BROKEN = "broken-guarantee";
 
 const keyOf = ({ check, path, message }: Finding): string => `${check} ${path} ${message}`;
 
@@ -35,15 +34,11 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
   const notes = all.filter((finding) => finding.severity === "info");
   return (
     <section className="ed-problems" aria-label={say("problems")}>
-      <button type="button" className="ed-problems-head" aria-expanded={open} onClick={fold}>
-        <strong>{say("problems")}</strong> <span className="count">{unknown ? say("checking") : grave.length}</span>
-        <span className="push">
-          <Icon name={open ? "chevron-down" : "chevron-up"} />
-        </span>
-      </button>
+      <DrawerHead title={say("problems")} count={unknown ? say("checking") : grave.length} open={open} fold={fold}>
+        {mayEdit && open ? <FixAll editor={editor} causes={grave} /> : null}
+      </DrawerHead>
       {open ? (
-        <div className="ed-problem-list">
-          {mayEdit ? <FixAll editor={editor} causes={grave} /> : null}
+        <div className="ed-drawer-list">
           <Causes causes={grave} {...{ editor, show, mayEdit }} />
           {all.length === 0 ? (
             <p className="ed-problem muted">{unknown ? say("checking") : say("noProblems")}</p>
@@ -62,47 +57,42 @@ function FixAll({ editor, causes }: { editor: Editor; causes: readonly Cause[] }
   if (count < 2) return null;
   const label = say("fixAll", String(count));
   return (
-    <p className="ed-fix-all ed-remedies">
-      <button
-        type="button"
-        className="button button-small"
-        onClick={() => editor.run(remedy({ label, icon: "check", edits }))}
-      >
-        <Icon name="check" size={14} /> <span>{label}</span>
-      </button>
-    </p>
+    <button
+      type="button"
+      className="ed-drawer-link"
+      onClick={() => editor.run(remedy({ label, icon: "check", edits }))}
+    >
+      {label}
+    </button>
   );
 }
 
+/** By the heading of each, in the order in which they were found. */
+function groupsOf(causes: readonly Cause[]): Map<string, Cause[]> {
+  const groups = new Map<string, Cause[]>();
+  for (const each of causes) groups.set(each.first.cause, [...(groups.get(each.first.cause) ?? []), each]);
+  return groups;
+}
+
+/** Under the heading of what they have in common, each in the order in which it was found. */
 function Causes({ causes, ...shown }: Shown & { causes: readonly Cause[] }) {
+  const groups = groupsOf(causes.slice(0, MOST));
   return (
-    <ul className="ed-problem-rows">
-      {causes.slice(0, MOST).map(({ first, others }) => (
-        <Row key={keyOf(first)} finding={first} others={others} {...shown} />
+    <>
+      {[...groups].map(([cause, found], index) => (
+        <div key={cause} className="ed-problem-group">
+          <h3 id={`ed-cause-${index}`}>{cause}</h3>
+          <ul className="ed-problem-rows" aria-labelledby={`ed-cause-${index}`}>
+            {found.map(({ first, others }) => (
+              <Row key={keyOf(first)} finding={first} others={others} {...shown} />
+            ))}
+          </ul>
+        </div>
       ))}
       {causes.length > MOST ? (
-        <li className="ed-problem muted">{say("moreProblems", String(causes.length - MOST))}</li>
+        <p className="ed-problem muted">{say("moreProblems", String(causes.length - MOST))}</p>
       ) : null}
-    </ul>
-  );
-}
-
-/** The way of a task that breaks a guarantee, on the canvas as a test paints one, until it is taken back. */
-function Path({ editor, rules }: { editor: Editor; rules: readonly string[] }) {
-  const line = useEditor(editor, ({ history }) => history.line);
-  const [shown, setShown] = useState(false);
-  useEffect(() => (shown ? paintWay(line, rules) : undefined), [shown, line, rules]);
-  return (
-    <p>
-      <button
-        type="button"
-        className="button button-small"
-        aria-pressed={shown}
-        onClick={() => setShown((now) => !now)}
-      >
-        <Icon name="station-route" size={14} /> <span>{say("showPath")}</span>
-      </button>
-    </p>
+    </>
   );
 }
 
@@ -140,47 +130,77 @@ function List({ findings, leftOut = 0, ...shown }: Shown & { findings: Finding[]
 }
 
 function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Finding; others: Finding[] }) {
-  const { station, rule, gate } = finding;
-  const choose = (): void => {
-    if (!station && !gate) {
-      // What is said of the line itself stands in its own form.
-      editor.select({ keys: [] });
-      editor.showTab("configure");
-      return;
-    }
-    if (!station) {
-      editor.select({ keys: [], ...(gate ? { gate } : {}) });
-      return;
-    }
-    editor.select({ keys: [station], ...(rule ? { rule } : {}) });
-    show(station);
-    const field = WORK.exec(finding.path)?.[1];
-    if (field === undefined) return;
-    editor.showTab("configure");
-    intoField(field);
-  };
+  const { rule, short } = finding;
+  const chosen = useEditor(editor, ({ selection }) => rule !== null && selection.rule === rule);
+  const [fix, ...more] = mayEdit ? finding.remedies : [];
   return (
-    <li className={`ed-problem ed-problem-${finding.severity}`} data-check={finding.check}>
+    <li
+      className={`ed-problem ed-problem-${finding.severity}`}
+      data-check={finding.check}
+      data-chosen={chosen || undefined}
+    >
       <Icon name={ICONS[finding.severity]} />
       <div className="ed-problem-body">
-        <p>
-          <button type="button" className="ed-problem-words" onClick={choose}>
-            <strong>{finding.message}</strong>
-          </button>{" "}
-          {finding.hint ? <span className="muted">{finding.hint} </span> : null}
-          <a className="ed-problem-check" href={finding.help} target="_blank" rel="noopener">
-            {say("helpShort")}
-          </a>
-        </p>
-        {finding.witness ? (
-          <p className="ed-example">
-            {say("forExample")} <code>{finding.witness}</code>
-          </p>
-        ) : null}
-        {finding.check === BROKEN && finding.rules.length > 0 ? <Path editor={editor} rules={finding.rules} /> : null}
+        <div className="ed-problem-line">
+          <button type="button" className="ed-problem-words" onClick={() => choose(editor, show, finding)}>
+            <strong>{short}</strong>
+          </button>
+          {fix ? (
+            <span className="ed-remedies">
+              <button type="button" className="ed-drawer-link" onClick={() => editor.run(remedy(fix))}>
+                {say("fix", lowered(fix.label))}
+                <Of what={short} />
+              </button>
+            </span>
+          ) : null}
+        </div>
+        <Details finding={finding} editor={editor} more={more} />
         {others.length > 0 ? <Others others={others} {...{ editor, show, mayEdit }} /> : null}
       </div>
-      {mayEdit ? <Remedies editor={editor} remedies={finding.remedies} /> : null}
     </li>
   );
+}
+
+/** Within a sentence: “Move above 1” is a button by itself. */
+const lowered = (label: string): string => label.charAt(0).toLowerCase() + label.slice(1);
+
+/** Why it is so, in one line; unfolded what to do about it, an example, other remedies and the page about it. */
+function Details({ finding, editor, more }: { finding: Finding; editor: Editor; more: readonly Remedy[] }) {
+  const { short, why, hint, witness, help, cause } = finding;
+  return (
+    <details className="ed-problem-more">
+      <summary>
+        <Icon name="chevron-right" size={12} />
+        <span>
+          {why || hint || say("details")}
+          <Of what={short} />
+        </span>
+      </summary>
+      {why && hint ? <p>{hint}</p> : null}
+      {witness ? (
+        <p className="ed-example">
+          {say("forExample")} <code>{witness}</code>
+        </p>
+      ) : null}
+      <Remedies editor={editor} remedies={more} />
+      <a className="link" href={help} target="_blank" rel="noopener">
+        {say("helpOn", cause)}
+      </a>
+    </details>
+  );
+}
+
+/** Selects its place and brings it into view; what is said of the line itself stands in its own form. */
+function choose(editor: Editor, show: Shown["show"], { station, rule, gate, path }: Finding): void {
+  if (!station) {
+    if (gate) editor.select({ keys: [], gate });
+    else toLine(editor);
+    return;
+  }
+  editor.select({ keys: [station], ...(rule ? { rule } : {}) });
+  show(station);
+  const field = WORK.exec(path)?.[1];
+  if (field === undefined) return;
+  editor.showTab("configure");
+  intoField(field);
 }

@@ -233,7 +233,7 @@ const WALK: readonly Action[] = [
     group: "groupWalk",
     where: "always",
     quiet: true,
-    when: () => insideOf(".ed-inspector, .ed-palette, .ed-problems, .editor-bar"),
+    when: () => insideOf(".ed-inspector, .ed-palette, .ed-drawer, .editor-bar"),
     run: ({ editor }) => focus.backToCanvas(editor),
   },
   {

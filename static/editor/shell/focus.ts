@@ -20,6 +20,7 @@ const REGIONS = [
   ".ed-inspector",
   ".ed-code",
   ".ed-problems",
+  ".ed-promises",
 ];
 
 export const canvas = (): HTMLElement | null => document.querySelector<HTMLElement>(".ed-canvas");

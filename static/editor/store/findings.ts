@@ -5,7 +5,12 @@ export interface Finding {
   check: string;
   severity: "error" | "warning" | "info";
   path: string;
+  /** What such findings have in common, as a heading. */
+  cause: string;
   message: string;
+  /** The message without its reason, which is `why`; the whole of it where it gives none. */
+  short: string;
+  why: string;
   hint: string;
   station: string | null;
   rule: string | null;
@@ -52,6 +57,19 @@ export interface Elsewhere {
   open: number;
 }
 
+/** A promise of the line, and what was found out about it. */
+export interface Guarantee {
+  id: string;
+  sentence: string;
+  answer: "proved" | "refuted" | "unknown";
+  /** What an unknown one is stopped by, what a proved one rests on, or the path that breaks a refuted one. */
+  because: string;
+  /** How far an unknown one was searched. */
+  tried: string;
+  /** Those of the path that breaks it. */
+  rules: string[];
+}
+
 /** Limits, escalations, what going forward needs: small signs, and the sentences that they stand for. */
 export interface Signs {
   stations: Record<string, Partial<Record<Sign, string[]>>>;
@@ -74,6 +92,7 @@ export interface Findings {
   onward: Record<string, string>;
   /** Of rules: the targets by which a task can go round without a budget. */
   endless: Record<string, string[]>;
+  guarantees: Guarantee[];
   signs: Signs;
   /** Of rules, by id: 0 what most tasks took of its station; only where some are clearly taken more often. It comes with
    * the page and stays. */
@@ -91,5 +110,6 @@ export const NOTHING: Findings = {
   visits: {},
   onward: {},
   endless: {},
+  guarantees: [],
   signs: { stations: {}, rules: {}, line: [] },
 };

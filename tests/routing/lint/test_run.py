@@ -19,7 +19,7 @@ GOOD = "key: example\nstations:\n  - key: a\n    rules:\n      - {id: x, to: com
 
 
 def test_every_check_has_a_page_a_file_and_tests_of_its_name() -> None:
-    ids = {check for check, _ in CHECKS}
+    ids = {each.ID for each in CHECKS}
     assert {page.stem for page in DOCS.glob("*.md")} - {"README"} == ids
     names = {check.replace("-", "_") for check in ids}
     here = Path(__file__).parent
@@ -30,7 +30,7 @@ def test_every_check_has_a_page_a_file_and_tests_of_its_name() -> None:
     assert {path.stem for path in checks.glob("*.py")} - {"__init__"} == names
 
 
-@pytest.mark.parametrize("check", [check for check, _ in CHECKS])
+@pytest.mark.parametrize("check", [each.ID for each in CHECKS])
 def test_the_good_example_of_a_page_has_no_error_at_all(check: str) -> None:
     assert [str(f) for f in lint(examples(check)[1]) if f.severity == "error"] == []
 

@@ -15,7 +15,8 @@ SEVERITIES = (ERROR, WARNING, INFO)
 class Finding:
     """`check`: its stable id, which is also the name of its page. `path`: the place in the document.
 
-    `rules`: the other rules that it speaks of. `witness`: a situation that shows it, run through `decide`.
+    `rules`: the other rules that it speaks of. `witness`: a situation that shows it, run through `decide`. `short`,
+    `why`: the message in two parts, where it has a reason of its own; people see them apart.
     """
 
     check: str
@@ -27,6 +28,8 @@ class Finding:
     rule: str | None = None
     rules: tuple[str, ...] = ()
     witness: Witness | None = None
+    short: str = ""
+    why: str = ""
     line: int | None = None
     column: int | None = None
 

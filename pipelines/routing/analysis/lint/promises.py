@@ -13,8 +13,8 @@ PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 
 
 class GuaranteeFinding(Protocol):
-    """`answer`: proved, refuted or unknown. `sentence`: the promise in words; `why`: what an unknown one is stopped
-    by."""
+    """`answer`: proved, refuted or unknown. `sentence`: the promise in words; `because`: what an unknown one is stopped
+    by, `tried`: how far it was searched for a path that breaks it, `why`: both."""
 
     @property
     def id(self) -> str: ...
@@ -22,6 +22,10 @@ class GuaranteeFinding(Protocol):
     def sentence(self) -> str: ...
     @property
     def answer(self) -> str: ...
+    @property
+    def because(self) -> str: ...
+    @property
+    def tried(self) -> str: ...
     @property
     def why(self) -> str: ...
     @property

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Protocol
 
 from pipelines.routing.analysis.lint.checks import (
     broken_guarantee,
@@ -37,37 +38,47 @@ from pipelines.routing.analysis.lint.finding import SEVERITIES, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.document.model import Line
 
-Check = Callable[[LintSubject], Iterator[Finding]]
 
-CHECKS: tuple[tuple[str, Check], ...] = (
-    (not_publishable.ID, not_publishable.check),
-    (unknown_reference.ID, unknown_reference.check),
-    (constant_condition.ID, constant_condition.check),
-    (dead_rule.ID, dead_rule.check),
-    (no_way_to_an_end.ID, no_way_to_an_end.check),
-    (unsatisfiable_gate.ID, unsatisfiable_gate.check),
-    (forbidden_parallel.ID, forbidden_parallel.check),
-    (unfillable_join.ID, unfillable_join.check),
-    (unjoined_fork.ID, unjoined_fork.check),
-    (rework_below.ID, rework_below.check),
-    (default_not_last.ID, default_not_last.check),
-    (shadowed_gate.ID, shadowed_gate.check),
-    (unreachable_station.ID, unreachable_station.check),
-    (unbounded_cycle.ID, unbounded_cycle.check),
-    (cost_of_a_task.ID, cost_of_a_task.check),
-    (no_rule_takes.ID, no_rule_takes.check),
-    (shadowed_rule.ID, shadowed_rule.check),
-    (unused_escalation.ID, unused_escalation.check),
-    (unused_gate_key.ID, unused_gate_key.check),
-    (unanswered_escalation.ID, unanswered_escalation.check),
-    (unheld_role.ID, unheld_role.check),
-    (unawaited_checks.ID, unawaited_checks.check),
-    (undecided.ID, undecided.check),
-    (broken_guarantee.ID, broken_guarantee.check),
-    (unproved_guarantee.ID, unproved_guarantee.check),
+class LintCheck(Protocol):
+    """A file of `checks`. `CAUSE`: what its findings have in common, as the heading over them."""
+
+    ID: str
+    CAUSE: Wording
+
+    def check(self, subject: LintSubject) -> Iterator[Finding]: ...
+
+
+CHECKS: tuple[LintCheck, ...] = (
+    not_publishable,
+    unknown_reference,
+    constant_condition,
+    dead_rule,
+    no_way_to_an_end,
+    unsatisfiable_gate,
+    forbidden_parallel,
+    unfillable_join,
+    unjoined_fork,
+    rework_below,
+    default_not_last,
+    shadowed_gate,
+    unreachable_station,
+    unbounded_cycle,
+    cost_of_a_task,
+    no_rule_takes,
+    shadowed_rule,
+    unused_escalation,
+    unused_gate_key,
+    unanswered_escalation,
+    unheld_role,
+    unawaited_checks,
+    undecided,
+    broken_guarantee,
+    unproved_guarantee,
 )
+CAUSES: Mapping[str, Wording] = {each.ID: each.CAUSE for each in CHECKS}
 
 
 def lint(
@@ -83,7 +94,7 @@ def lint(
 
 def findings_of(subject: LintSubject) -> tuple[Finding, ...]:
     with _uncollected():
-        found = [finding for _, check in CHECKS for finding in check(subject)]
+        found = [finding for each in CHECKS for finding in each.check(subject)]
     return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 

@@ -10,6 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "broken-guarantee"
+CAUSE = _("Guarantee refuted")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -21,5 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 path=f"guarantees[{index}]",
                 message=_("“%(promise)s” is not true: %(path)s", promise=each.sentence, path=each.path),
                 rules=each.rules,
+                short=each.sentence,
+                why=each.path,
                 hint=_("change the line so that this path is not possible, or remove the guarantee"),
             )

@@ -10,6 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "constant-condition"
+CAUSE = _("Condition that is always the same")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

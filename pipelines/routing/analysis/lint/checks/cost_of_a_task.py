@@ -14,6 +14,7 @@ from pipelines.routing.document.kinds import unpriced
 from pipelines.routing.document.model import Line
 
 ID = "cost-of-a-task"
+CAUSE = _("Cost of a task")
 LIMIT_IT = Wording.of(
     "give the station, or the line, limits: {cost_usd: …}", _("set a most cost of the station, or of a task")
 )

@@ -13,30 +13,37 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "dead-rule"
+CAUSE = _("Rule that never matches")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     for station, index, standing in subject.standings():
         if standing.status == DEAD and not standing.never:
+            killers, rule = standing.killers, named.rule(subject.line, standing.rule.id)
             yield Finding(
                 check=ID,
                 severity=ERROR,
                 path=subject.path(station, index),
-                message=_message(subject.line, standing.rule.id, standing.killers),
+                message=_message(subject.line, standing.rule.id, killers),
+                short=_("rule %(rule)s never matches", rule=rule),
+                why=_taken(subject.line, killers),
                 hint=_("move it up, narrow the rules above, or remove it"),
                 station=station.key,
                 rule=standing.rule.id,
-                rules=standing.killers,
+                rules=killers,
                 witness=standing.instead,
             )
 
 
 def _message(line: Line, rule: str, killers: tuple[str, ...]) -> Wording:
-    words = {"rule": named.rule(line, rule), "earlier": named.rules(line, killers)}
     take = "together take" if len(killers) > 1 else "takes"
-    people = (
-        _("Rule %(rule)s never matches: %(earlier)s already take everything", **words)
-        if len(killers) > 1
-        else _("Rule %(rule)s never matches: %(earlier)s already takes everything", **words)
-    )
+    words = {"rule": named.rule(line, rule), "taken": _taken(line, killers)}
+    people = _("Rule %(rule)s never matches: %(taken)s", **words)
     return Wording.of(f"Rule {rule} can never be taken: {', '.join(killers)} {take} all of it", people)
+
+
+def _taken(line: Line, killers: tuple[str, ...]) -> Wording:
+    earlier = named.rules(line, killers)
+    if len(killers) > 1:
+        return _("%(earlier)s already take everything", earlier=earlier)
+    return _("%(earlier)s already takes everything", earlier=earlier)

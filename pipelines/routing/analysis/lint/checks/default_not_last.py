@@ -12,6 +12,7 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "default-not-last"
+CAUSE = _("Rule that leaves nothing to those below")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
 
 ID = "forbidden-parallel"
+CAUSE = _("Stations that must not run in parallel")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -8,12 +8,14 @@ from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, then
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.liveness import STANDINGS, Rest
+from pipelines.routing.basics.wording import NOTHING
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
 ID = "no-rule-takes"
+CAUSE = _("Outcome that no rule takes")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -47,6 +49,7 @@ def _names_blocked(condition: Condition) -> bool:
 
 def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
     decision = rest.witness.decision if rest.witness else None
+    short, why = NOTHING, NOTHING
     words = {"station": named.station(subject.line, station.key), "what": OUTCOMES[rest.standing]}
     if decision is None:
         message = _(
@@ -57,6 +60,7 @@ def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
     else:
         after = then(subject.line, decision)
         message = _("No rule of %(station)s takes some outcomes %(what)s: %(then)s", **words, then=after)
+        short, why = _("no rule of %(station)s takes some outcomes %(what)s", **words), after
     return Finding(
         check=ID,
         severity=WARNING if decision and rest.standing == "passed" and is_bad(decision) else INFO,
@@ -65,4 +69,6 @@ def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
         hint="" if decision is None else _("add a rule that always matches at the end to decide it here"),
         station=station.key,
         witness=rest.witness,
+        short=short,
+        why=why,
     )

@@ -10,6 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "no-way-to-an-end"
+CAUSE = _("Station with no path to an end")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

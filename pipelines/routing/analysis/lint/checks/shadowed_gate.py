@@ -14,6 +14,7 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
 
 ID = "shadowed-gate"
+CAUSE = _("Gate that can be bypassed")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "shadowed-rule"
+CAUSE = _("Rule that is partly shadowed")
 MAX_NAMED = 5
 """In a sentence for machines."""
 

@@ -12,6 +12,7 @@ from pipelines.routing.document.escalations import EscalationRule
 from pipelines.routing.sentences import references as named
 
 ID = "unanswered-escalation"
+CAUSE = _("Escalation without a consequence")
 SAY_WHEN = Wording.of(
     "say how soon an answer is due (sla), and what is done when it is late (on_breach)",
     _("set a time to answer, and what happens when it has passed"),

@@ -10,6 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import deliver, wait_for_checks
 
 ID = "unawaited-checks"
+CAUSE = _("Merge without the required checks")
 NAMED = 5
 
 

@@ -11,6 +11,7 @@ from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "unbounded-cycle"
+CAUSE = _("Loop without a limit")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

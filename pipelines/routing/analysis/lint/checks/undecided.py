@@ -13,6 +13,7 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "undecided"
+CAUSE = _("Rule that could not be analysed")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
 ID = "unfillable-join"
+CAUSE = _("Join that never completes")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from pipelines.routing.document.escalations import PRESETS
 from pipelines.routing.document.model import Line
 
 ID = "unheld-role"
+CAUSE = _("Role that nobody holds")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-reference"
+CAUSE = _("Name that does not exist")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

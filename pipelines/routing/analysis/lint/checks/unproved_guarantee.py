@@ -10,6 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "unproved-guarantee"
+CAUSE = _("Guarantee not proved")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -21,4 +22,6 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 path=f"guarantees[{index}]",
                 message=_("“%(promise)s” is not proved: %(why)s", promise=each.sentence, why=each.why),
                 hint=_("limit what leads there, or acknowledge it when you publish"),
+                short=each.sentence,
+                why=each.because,
             )

@@ -10,6 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "unreachable-station"
+CAUSE = _("Station that is never reached")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.document.requirements import OWNER
 
 ID = "unsatisfiable-gate"
+CAUSE = _("Gate that cannot be passed")
 MAX_CHECKS = 2_000_000
 """Units of work for the checks of all gates."""
 MAX_JUDGED = 500

@@ -15,6 +15,7 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "unused-escalation"
+CAUSE = _("Escalation that never happens")
 ESCALATE_IT = Wording.of(
     "say on_exhausted: escalate, or name no role", _("escalate when the limit is used up, or name nobody")
 )

@@ -1,0 +1,96 @@
+"""The drawer below the canvas: problems by cause beside the guarantees of the line, by pointer and by keyboard."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pipelines.lines.publishing import create_line
+from pipelines.models import Line
+from tests.axe import grave
+from tests.browser.conftest import Enter
+from tests.factories import World, document, station
+from tests.fixtures.browser import PHONE
+
+ALL: dict[str, Any] = {"id": "all", "to": "ship", "gates": ["look"]}
+LATE: dict[str, Any] = {"id": "late", "when": {"result": "failure"}, "to": "failed"}
+GUARANTEES = [
+    {"id": "looked", "never": {"reach": "ship", "without": "look"}},
+    {"id": "again", "never": {"reach": "ship", "without": "second"}},
+]
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    stations = [
+        station("build", ALL, LATE, name="Build"),
+        station("ship", {"id": "on", "to": "completed"}, name="Ship"),
+    ]
+    gates = [{"key": "look", "name": "Look"}, {"key": "second", "name": "Second"}]
+    drawn = document(stations, key="drawn", gates=gates, guarantees=GUARANTEES)
+    return create_line(world.project, "drawn", "Drawn", drawn, world.admin)
+
+
+@pytest.mark.wide
+def test_problems_stand_by_cause_beside_the_guarantees(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    problems = page.get_by_role("region", name="Problems")
+    promises = page.get_by_role("region", name="Guarantees")
+    dead = problems.get_by_role("list", name="Rule that never matches").get_by_role("listitem")
+    expect(dead).to_have_attribute("data-check", "dead-rule")
+    expect(dead.locator("strong")).to_have_text("Rule 2 of Build never matches")
+    expect(promises.locator('[data-answer="proved"]')).to_contain_text("Nothing reaches Ship without Look")
+    left, right = problems.bounding_box(), promises.bounding_box()
+    assert left
+    assert right
+    assert right["y"] == left["y"]
+    assert right["x"] >= left["x"] + left["width"]
+    assert grave(page, ".ed-drawer") == []
+
+
+@pytest.mark.wide
+def test_each_link_of_the_drawer_says_what_it_is_about(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    expect(page.locator(".ed-promise").first).to_be_visible()
+    page.locator(".ed-problem-more").evaluate_all("all => all.forEach(each => { each.open = true })")
+    names = page.locator(".ed-drawer .ed-drawer-link, .ed-problem-more :is(a, summary)").all_inner_texts()
+    assert len(names) >= 4
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.wide
+def test_a_refuted_guarantee_shows_its_path_from_the_keyboard(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    refuted = page.locator('.ed-promise[data-answer="refuted"]')
+    expect(refuted).to_contain_text("Refuted")
+    refuted.get_by_role("button", name="Show the path").focus()
+    page.keyboard.press("Enter")
+    taken = page.locator('.ed-canvas [data-mark="taken"]')
+    expect(taken.first).to_be_attached()
+    page.keyboard.press("Enter")
+    expect(taken).to_have_count(0)
+
+
+@pytest.mark.wide
+def test_a_fix_of_the_drawer_is_one_key(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    fix = page.get_by_role("button", name=re.compile("Fix: move above 1.*Rule 2 of Build"))
+    fix.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator('.ed-problem[data-check="dead-rule"]')).to_have_count(0)
+    expect(page.locator(".ed-problems :focus, .ed-canvas :focus")).to_have_count(1)
+
+
+@pytest.mark.wide
+def test_guarantees_fold_by_themselves_below_the_problems_of_a_phone(line: Line, enter_canvas: Enter) -> None:
+    page: Page = enter_canvas(line)
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    fold = page.get_by_role("button", name="Guarantees 2")
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    fold.click()
+    expect(page.locator('.ed-promise[data-answer="refuted"]')).to_be_visible()
+    expect(page.locator('.ed-problem[data-check="dead-rule"]')).to_be_visible()
+    assert grave(page, ".ed-drawer") == []
