@@ -115,7 +115,8 @@ def difference(
 
 class PictureOut(BaseModel):
     """Both sides in one document, with the mark of each part. `onward`: where stations without rules lead; `limits`:
-    how often rules may be taken; `taken`: ranks of rules, 0 what most tasks took, where they clearly differ. `icons`
+    how often rules may be taken, `before` where that was another number; `letters`: where something changed, as the
+    list of changes calls it; `taken`: ranks of rules, 0 what most tasks took, where they clearly differ. `icons`
     and `kinds` of work: of the script that draws it."""
 
     document: dict[str, Any]
@@ -123,6 +124,7 @@ class PictureOut(BaseModel):
     conditions: dict[str, str]
     onward: dict[str, str]
     limits: dict[str, dict[str, Any]]
+    letters: list[dict[str, str]]
     taken: dict[str, int]
     icons: str
     kinds: list[dict[str, Any]]

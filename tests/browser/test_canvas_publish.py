@@ -53,6 +53,9 @@ def test_a_draft_is_looked_at_ticked_and_published_by_keyboard(
     drawn = page.locator(".line-diff")
     expect(drawn.locator('.ed-station[data-mark="added"]')).to_contain_text("Test")
     expect(drawn.locator('.ed-way[data-mark="removed"]')).to_have_count(1)
+    first = page.locator(".change").filter(has_text="Build, rule 1").first
+    letter = first.locator(".diff-letter").inner_text()
+    expect(drawn.locator(".diff-letter-on").get_by_text(letter, exact=True)).to_be_visible()
     publish = page.locator("#publish-go").get_by_role("button", name="Publish")
     expect(publish).to_be_enabled()
     assert grave(page) == []

@@ -49,7 +49,7 @@ def test_it_checks_a_file_and_publishes_it_when_told(cli: Cli, world: World) -> 
     assert "no problems" in mine.ok("lint", str(file))
     unasked = mine.run("publish", str(file))
     assert (unasked.returncode, "Add --yes." in unasked.stderr) == (2, True)
-    assert "Name of the line: “Release” before, “Releases” now." in unasked.stdout
+    assert "Name of the line: “Release” → “Releases”." in unasked.stdout
     assert mine.json("publish", str(file), "--yes")["published"]["number"] == 2
     assert "Nothing changes" in mine.ok("publish", str(file), "--yes")
     file.write_text(file.read_text().replace("to: ship", "to: nowhere"))

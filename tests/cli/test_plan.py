@@ -89,7 +89,7 @@ def test_a_merge_request_is_checked_and_commented(cli: Cli, world: World, tmp_pa
         "- Outcomes of Build such as \\{result: success\\} went to Ship by rule 1 after Second look;"
         in comment
     )
-    assert "- Build, rule 1: gates: Second look before, none now." in comment
+    assert "- Build, rule 1: gates: Second look → none." in comment
     assert "Migrated now, 1 would move." in comment
     assert "| approval no longer required | 1 |" in comment
 
@@ -102,7 +102,7 @@ def test_it_prints_text_and_json_and_ends_with_zero_where_nothing_is_wrong(cli: 
     file.write_text(native.dumps(given("look") | {"name": "Releases"}))
     said = mine.ok("plan", str(file))
     assert "proved  Nothing reaches Ship without Second look" in said
-    assert "~ Name of the line: “Release” before, “Releases” now." in said
+    assert "~ Name of the line: “Release” → “Releases”." in said
     assert "Can be published" in said
     assert mine.json("plan", str(file))["verdict"] in ("ready", "acknowledge")
     file.write_text(native.dumps(given("look")))

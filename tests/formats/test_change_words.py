@@ -17,7 +17,8 @@ from pipelines.routing.document.line import read_line
 from pipelines.routing.document.model import FLAGS
 from pipelines.routing.document.policy import POLICY
 from pipelines.routing.document.stations import LIMITS
-from pipelines.routing.sentences.changes import FIELDS, sentence
+from pipelines.routing.sentences.changes import FIELDS, field_change, sentence
+from pipelines.routing.sentences.excerpts import MAX_VALUE, cuts_of
 from pipelines.routing.sentences.fields import RECORDS
 from tests.factories import document, station
 
@@ -54,14 +55,14 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (lambda d: rule(d).update(to="ship"), "Build, rule 1, “High”: target: Fix before, Ship now."),
+        (lambda d: rule(d).update(to="ship"), "Build, rule 1, “High”: target: Fix → Ship."),
         (
             lambda d: rule(d).update(when={"result": "failure"}),
-            "Build, rule 1, “High”: condition: high is greater than 0 before, result is failure now.",
+            "Build, rule 1, “High”: condition: high is greater than 0 → result is failure.",
         ),
         (
             lambda d: rule(d).pop("gates"),
-            "Build, rule 1, “High”: gates: A look before, nothing now.",
+            "Build, rule 1, “High”: gates: A look → nothing.",
         ),
         (lambda d: build(d)["rules"].pop(), "Build, rule 2, is gone: always → Ship."),
         (
@@ -75,50 +76,48 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["stations"].pop(1), "Station Fix is gone."),
         (
             lambda d: d["policy"].update(no_match="fail"),
-            "No rule matches a passed outcome: “The next station in order” before, “The task fails” now.",
+            "No rule matches a passed outcome: “The next station in order” → “The task fails”.",
         ),
         (
             lambda d: d["policy"].update(on_failure="station:fix"),
-            "No rule matches a failure: “The task fails” before, “On to Fix” now.",
+            "No rule matches a failure: “The task fails” → “On to Fix”.",
         ),
         (
             lambda d: d["policy"].update(revisit="limit:3"),
-            "Coming to a station again: “Allowed” before, “Allowed, limited to 3” now.",
+            "Coming to a station again: “Allowed” → “Allowed, limited to 3”.",
         ),
         (
             lambda d: d["flags"].update(agentic_conditions=True),
-            "Conditions may ask an evaluator or a hook: “No” before, “Yes” now.",
+            "Conditions may ask an evaluator or a hook: “No” → “Yes”.",
         ),
         (
             lambda d: rule(d).update(on_exhausted={"to": "ship"}),
-            "Build, rule 1, “High”: when a limit is used up: nothing before, On to Ship now.",
+            "Build, rule 1, “High”: when a limit is used up: nothing → On to Ship.",
         ),
         (
             lambda d: build(d).update(limits={"max_timeout": 5400}),
-            "Build: timeout: nothing before, 90m now.",
+            "Build: timeout: nothing → 90m.",
         ),
         (
             lambda d: build(d)["work"].update(made_up=1),
-            "Build: made up: nothing before, 1 now.",
+            "Build: made up: nothing → 1.",
         ),
         (
             lambda d: build(d).update(join={"wait_for": ["fix", "ship"], "aggregation": "any-pass"}),
-            "Build: join: nothing before, "
-            "Joins the branches from: Fix, Ship; Continues when: one branch passed now.",
+            "Build: join: nothing → Joins the branches from: Fix, Ship; Continues when: one branch passed.",
         ),
         (
             lambda d: d["gates"][0].update(
                 checks={"any": [{"field": "exit_code", "operator": "equals", "value": 0, "action": "rework"}]}
             ),
-            "Gate A look: checks: nothing before, "
-            "any of: exit_code is 0 (Rework: the rules as after a failure) now.",
+            "Gate A look: checks: nothing → any of: exit_code is 0 (Rework: the rules as after a failure).",
         ),
         (
             lambda d: d["gates"][0]["approval"].update(who=[{"group": "leads", "count": 2}]),
-            "Gate A look: who decides: Role: reviewer; How many of them: 1 before, "
-            "Group: leads; How many of them: 2 now.",
+            "Gate A look: who decides: Role: reviewer; How many of them: 1 → "
+            "Group: leads; How many of them: 2.",
         ),
-        (lambda d: d.update(start="ship"), "First station: Build before, Ship now."),
+        (lambda d: d.update(start="ship"), "First station: Build → Ship."),
         (
             lambda d: d.update(extra={"editor": {"positions": {"build": [0, 1]}}}),
             "Build stands elsewhere on the canvas.",
@@ -135,7 +134,32 @@ def test_a_guarantee_is_said_by_what_it_promises_and_not_by_its_id() -> None:
     promise = {"id": "own-id", "never": {"reach": "ship", "without": "look"}}
     [changed] = changes(line(), new := edited(lambda d: d.update(guarantees=[promise])))
     said = words(sentence(changed, line(), new))
-    assert said == "Guarantees: nothing before, “Nothing reaches Ship without A look” now."
+    assert said == "Guarantees: nothing → “Nothing reaches Ship without A look”."
+
+
+def test_long_texts_are_cut_where_they_begin_to_differ_and_kept_whole() -> None:
+    long = "Plan the work. " * 20
+    before, now = f"{long}Ask the owner first.", f"{long}Ask nobody at all."
+    old = edited(lambda d: build(d)["work"].update(made_up=before))
+    new = edited(lambda d: build(d)["work"].update(made_up=now))
+    (found,) = changes(old, new)
+    said = field_change(found, old, new)
+    assert str(said.what) == "Build: made up"
+    assert (str(said.before)[:2], str(said.now)[:2]) == ("“…", "“…")
+    assert str(said.before).endswith("Ask the owner first.”")
+    assert str(said.now).endswith("Ask nobody at all.”")
+    assert said.whole is not None
+    assert [str(each) for each in said.whole] == [f"“{before}”", f"“{now}”"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a" * 500, "a" * 499 + "b"), ("a" * 130, ""), ("x y " * 60, "x y " * 90), ("1", "2" * 1000)],
+)
+def test_a_cut_text_shows_a_difference_and_is_no_longer_than_its_room(one: str, other: str) -> None:
+    shown = [cuts_of(one, other)(each) for each in (one, other)]
+    assert shown[0] != shown[1]
+    assert max(map(len, shown)) <= MAX_VALUE
 
 
 OTHER = {

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from django.urls import reverse
 
 from pipelines.lines import publishing
 from pipelines.models import Line, LineEvent, Migration, User
@@ -65,10 +66,32 @@ def test_what_changes_is_said_in_words_with_its_hand_and_what_decides_first(
     saved(line, world.designer, station("build", {**GOOD, "to": "failed"}, name="Make"), "ship")
     shown = parts(signed_in(world.designer), world, line.key)["changes"]
     assert "1 change affects where tasks go" in shown
-    assert "Make, rule 1, “Good”: target: Ship before, Failed now." in shown.replace("ship", "Ship")
+    assert "Make, rule 1, “Good”: target: <s" in shown
+    assert ">ship</s> → <strong" in shown
+    assert ">Failed</strong>" in shown
     assert shown.index("Where tasks go") < shown.index("Names and notes")
     assert str(world.designer) in shown
     assert "somebody else" not in shown
+
+
+def test_a_place_has_one_letter_in_the_list_and_on_the_drawing(world: World, signed_in: As) -> None:
+    line = published(world, station("build", {**GOOD, "max_retries": 5}), "ship")
+    later = {**GOOD, "max_retries": 3, "to": ["build", "ship"]}
+    saved(line, world.designer, station("build", later, name="Make"), "ship")
+    client = signed_in(world.designer)
+    shown = parts(client, world, line.key)["changes"]
+    assert re.findall(r'class="diff-letter"\s+data-mark="(\w+)"\s*>\s*(\w)', shown) == [
+        ("changed", "A"),
+        ("changed", "A"),
+        ("edited", "B"),
+    ]
+    door = reverse("api-1:line-picture", args=[world.project.owner.key, world.project.key, line.key])
+    picture = client.get(door, {"from": "live", "to": "draft"}).json()
+    assert picture["letters"] == [
+        {"node": "build", "rule": "good", "letter": "A"},
+        {"node": "build", "rule": "", "letter": "B"},
+    ]
+    assert (picture["limits"]["good"]["most"], picture["limits"]["good"]["before"]) == (3, 5)
 
 
 def test_of_a_station_that_is_gone_no_place_on_the_canvas_is_told(world: World, signed_in: As) -> None:
@@ -250,7 +273,8 @@ def test_a_station_that_is_gone_has_to_be_mapped_and_a_reason_given(world: World
     client = signed_in(world.designer)
     unmapped = post(client, world, as_shown(client, world, running="migrate", reason="Renamed."))
     assert unmapped.status_code == 422
-    assert "mapping.build" in text(unmapped)
+    assert "“build” does not exist any more, and tasks are there" in text(unmapped)
+    assert "mapping.build" not in text(unmapped)
     assert "checked" in text(unmapped), "the choice is kept"
     silent = post(client, world, as_shown(client, world, running="migrate", **{"map:build": "make"}))
     assert silent.status_code == 422
@@ -264,6 +288,7 @@ def test_a_mapping_that_does_not_fit_is_said_in_its_part(world: World, signed_in
     saved(line, world.designer, "make", "ship")
     shown = parts(signed_in(world.designer), world, line.key, **{"map:build": "completed"})["impact"]
     assert "This mapping does not fit" in shown
+    assert "“build” “completed” is an end, not a station" in shown
 
 
 @pytest.mark.wide

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
@@ -13,11 +14,11 @@ from pipelines.routing.document.fields.field import Field
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut, cuts_of
 from pipelines.routing.sentences.fields import field_of, label, shown_words
 from pipelines.routing.sentences.names import end_words
 
 Document = Mapping[str, Any]
-MAX_VALUE: Final = 120
 PLACES: Final = {"@origin": _("where they came from"), "@blocked": _("an answer (blocked)")}
 FIELDS: Final = {
     "station": {
@@ -102,7 +103,7 @@ def sentence(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
         return _layout(change, new)
     if change.what == "order":
         return _order(change, old, new)
-    if not change.field:
+    if not is_of_field(change):
         return _added(change, new) if change.what == "added" else _removed(change, old)
     return _field(change, old, new)
 
@@ -187,15 +188,42 @@ def _removed(change: ChangeOfDocument, old: Document) -> Wording:
 
 
 def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
+    said = field_change(change, old, new)
+    return _("%(what)s: %(before)s → %(now)s.", what=said.what, before=said.before, now=said.now)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """`what`: the thing and its field; `whole`: both values uncut, where a sentence has no room for them."""
+
+    what: Wording | PartName
+    before: PartName | Wording | str
+    now: PartName | Wording | str
+    whole: tuple[PartName | Wording | str, PartName | Wording | str] | None
+
+
+def is_of_field(change: ChangeOfDocument) -> bool:
+    """Whether one value is another one now: nothing came, went, was placed or put in order."""
+    return bool(change.field) and change.affects != "layout" and change.what != "order"
+
+
+def field_change(change: ChangeOfDocument, old: Document, new: Document) -> FieldChange:
+    """Of a change for which `is_of_field` holds."""
+    whole = _values(change, old, new, str)
+    before, now = (str(each) for each in whole)
+    is_long = max(len(before), len(now)) > MAX_VALUE
+    said = _values(change, old, new, cuts_of(before, now)) if is_long else whole
     of_line = change.kind == "line"
-    parts = {
-        "field": _cased(_named(change, _declared(change, new)), capital=of_line),
-        "before": _("nothing") if change.what == "added" else _said(change, change.old, old),
-        "now": _("nothing") if change.what == "removed" else _said(change, change.new, new),
-    }
-    if of_line:
-        return _("%(field)s: %(before)s before, %(now)s now.", **parts)
-    return _("%(thing)s: %(field)s: %(before)s before, %(now)s now.", thing=thing(change, new), **parts)
+    field = _cased(_named(change, _declared(change, new)), capital=of_line)
+    what = field if of_line else _("%(thing)s: %(field)s", thing=thing(change, new), field=field)
+    return FieldChange(what, *said, whole if is_long else None)
+
+
+def _values(
+    change: ChangeOfDocument, old: Document, new: Document, cut: Cut
+) -> tuple[PartName | Wording | str, PartName | Wording | str]:
+    before = _("nothing") if change.what == "added" else _said(change, change.old, old, cut)
+    return before, _("nothing") if change.what == "removed" else _said(change, change.new, new, cut)
 
 
 def _cased(name: Wording | PartName, capital: bool) -> PartName:
@@ -227,7 +255,7 @@ def _spoken(say: Callable[[], str]) -> PartName:
     return PartName(machine, say)
 
 
-def _said(change: ChangeOfDocument, value: Any, document: Document) -> PartName | Wording | str:
+def _said(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | Wording | str:
     at = (change.kind, change.field)
     if at == ("rule", "when"):
         return _condition(value, document)
@@ -240,7 +268,7 @@ def _said(change: ChangeOfDocument, value: Any, document: Document) -> PartName 
     if value in ("", None):
         return _("empty")
     field = _declared(change, document)
-    return _spoken(lambda: shown_words(field, value, lambda key: _called(document, key), _cut))
+    return _spoken(lambda: shown_words(field, value, lambda key: _called(document, key), cut))
 
 
 def _leads(rule: Any, document: Document) -> Wording:
@@ -264,7 +292,7 @@ def condition(value: Any, document: Document, short: bool = False) -> str:
     # An edge condition names stations, which nobody looks up here.
     readable = all(problem.path.startswith("edge") for problem in problems.found)
     if not readable:
-        return _cut(jsontext.dumps(value))
+        return cut(jsontext.dumps(value))
     return describe(found, short, lambda key: _called(document, key))
 
 
@@ -348,7 +376,3 @@ def _member(document: Document, what: str, key: str) -> Mapping[str, Any]:
     members = document.get(what)
     found = members if isinstance(members, list) else []
     return next((each for each in found if isinstance(each, Mapping) and each.get("key") == key), {})
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"

@@ -143,7 +143,7 @@ def _option(machine: str, what: Wording, path: str) -> Say:
 
     def say(pair: VersionPair, found: DefinitionChange) -> Wording:
         values = _values(pair, found, field_of("line", path))
-        people = _("%(what)s: %(old)s before, %(new)s now", what=what, **values)
+        people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
         return Wording.of(f"{machine} was {plain(found.old)}; now it is {plain(found.new)}", people)
 
     return say
@@ -155,7 +155,7 @@ def _of_station(machine: str, what: Wording, path: str = "") -> Say:
         old, new = (_("none") if value is None else plain(value) for value in (found.old, found.new))
         field = EXPECTED if found.what == "expects" else field_of("station", path)
         values = _values(pair, found, field)
-        people = _("%(station)s, %(what)s: %(old)s before, %(new)s now", what=what, station=name, **values)
+        people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
 
     return say

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from string import ascii_uppercase
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,11 +16,13 @@ from pipelines.formats.changes import AFFECTS, DocumentChange
 from pipelines.formats.overlay import PicturePlace, place_of
 from pipelines.lines.comparing import Apart
 from pipelines.models import User
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import as_heading, words
 from pipelines.routing.document.line import read_line
-from pipelines.routing.sentences.changes import condition, sentence
+from pipelines.routing.sentences.changes import condition, field_change, is_of_field, sentence
 from pipelines.web.lines.drawing import told_of
 
+MAX_WHOLE = 20_000
+"""Characters of a long value that a page shows when it is asked for the whole."""
 GROUPS: dict[str, Callable[[], str]] = {
     "routing": lambda: _("Where tasks go"),
     "work": lambda: _("What is done"),
@@ -44,13 +47,21 @@ LEGEND: tuple[tuple[str, str, Callable[[], str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """One change. `look`: of the change itself, not of the thing; `people`: who made it, the last one last."""
+    """One change. `field`: of one whose value is another now, what it is about, `before` and `now`, cut where they are
+    long, and then `whole`. `letter`: that of its place on the drawing, "" without one, and `mark`, how it is drawn;
+    `people`: who made it, the last one last."""
 
     sentence: str
     what: str
     icon: str
     word: str
     place: PicturePlace
+    letter: str = ""
+    mark: str = ""
+    field: str = ""
+    before: str = ""
+    now: str = ""
+    whole: tuple[str, str] | None = None
     people: tuple[str, ...] = ()
     at: datetime | None = None
 
@@ -88,8 +99,9 @@ def groups(
     made = {change.path: tuple(hands(change)) for change in apart.changes}
     names = people(hand for each in made.values() for hand in each)
     rows: dict[str, list[ChangeRow]] = {each: [] for each in AFFECTS}
+    known = letters(apart)
     for change in apart.changes:
-        rows[change.affects].append(_row(apart, change, made[change.path], names))
+        rows[change.affects].append(_row(apart, change, known, made[change.path], names))
     return [ChangeGroup(key, GROUPS[key](), tuple(found), few) for key, found in rows.items() if found]
 
 
@@ -99,14 +111,49 @@ def people(hands: Iterable[Author]) -> dict[str, str]:
     return {str(pk): str(user) for pk, user in User.objects.in_bulk(found).items()}
 
 
-def _row(apart: Apart, change: DocumentChange, hands: tuple[Author, ...], names: dict[str, str]) -> ChangeRow:
+def letters(apart: Apart) -> dict[PicturePlace, str]:
+    """A, B, … of the places on the drawing at which something else than the picture changed, the gravest first."""
+    ordered = sorted(apart.changes, key=lambda change: AFFECTS.index(change.affects))
+    places = (place_of(each, apart.picture.document) for each in ordered if each.affects != "layout")
+    return {place: _letter(at) for at, place in enumerate(dict.fromkeys(p for p in places if p.node))}
+
+
+def _letter(index: int) -> str:
+    """After Z comes AA."""
+    more, at = divmod(index, len(ascii_uppercase))
+    return (_letter(more - 1) if more else "") + ascii_uppercase[at]
+
+
+def _mark(apart: Apart, place: PicturePlace) -> str:
+    found = apart.picture
+    if place.rule:
+        return found.rules.get(place.rule, "changed")
+    return found.stations.get(place.node) or found.ends.get(place.node, "edited")
+
+
+def _row(
+    apart: Apart,
+    change: DocumentChange,
+    known: dict[PicturePlace, str],
+    hands: tuple[Author, ...],
+    names: dict[str, str],
+) -> ChangeRow:
     icon, word = LOOKS[change.what]
+    place = place_of(change, apart.picture.document)
+    said = field_change(change, apart.old, apart.new) if is_of_field(change) else None
+    whole = said.whole if said else None
     return ChangeRow(
         words(sentence(change, apart.old, apart.new)),
         change.what,
         icon,
         word(),
-        place_of(change, apart.picture.document),
+        place,
+        "" if change.affects == "layout" else known.get(place, ""),
+        _mark(apart, place),
+        as_heading(said.what) if said else "",
+        words(said.before) if said else "",
+        words(said.now) if said else "",
+        (words(whole[0])[:MAX_WHOLE], words(whole[1])[:MAX_WHOLE]) if whole else None,
         tuple(names.get(hand.person, _("somebody")) for hand in hands),
         datetime.fromisoformat(hands[-1].at) if hands and hands[-1].at else None,
     )
@@ -121,17 +168,35 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
         rule["id"]: condition(rule.get("when", {"always": True}), found.document, short=True)
         for rule in rules
     }
-    return {"document": found.document, "marks": marks, "conditions": conditions, **_told(apart, line_id)}
+    told = _told(apart, line_id)
+    return {
+        "document": found.document,
+        "marks": marks,
+        "conditions": conditions,
+        "letters": [
+            {"node": place.node, "rule": place.rule, "letter": letter}
+            for place, letter in letters(apart).items()
+        ],
+        **told,
+    }
 
 
 def _told(apart: Apart, line_id: int) -> dict[str, Any]:
-    """Of stations and rules that are gone what was so before, of all others only what is so now."""
+    """Of stations and rules that are gone what was so before, of all others what is so now; of a limit that is another
+    one now both."""
     old, new = (told_of(read_line(each, keep_faulty_rules=True), line_id) for each in (apart.old, apart.new))
     stations = {station["key"] for station in apart.new["stations"]}
     rules = {rule["id"] for station in apart.new["stations"] for rule in station["rules"]}
     there = {"onward": stations, "limits": rules, "taken": rules}
     gone = {part: {key: old[part][key] for key in old[part].keys() - keys} for part, keys in there.items()}
-    return {part: {**gone[part], **new[part]} for part in there}
+    other = {
+        key: {**limit, "before": old["limits"][key]["most"]}
+        for key, limit in new["limits"].items()
+        if key in old["limits"] and old["limits"][key]["most"] != limit["most"]
+    }
+    return {part: {**gone[part], **new[part]} for part in there} | {
+        "limits": {**gone["limits"], **new["limits"], **other}
+    }
 
 
 def legend() -> list[dict[str, str]]:

@@ -17,8 +17,10 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
-from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Project
+from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Project, VersionStation
 from pipelines.queries import versions as parsed_versions
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences import impacts
 from pipelines.web.lines import lines
@@ -192,6 +194,17 @@ def _mapping_help(found: Impact, key: str) -> str:
         )
         return text % {"n": n}
     return ""
+
+
+def problem_words(line: Line, problem: Problem) -> str:
+    """With the name of the station that a mapping is about in place of its key."""
+    said = words(problem.message)
+    kind, _dot, key = problem.path.partition(".")
+    if kind != "mapping" or not key:
+        return f"{problem.path}: {said}" if problem.path else said
+    known = VersionStation.objects.filter(version__line=line, key=key).order_by("-version__number")
+    name = known.values_list("name", flat=True).first() or key
+    return _("“%(station)s” %(problem)s") % {"station": name, "problem": said}
 
 
 def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:

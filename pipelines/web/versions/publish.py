@@ -29,7 +29,7 @@ from pipelines.web.lines.changed import legend, people
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Publish
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
-from pipelines.web.versions import backtest
+from pipelines.web.versions import backtest, impact
 from pipelines.web.versions.publish_parts import mapping_of, part
 
 NEWEST = "200"
@@ -142,7 +142,7 @@ def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
             said = _("Errors keep this draft from being published; they are listed below.")
             return PublishRefusal(422, _("Not published"), (said,))
         case Invalid():
-            return PublishRefusal(422, _("Not published yet"), _asked(fault), fault.problems)
+            return PublishRefusal(422, _("Not published yet"), _asked(line, fault), fault.problems)
         case Forbidden():
             return PublishRefusal(403, _("Not published"), (fault.detail,))
     detail = fault.detail if isinstance(fault, Conflict) else str(fault)
@@ -162,7 +162,7 @@ def _since(line: Line, number: int) -> list[str]:
     ][:20]
 
 
-def _asked(fault: Invalid) -> tuple[str, ...]:
+def _asked(line: Line, fault: Invalid) -> tuple[str, ...]:
     words = {
         "warnings": _("Warning not acknowledged: %(message)s"),
         "seen": _("Acknowledge the changes made by others first."),
@@ -171,8 +171,9 @@ def _asked(fault: Invalid) -> tuple[str, ...]:
     }
     said = {"warnings": wording.as_sentence}
     return tuple(
-        words.get(each.path, "%(path)s: %(message)s")
-        % {"path": each.path, "message": said.get(each.path, wording.words)(each.message)}
+        words[each.path] % {"message": said.get(each.path, wording.words)(each.message)}
+        if each.path in words
+        else impact.problem_words(line, each)
         for each in fault.problems
     )
 

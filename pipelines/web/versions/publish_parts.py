@@ -149,10 +149,11 @@ def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
         problems = fault.problems
         found = migrating.impact_of(line, None)
     except Conflict as fault:
-        return {"problems": (Problem("", fault.detail),)}
+        return {"problems": (Problem("", fault.detail),), "sentences": (fault.detail,)}
     return {
         "impact": found,
         "problems": problems,
+        "sentences": [impact.problem_words(line, each) for each in problems],
         "rows": impact.rows_of(found)[:MOST_SHOWN],
         "few": f":{FEW}",
         "rest": f"{FEW}:",

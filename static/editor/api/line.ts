@@ -109,6 +109,10 @@ interface MatchExample {
 
 export interface RuleMatches {
   matches: number;
+  /** Of these, those that no rule above it matches. */
+  takes: number;
+  /** The others, by the rule above that takes them. */
+  instead: Record<string, number>;
   unknown: number;
   failed: number;
   why: string;
@@ -121,6 +125,8 @@ export interface StationMatches {
   outcomes: number;
   /** Of how many more the rules are not asked. */
   aside: number;
+  /** Those that no rule matches. */
+  untaken: number;
 }
 
 export interface Changes {
@@ -142,12 +148,17 @@ type MarksOfKind = Record<string, Mark>;
 
 /** A line as the server gives it to be looked at (pipelines/web/lines/drawing.py, changed.py): its document, what is
  * said of its rules, and of a difference the mark of every part that is not the same. */
+/** `before`: how often it was, where that is another number. */
+export type LimitShown = Findings["signs"]["rules"][string] & { before?: number };
+
 export interface Picture {
   document: LineDocument;
   marks?: { stations: MarksOfKind; rules: MarksOfKind; ends: MarksOfKind };
   conditions: Record<string, string>;
   onward?: Record<string, string>;
-  limits?: Findings["signs"]["rules"];
+  limits?: Record<string, LimitShown>;
+  /** Of a comparison: where something changed, each place with the letter that its sentences have. */
+  letters?: { node: string; rule: string; letter: string }[];
   taken?: Findings["taken"];
 }
 

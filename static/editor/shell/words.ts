@@ -85,6 +85,7 @@ const WORDS = {
   unknownTarget: gettext("There is no %s in this line"),
   ruleNumber: gettext("Rule %s"),
   atMost: gettext("%s×"),
+  limitChanged: gettext("%s → %s×"),
   byAgent: gettext("By agent %s"),
   noLimit: gettext("No limit"),
   noLimitWhy: gettext("This loop has no limit except that of runs per station."),
@@ -135,7 +136,15 @@ const WORDS = {
   rules: gettext("Rules"),
   firstWins: gettext("The first rule that matches wins."),
   matches: gettext("Matches %s of %s recorded outcomes."),
-  matchesAlone: gettext("By itself it matches %s of %s recorded outcomes."),
+  matchesNoneOf: gettext("Matches none of %s recorded outcomes."),
+  matchesAlone: gettext("By itself it matches %s."),
+  takesOf: gettext("Takes %s of %s recorded outcomes."),
+  onceFixed: (n: number) =>
+    ngettext(
+      "Moved up, %s recorded outcome goes to %s instead of %s.",
+      "Moved up, %s recorded outcomes go to %s instead of %s.",
+      n,
+    ),
   matchesUnknown: (n: number) =>
     ngettext("Of %s it is not known: nobody answered then.", "Of %s it is not known: nobody answered then.", n),
   matchesFailed: (n: number) => ngettext("It cannot be evaluated on %s.", "It cannot be evaluated on %s.", n),

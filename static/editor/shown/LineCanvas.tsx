@@ -37,6 +37,7 @@ import { say } from "../shell/words";
 import type { LineDocument } from "../store/document";
 import { type Findings, NOTHING } from "../store/findings";
 import { placedNotes } from "../store/notes";
+import { Letters, lettersOf } from "./Letters";
 import { BESIDE, type Shown, tied } from "./tied";
 
 /** A task's way (pipelines/web/tasks/path.py). */
@@ -75,7 +76,7 @@ const ICONS: Record<Mark, string> = {
   moved: "move",
 };
 /** Told by a sign before the words, too: nobody needs to see colours. */
-const SIGNS: Record<Mark, string> = { added: "+ ", removed: "− ", changed: "≠ ", edited: "", moved: "" };
+const SIGNS: Record<Mark, string> = { added: "+ ", removed: "− ", changed: "± ", edited: "", moved: "" };
 /** Behind the id of a rule's ghost that shows where it led before (pipelines/formats/overlay.py). */
 const BEFORE = " (before)";
 const MANY = 80;
@@ -85,9 +86,11 @@ const FIT = { maxZoom: 1, padding: 0.12, duration: 200 } as const;
 const NO_MARKS = { stations: {}, rules: {}, ends: {} };
 /** Around the line, and below it where the tools stand. */
 const CLEAR = { side: 24, top: 24, bottom: 72 };
+/** Rules in words follow at once. */
+const ABOVE = { ...CLEAR, bottom: 56 };
 const SMALL = { side: 8, top: 8, bottom: 8 };
-/** Of a line that is as high as it needs: the least, and what of the window it may take. */
-const HEIGHT = { least: 160, part: 0.72, most: 760 };
+/** Of a line that is as high as it needs: the least, and what of the window it may take; less above its rules in words. */
+const HEIGHT = { least: 160, part: 0.72, most: 760, above: 0.64 };
 /** Windows are told apart by so much, so that a line opens without any layout in one that is about as wide. */
 const CLASS = 40;
 
@@ -96,8 +99,9 @@ type Any = ComponentType<NodeProps<never>>;
 interface Told {
   path: Path | undefined;
   links: Links | undefined;
+  letters(node: string): string;
 }
-const ToldContext = createContext<Told>({ path: undefined, links: undefined });
+const ToldContext = createContext<Told>({ path: undefined, links: undefined, letters: () => "" });
 
 /** Leads to what tells of the station; over it, what a task did there. */
 function OfTask({ node }: { node: NodeProps<AnyNode> }) {
@@ -120,6 +124,7 @@ const marked = (Inner: Any) =>
   function MarkedNode(props: NodeProps<AnyNode>) {
     const said = "mark" in props.data ? (props.data.mark as Mark | undefined) : undefined;
     const mark = said && said in ICONS ? said : undefined;
+    const letters = useContext(ToldContext).letters(props.id);
     return (
       <>
         <Inner {...(props as NodeProps<never>)} />
@@ -128,6 +133,11 @@ const marked = (Inner: Any) =>
           <span className="diff-badge" data-mark={mark}>
             <Icon name={ICONS[mark]} size={12} />
             <span className="visually-hidden">{say(`mark_${mark}`)}</span>
+          </span>
+        ) : null}
+        {letters ? (
+          <span className="diff-letter diff-letter-of" data-mark={mark ?? "changed"}>
+            {letters}
           </span>
         ) : null}
       </>
@@ -153,8 +163,10 @@ function Placing(given: Given & { size: Size }) {
   const { picture, size, grows, small } = given;
   useSyncExternalStore(onLayout, edition);
   const said = useMemo(() => saying(picture), [picture]);
-  const clear = small ? SMALL : CLEAR;
-  const most = grows ? Math.min(HEIGHT.most, window.innerHeight * HEIGHT.part) : size.height;
+  const rulesBelow = document.querySelector(BESIDE) !== null;
+  const clear = small ? SMALL : rulesBelow ? ABOVE : CLEAR;
+  const part = rulesBelow ? HEIGHT.above : HEIGHT.part;
+  const most = grows ? Math.min(HEIGHT.most, window.innerHeight * part) : size.height;
   drawnIn(classOf(size.width - 2 * clear.side), classOf(most - clear.top - clear.bottom));
   const laid = laidOut(picture.document, said);
   // Another line may be laid out just now: what was ready stays.
@@ -187,8 +199,11 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
     const places = Object.entries(path?.places ?? {}).map(([key, { state }]) => [key, state] as const);
     return { ...Object.fromEntries([...ways, ...places]), ...marks.ends, ...marks.stations };
   }, [marks, path]);
-  const told = useMemo(() => ({ path, links }), [path, links]);
   const drawn = useMemo(() => withSigns(plain, marks.rules), [plain, marks]);
+  const told = useMemo(
+    () => ({ path, links, letters: (node: string) => lettersOf({ picture, drawn }, node) }),
+    [path, links, picture, drawn],
+  );
   const made = useRef(new Nodes());
   const nodes = useMemo(
     () =>
@@ -259,6 +274,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
               marks={all}
               drawing={undefined}
             />
+            {small ? null : <Letters picture={picture} drawn={drawn} />}
             {line.stations.length > FEW && !small && !path ? (
               <MiniMap<AnyNode>
                 pannable

@@ -294,21 +294,20 @@ def test_what_is_defined_otherwise(found: Structural, sentence: str) -> None:
     [
         (
             Structural("on_exhausted", "", "fail", "stuck"),
-            "When a limit is used up: “The task fails” before, “It is stuck, until somebody helps” now.",
+            "When a limit is used up: “The task fails” → “It is stuck, until somebody helps”.",
         ),
         (
             Structural("jump_review", "", None, "rework"),
-            "When the review of a jump rejects: none before, “It runs again with the reason” now.",
+            "When the review of a jump rejects: none → “It runs again with the reason”.",
         ),
         (
             Structural("join", "c", None, {"aggregation": "all-pass", "wait_for": ["a"]}),
-            "Fix, join: none before, "
-            "Continues when: all branches passed; Joins the branches from: Build now.",
+            "Fix, join: none → Continues when: all branches passed; Joins the branches from: Build.",
         ),
         (
             Structural("expects", "a", None, {"expects": "change", "artifacts": ["a.txt"]}),
-            "Build, what is expected: none before, What is expected of it: A change: otherwise it failed; "
-            "Files that it has to leave: a.txt now.",
+            "Build, what is expected: none → What is expected of it: A change: otherwise it failed; "
+            "Files that it has to leave: a.txt.",
         ),
         (
             Structural("approval", "look", VOTING, {**VOTING, "requester_may": True, "offers": []}),

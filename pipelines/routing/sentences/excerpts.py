@@ -1,0 +1,38 @@
+"""Long texts in a sentence: the part in which two of them begin to differ, or the beginning of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+MAX_VALUE: Final = 120
+"""Characters of a value in a sentence."""
+BEFORE: Final = 40
+"""Characters that lead up to the first difference."""
+
+Cut = Callable[[str], str]
+
+
+def cut(text: str, start: int = 0) -> str:
+    """At most MAX_VALUE characters from there on; “…” stands for what is left out."""
+    most = MAX_VALUE - (2 if start else 1)
+    lead = "…" if start else ""
+    if len(text) - start <= MAX_VALUE - len(lead):
+        return f"{lead}{text[start:]}"
+    return f"{lead}{text[start : start + most]}…"
+
+
+def cuts_of(one: str, other: str) -> Cut:
+    """Cuts both of them at the same place: where they begin to differ, if that is not in sight of the beginning."""
+    start = _first_difference(one, other) - BEFORE
+    if start <= 0 or max(len(one), len(other)) <= MAX_VALUE:
+        return cut
+    # At the beginning of a word, where there is one nearby.
+    space = one.find(" ", start, start + BEFORE)
+    at = space + 1 if space >= 0 else start
+    return lambda text: cut(text, at)
+
+
+def _first_difference(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
