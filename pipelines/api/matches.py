@@ -40,9 +40,12 @@ class MatchExampleOut(BaseModel):
 
 
 class RuleMatchesOut(BaseModel):
-    """`unknown` wait for an answer that nobody gave, `failed` cannot be evaluated. `why`: of the newest such."""
+    """`unknown` wait for an answer that nobody gave, `failed` cannot be evaluated. `why`: of the newest such. `takes`:
+    of `matches` those that no rule above it matches; `instead`: the others by the rule that takes them."""
 
     matches: int
+    takes: int
+    instead: dict[str, int]
     unknown: int
     failed: int
     why: str
@@ -51,12 +54,13 @@ class RuleMatchesOut(BaseModel):
 
 class StationMatchesOut(BaseModel):
     """`rules`: by id, those whose condition can be read. `outcomes`: of how many; besides them `aside` are decided by a
-    signal or the policy before any rule, and `unread` do not fit the line."""
+    signal or the policy before any rule, and `unread` do not fit the line. `untaken`: those that no rule matches."""
 
     rules: dict[str, RuleMatchesOut]
     outcomes: int
     aside: int
     unread: int
+    untaken: int
 
 
 @router.post(
@@ -81,12 +85,15 @@ def _told(found: StationMatches) -> StationMatchesOut:
         outcomes=found.outcomes,
         aside=found.aside,
         unread=found.unread,
+        untaken=found.untaken,
     )
 
 
 def _rule(told: RuleMatches) -> RuleMatchesOut:
     return RuleMatchesOut(
         matches=told.counts[ConditionAnswer.MATCHES],
+        takes=told.takes,
+        instead=dict(told.instead),
         unknown=told.counts[ConditionAnswer.UNKNOWN],
         failed=told.counts[ConditionAnswer.FAILED],
         why=told.why,

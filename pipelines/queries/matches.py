@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,23 +38,27 @@ class MatchExample:
 
 @dataclass(slots=True)
 class RuleMatches:
-    """`failed` cannot be evaluated, `unknown` wait for an answer that nobody gave then; `why`: of the newest such."""
+    """`failed` cannot be evaluated, `unknown` wait for an answer that nobody gave then; `why`: of the newest such.
+    `takes`: those that it matches and no rule above it; `instead`: of the others, how many each rule above it takes."""
 
     rule: str
     counts: Counter[ConditionAnswer] = field(default_factory=Counter)
     why: str = ""
     example: MatchExample | None = None
+    takes: int = 0
+    instead: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
 class StationMatches:
     """`outcomes`: of how many; `aside`: of how many more the rules were not asked, because a signal or the policy
-    decides; `unread`: how many do not fit the line any more."""
+    decides; `unread`: how many do not fit the line any more. `untaken`: those that no rule matches."""
 
     rules: list[RuleMatches]
     outcomes: int = 0
     aside: int = 0
     unread: int = 0
+    untaken: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,22 @@ def station_matches(row: LineRow, line: Line, station: str) -> StationMatches:
         found.outcomes += 1
         for told, each in zip(found.rules, asked, strict=True):
             _count(row, line, told, each, recorded)
+        _take(found, asked)
     return found
+
+
+def _take(found: StationMatches, asked: Sequence[AskedRule]) -> None:
+    """The first rule that matches takes it; none where it is not known what a rule above says."""
+    taken = ""
+    for told, each in zip(found.rules, asked, strict=True):
+        if each.answer == ConditionAnswer.MATCHES and taken:
+            told.instead[taken] += 1
+        elif each.answer == ConditionAnswer.MATCHES:
+            taken = told.rule
+            told.takes += 1
+        elif each.answer != ConditionAnswer.NO and not taken:
+            return
+    found.untaken += not taken
 
 
 def _recorded(row: LineRow, station: str, most: int) -> Iterator[RecordedOutcome]:

@@ -45,9 +45,9 @@ def test_a_rule_says_how_many_recorded_outcomes_it_matches(
     rules = entered(page, world, sign_in)
     high = rules.locator('[data-rule="high"]')
     expect(high).to_contain_text("Matches 2 of 5 recorded outcomes.")
-    expect(rules.locator('[data-rule="ok"]')).to_contain_text(
-        "By itself it matches 5 of 5 recorded outcomes."
-    )
+    ok = rules.locator('[data-rule="ok"]')
+    expect(ok).to_contain_text("Matches 3 of 5 recorded outcomes. By itself it matches 5.")
+    expect(rules).to_contain_text("Takes 0 of 5 recorded outcomes.")
     high.locator(".ed-rule-head").click()
     example = high.locator(".ed-matches-example")
     expect(example).to_contain_text("high is greater than 2: 4")
@@ -58,7 +58,7 @@ def test_a_rule_says_how_many_recorded_outcomes_it_matches(
     expect(high).to_contain_text("Matches 4 of 5 recorded outcomes.")
     high.get_by_label("Value", exact=True).fill("40")
     page.keyboard.press("Enter")
-    expect(high).to_contain_text("Matches 0 of 5 recorded outcomes.")
+    expect(high).to_contain_text("Matches none of 5 recorded outcomes.")
     expect(example).to_contain_text("Not the newest:")
     saved(page)
     assert draft(line)["stations"][0]["rules"][0]["when"]["output"]["value"] == 40

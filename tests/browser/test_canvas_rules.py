@@ -83,7 +83,7 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
 ) -> None:
     dead = row(rules, "high")
     expect(dead).to_contain_text("Never matches")
-    expect(dead).to_contain_text("earlier rules (1) already take everything")
+    expect(dead).to_contain_text("rule 1 already takes everything")
     expect(dead).to_contain_text("{result: success, output: {high: 1}}")
     dead.get_by_role("button", name="Move above 1").click()
     saved(page)

@@ -174,7 +174,7 @@ def test_by_keys_alone(enter: Enter, world: World, reviewer: User, hands: subpro
     keys.press("Home")
     keys.press("ArrowRight")
     expect(rules(page)).to_have_count(2)
-    expect(rules(page).nth(1)).to_contain_text("Never matches: earlier rules (1) already take everything.")
+    expect(rules(page).nth(1)).to_contain_text("Never matches: rule 1 already takes everything.")
     inspector = page.locator(".ed-inspector")
     by_keys(rules(page).nth(1).locator(".ed-rule-head"))
     reach(inspector.get_by_label("Condition", exact=True))

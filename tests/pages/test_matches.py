@@ -54,6 +54,9 @@ def test_each_condition_is_counted_by_itself_with_the_newest_example(world: Worl
     said = asked(signed_in(world.viewer), world, drawn(OK, HIGH, BAD)).json()
     assert (said["outcomes"], said["aside"], said["unread"]) == (7, 0, 0)
     assert {rule: told["matches"] for rule, told in said["rules"].items()} == {"ok": 6, "high": 3, "bad": 1}
+    assert {rule: told["takes"] for rule, told in said["rules"].items()} == {"ok": 6, "high": 0, "bad": 1}
+    assert said["rules"]["high"]["instead"] == {"ok": 3}
+    assert said["untaken"] == 0
     example = said["rules"]["high"]["example"]
     assert example["task"] == f"WI-{world.project.key}-6"
     assert example["matches"]
@@ -81,7 +84,15 @@ def test_no_outcome_yet(world: World, signed_in: As) -> None:
     outcomes(world)
     said = asked(signed_in(world.viewer), world, drawn(OK)).json()
     assert said["outcomes"] == 0
-    assert said["rules"]["ok"] == {"matches": 0, "unknown": 0, "failed": 0, "why": "", "example": None}
+    assert said["rules"]["ok"] == {
+        "matches": 0,
+        "takes": 0,
+        "instead": {},
+        "unknown": 0,
+        "failed": 0,
+        "why": "",
+        "example": None,
+    }
 
 
 def test_only_outcomes_of_this_station_of_this_line_count(world: World, signed_in: As) -> None:

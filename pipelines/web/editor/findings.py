@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from pipelines.lines.linting import examined
@@ -185,11 +185,17 @@ def _why(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness)
     if standing.status == DEAD and not standing.killers:
         return _("Never matches: nothing that reaches this station satisfies it.")
     if standing.status == DEAD:
-        rules = ", ".join(str(numbers[each]) for each in standing.killers)
-        return _("Never matches: earlier rules (%(rules)s) already take everything.") % {"rules": rules}
+        rules = [str(numbers[each]) for each in standing.killers]
+        return ngettext(
+            "Never matches: rule %(rules)s already takes everything.",
+            "Never matches: rules %(rules)s already take everything.",
+            len(rules),
+        ) % {"rules": ", ".join(rules)}
     shadows = [str(numbers[each.by]) for each in study.shadows(standing.rule)]
     if standing.status == SHADOWED and shadows:
-        return _("Earlier rules (%(rules)s) take a part of it.") % {"rules": ", ".join(shadows)}
+        return ngettext(
+            "Rule %(rules)s takes a part of it.", "Rules %(rules)s take a part of it.", len(shadows)
+        ) % {"rules": ", ".join(shadows)}
     return ""
 
 

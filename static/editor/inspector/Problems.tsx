@@ -7,7 +7,7 @@ import { type Remedy, remedy } from "../store/commands-edits";
 import type { Finding } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
 import { DrawerHead, Of, toLine } from "./DrawerHead";
-import { Remedies } from "./Remedies";
+import { fixed, Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */
@@ -148,7 +148,7 @@ function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Find
           {fix ? (
             <span className="ed-remedies">
               <button type="button" className="ed-drawer-link" onClick={() => editor.run(remedy(fix))}>
-                {say("fix", lowered(fix.label))}
+                {fixed(fix)}
                 <Of what={short} />
               </button>
             </span>
@@ -160,9 +160,6 @@ function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Find
     </li>
   );
 }
-
-/** Within a sentence: “Move above 1” is a button by itself. */
-const lowered = (label: string): string => label.charAt(0).toLowerCase() + label.slice(1);
 
 /** Why it is so, in one line; unfolded what to do about it, an example, other remedies and the page about it. */
 function Details({ finding, editor, more }: { finding: Finding; editor: Editor; more: readonly Remedy[] }) {

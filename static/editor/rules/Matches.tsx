@@ -1,5 +1,7 @@
 import type { RuleMatches } from "../api/line";
 import { say } from "../shell/words";
+import { type LineDocument, type Rule, ruleOf, targetsOf } from "../store/document";
+import { partName } from "../store/names";
 import type { Matching } from "./matching";
 
 /** Of the whole station: that nothing was recorded yet, or why nothing is counted. */
@@ -18,13 +20,12 @@ function nothing(matching: Matching): string {
 interface Counted {
   matching: Matching;
   rule: string;
-  /** Rules before it take what it matches, or some of it. */
-  shadowed: boolean;
   open: boolean;
 }
 
-/** How many recorded outcomes a rule matches by itself; an open one with an example, and why it failed. */
-export function Matches({ matching, rule, shadowed, open }: Counted) {
+/** How many recorded outcomes a rule takes, and how many it would without those above it; an open one with an example,
+ * and why it failed. */
+export function Matches({ matching, rule, open }: Counted) {
   if (matching.is !== "told" || matching.said.outcomes === 0) return null;
   const told = matching.said.rules[rule];
   if (!told) return <p className="ed-matches muted small">{say("matchesFaulty")}</p>;
@@ -32,9 +33,8 @@ export function Matches({ matching, rule, shadowed, open }: Counted) {
   return (
     <div className="ed-matches muted small">
       <p>
-        {known
-          ? say(shadowed ? "matchesAlone" : "matches", String(told.matches), String(matching.said.outcomes))
-          : null}
+        {known ? counted(told.takes, matching.said.outcomes) : null}
+        {known && told.matches > told.takes ? ` ${say("matchesAlone", String(told.matches))}` : null}
         {told.unknown > 0 ? ` ${say("matchesUnknown", String(told.unknown))}` : null}
         {told.failed > 0 ? ` ${say("matchesFailed", String(told.failed))}` : null}
       </p>
@@ -43,6 +43,37 @@ export function Matches({ matching, rule, shadowed, open }: Counted) {
     </div>
   );
 }
+
+const counted = (count: number, of: number): string =>
+  count === 0 ? say("matchesNoneOf", String(of)) : say("matches", String(count), String(of));
+
+/** How many recorded outcomes are left to the policy. */
+export function Untaken({ matching }: { matching: Matching }) {
+  if (matching.is !== "told" || matching.said.outcomes === 0) return null;
+  const { untaken, outcomes } = matching.said;
+  return <p className="ed-matches muted small">{say("takesOf", String(untaken), String(outcomes))}</p>;
+}
+
+/** Of a rule that others keep everything from: which recorded outcomes would go where it leads, once it is above them. */
+export function Once({ matching, line, rule }: { matching: Matching; line: LineDocument; rule: Rule }) {
+  const instead = matching.is === "told" ? matching.said.rules[rule.id]?.instead : undefined;
+  const found = Object.entries(instead ?? {});
+  if (found.length === 0) return null;
+  const count = found.reduce((sum, [, n]) => sum + n, 0);
+  const before = found.map(([id]) => leadsTo(line, ruleOf(line, id)?.rule)).filter(Boolean);
+  return (
+    <p className="muted small">
+      {say("onceFixed", String(count), leadsTo(line, rule), [...new Set(before)].join(", "))}
+    </p>
+  );
+}
+
+const leadsTo = (line: LineDocument, rule: Rule | undefined): string =>
+  rule
+    ? targetsOf(rule)
+        .map((key) => partName(line, key))
+        .join(", ")
+    : "";
 
 function Newest({ told }: { told: RuleMatches }) {
   const { example } = told;

@@ -8,10 +8,10 @@ import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { addRule } from "../store/commands-rules";
 import { type LineDocument, nameOf, type Rule, rulesOf, type Station, targetsOf } from "../store/document";
-import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "../store/findings";
-import { gateName, targetName } from "../store/names";
+import { type Finding, type Findings, PILLS, type RuleSays, type Untaken as UntakenOutcomes } from "../store/findings";
+import { gateName, partName } from "../store/names";
 import type { Editor } from "../store/store";
-import { Matches, NothingCounted } from "./Matches";
+import { Matches, NothingCounted, Once, Untaken } from "./Matches";
 import { type Matching, useMatching } from "./matching";
 import { RuleForm } from "./RuleForm";
 import { useReordering } from "./reordering";
@@ -24,6 +24,9 @@ interface Shown {
   chosen: string | undefined;
   mayEdit: boolean;
 }
+
+/** The sign of a remedy that moves a rule above others. */
+const UP = "arrow-up";
 
 export function RulesTab({ chosen, ...rest }: TabProps) {
   return chosen.what === "station" ? <Rules station={chosen.station} chosen={chosen.rule} {...rest} /> : null;
@@ -73,6 +76,7 @@ export function Rules({ editor, line, station, findings, chosen, mayEdit }: Show
           <div className="ed-rule-body">
             <strong>{say("otherwise")}</strong>
             <p className="muted small">{otherwise ?? say("byPolicy")}</p>
+            <Untaken matching={matching} />
           </div>
         </li>
       </ol>
@@ -164,12 +168,15 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
           </p>
         ) : null}
         <Leads line={line} rule={rule} says={says} />
-        <Matches matching={matching} rule={rule.id} shadowed={isShadowed(says)} open={open} />
+        <Matches matching={matching} rule={rule.id} open={open} />
         {says?.why ? (
           <div className={says.status === "dead" ? "ed-dead" : "muted small"}>
             <p>{says.why}</p>
             {says.status === "dead" || open ? <Example says={says} /> : null}
-            {mayEdit ? <Remedies editor={editor} remedies={finding?.remedies} /> : null}
+            {mayEdit ? <Remedies editor={editor} remedies={finding?.remedies} fix /> : null}
+            {says.status === "dead" && finding?.remedies[0]?.icon === UP ? (
+              <Once matching={matching} line={line} rule={rule} />
+            ) : null}
           </div>
         ) : (
           <>
@@ -183,19 +190,15 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
   );
 }
 
-const isShadowed = (says: RuleSays | undefined): boolean =>
-  says?.status === "dead" || says?.status === "partly shadowed";
-
 /** Where the rule leads, through which gates, and where it stands among the others. */
 function Leads({ line, rule, says }: { line: LineDocument; rule: Rule; says: RuleSays | undefined }) {
-  const names = { origin: say("origin"), blocked: say("blocked") };
   const pill = says ? PILLS[says.status] : undefined;
   return (
     <p className="ed-rule-to">
       <Icon name="arrow-right" size={14} />
       <span>
         {targetsOf(rule)
-          .map((key) => targetName(line, key, names))
+          .map((key) => partName(line, key))
           .join(", ") || say("nowhere")}
       </span>
       {(Array.isArray(rule.gates) ? rule.gates : []).map((key) => (
@@ -222,7 +225,7 @@ function Example({ says }: { says: RuleSays | undefined }) {
 }
 
 /** Outcomes that are left to the policy, with an example and what it does with it. */
-function NoRuleTakes({ editor, untaken, mayEdit }: { editor: Editor; untaken: Untaken; mayEdit: boolean }) {
+function NoRuleTakes({ editor, untaken, mayEdit }: { editor: Editor; untaken: UntakenOutcomes; mayEdit: boolean }) {
   const outcomes = say(`outcomes_${untaken.outcomes}`);
   return (
     <div className="ed-untaken" role="group" aria-label={`${say("noRuleTakes")}: ${outcomes}`}>
