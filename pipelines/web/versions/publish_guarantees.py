@@ -23,7 +23,6 @@ class PromiseRow:
     before: str
     stated: str = ""
     now: GuaranteeView | None = None
-    more: str = ""
     word: str = ""
 
 
@@ -43,7 +42,7 @@ def rows_of(line: Line) -> list[PromiseRow]:
 
 def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> PromiseRow:
     stated = before.sentence if before and not same else ""
-    return PromiseRow(now.sentence, before.label if before else "", stated, now, now.because)
+    return PromiseRow(now.sentence, before.label if before else "", stated, now)
 
 
 def _cost(line: Line) -> list[PromiseRow]:
