@@ -75,6 +75,15 @@ def test_a_refuted_guarantee_shows_its_path_from_the_keyboard(line: Line, enter_
 
 
 @pytest.mark.wide
+def test_a_guarantee_leads_to_where_it_is_written(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    page.get_by_role("button", name="Nothing reaches Ship without Look", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".ed-inspector summary:focus")).to_have_text("Guarantees")
+    expect(page.locator('.ed-inspector [data-list="guarantees"]')).to_be_visible()
+
+
+@pytest.mark.wide
 def test_a_fix_of_the_drawer_is_one_key(line: Line, enter_canvas: Enter) -> None:
     page = enter_canvas(line)
     fix = page.get_by_role("button", name=re.compile("Fix: move above 1.*Rule 2 of Build"))

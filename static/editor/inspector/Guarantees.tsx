@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { intoList } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { Guarantee } from "../store/findings";
@@ -35,6 +36,12 @@ export function Guarantees({ editor, guarantees, open, fold }: Given) {
   );
 }
 
+/** Where guarantees are written. */
+function toForm(editor: Editor): void {
+  toLine(editor);
+  intoList("guarantees");
+}
+
 function Row({ editor, guarantee }: { editor: Editor; guarantee: Guarantee }) {
   const { sentence, answer, because, tried, rules } = guarantee;
   const [open, setOpen] = useState(false);
@@ -45,7 +52,7 @@ function Row({ editor, guarantee }: { editor: Editor; guarantee: Guarantee }) {
     <li className="ed-promise" data-answer={answer}>
       <div className="ed-promise-line">
         <Icon name={`guarantee-${answer}`} />
-        <button type="button" className="ed-problem-words" onClick={() => toLine(editor)}>
+        <button type="button" className="ed-problem-words" onClick={() => toForm(editor)}>
           {sentence}
         </button>
         <span className="ed-promise-marks">

@@ -143,6 +143,20 @@ export function intoField(name: string, held = document.activeElement, tries = 6
   });
 }
 
+/** Into this list of a form, unfolded, once the server has drawn it; unless the focus has gone elsewhere meanwhile. */
+export function intoList(name: string, held = document.activeElement, tries = 600): void {
+  requestAnimationFrame(() => {
+    const now = document.activeElement;
+    if (now !== held && now !== document.body) return;
+    const section = document.querySelector(`.ed-inspector [data-list="${CSS.escape(name)}"]`)?.closest("details");
+    if (section) {
+      section.open = true;
+      section.querySelector("summary")?.focus();
+      section.scrollIntoView({ block: "nearest" });
+    } else if (tries > 0) intoList(name, held, tries - 1);
+  });
+}
+
 /** Where the keyboard begins in a part of the page. */
 export function firstOf(part: Element | null | undefined): HTMLElement | undefined {
   const inspector = part?.matches(".ed-inspector") ? part : undefined;

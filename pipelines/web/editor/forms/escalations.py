@@ -36,7 +36,7 @@ def _rules(preset: str, told: list[tuple[str, str]]) -> Rows:
         new=_new,
         title=_title,
         add=_("Add a rule"),
-        help=_("What no rule names goes as the preset says, else to the administrators of the project."),
+        help=_("Everything else follows the preset, or goes to the administrators of the project."),
         empty=_of_preset(preset),
         ordered=False,
         folded=True,

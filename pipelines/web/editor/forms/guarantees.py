@@ -57,7 +57,7 @@ def _rows(setting: Setting) -> Rows:
         help=_(
             "Each is proved when the line is checked. One that is not true keeps it from being published."
         ),
-        empty=_("The line promises nothing yet."),
+        empty=_("No guarantees yet."),
         ordered=False,
         folded=True,
     )

@@ -42,7 +42,7 @@ class Requires(ListedField):
 def of_station(setting: Setting) -> Section:
     stages = [each for each in setting.names.options("stations") if each[0] != setting.own]
     return Section(
-        title=_("Who works here, and what is needed to continue"),
+        title=_("Agent and preconditions"),
         fields=[
             control(STATION, (), "agent", ChoiceField, options=_agents(setting), free=True),
             control(STATION, (), "requires", Requires),

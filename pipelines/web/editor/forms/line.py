@@ -1,4 +1,4 @@
-"""The line itself: name, description, and its policy, knob by knob, each with what the preset says."""
+"""The line itself: what it is called, promises and may cost, then its policy, each option with what the preset says."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ class LineForm:
         found = [
             Section(fields=names),
             workspace.of_line(fragment, setting),
-            Section(title=_("Policy: what happens otherwise"), fields=_policy(usual, setting), open=True),
-            Section(title=_("Policy: loops and limits"), fields=_limits(usual)),
-            Section(title=_("Policy: data"), fields=_data(usual)),
-            *limits.of_line(usual, setting),
-            escalations.of_line(usual, str(preset), setting),
             guarantees.of_line(setting),
-            Section(title=_("In parallel"), fields=[_never(setting)]),
             Section(
                 title=_("Cost and sensitive files"),
                 fields=[*unplaced(TASK_LIMITS, ("limits",), ()), control(LINE, (), "sensitive")],
             ),
+            Section(title=_("When no rule matches or a station fails"), fields=_policy(usual, setting)),
+            Section(title=_("Loops and limits"), fields=_limits(usual)),
+            *limits.of_line(usual, setting),
+            Section(title=_("In parallel"), fields=[_never(setting)]),
+            escalations.of_line(usual, str(preset), setting),
+            Section(title=_("Data of conditions"), fields=_data(usual)),
         ]
         words = _("What has no field of its own, as JSON: extra.")
         return with_rest(found, fragment, _("Everything else"), words)

@@ -165,7 +165,7 @@ def _fork(stations: Options) -> Rows:
     return Rows(
         at=("to",),
         label=_("Branches"),
-        help=_("One token each. Take all but one away, and it is no fork any more."),
+        help=_("One branch each. With a single target the rule does not fork."),
         row=lambda fragment, at: [ChoiceField(at=at, label=_("Branch"), options=stations, needed=True)],
         new=lambda fragment, kind: _free(stations, fragment, "to"),
         title=lambda member, index: dict(stations).get(str(member), str(member)),

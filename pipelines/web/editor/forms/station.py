@@ -105,7 +105,7 @@ def _expected(kind: str, fragment: Fragment) -> list[Section]:
     return [
         Section(
             title=_("What is expected"),
-            help=_("Gateline looks itself, and believes no claim of the work."),
+            help=_("Gateline checks this itself, whatever the work claims."),
             fields=[*fields, *unplaced(OUTCOME_OF, ("outcome_of",), ())],
         )
     ]
