@@ -310,6 +310,8 @@ function withSigns(drawn: readonly Drawn[], rules: Marks): Drawn[] {
 }
 
 function withPorts(node: AnyNode, rules: Marks): AnyNode {
+  // Its label needs a role to be heard: here a node can be neither chosen nor focused.
+  if (node.type === "end") return { ...node, ariaRole: "img" };
   if (node.type !== "station") return node;
   const ports = node.data.rules.map((rule) => ({
     ...rule,
