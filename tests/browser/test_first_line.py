@@ -248,7 +248,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
     node(page, TEST).click()
     drag(page, middle(node(page, TEST).locator('[data-port="@new"]')), middle(node(page, BUILD)))
     expect(rules(page)).to_have_count(2)
-    expect(rules(page).nth(1)).to_contain_text("Never matches: earlier rules (1) already take everything.")
+    expect(rules(page).nth(1)).to_contain_text("Never matches: rule 1 already takes everything.")
     rules(page).nth(1).locator(".ed-rule-head").click()
     inspector.get_by_label("Condition", exact=True).select_option("result")
     inspector.get_by_label("failure", exact=True).check()
