@@ -8,7 +8,6 @@ import { say } from "../shell/words";
 import { type LineDocument, ruleOf, rulesOf } from "../store/document";
 import { type Editor, useEditor } from "../store/store";
 import type { AnyNode } from "./flow";
-import { STATION } from "./layout";
 
 /** As wide as the circle of a number. */
 const PORT = 18;
@@ -132,11 +131,11 @@ function boxOf(node: Drawn | undefined, port: string | undefined): Box | null {
   if (!node) return null;
   const { x, y } = node.internals.positionAbsolute;
   if (port === undefined) return { x, y, width: node.measured.width ?? 0, height: node.measured.height ?? 0 };
-  const index =
-    node.internals.userNode.type === "station"
-      ? node.internals.userNode.data.rules.findIndex(({ id }) => id === port)
-      : -1;
-  if (index < 0) return null;
-  const middle = y + STATION.port + STATION.step * index;
+  const { userNode } = node.internals;
+  if (userNode.type !== "station") return null;
+  const { rules, ports } = userNode.data;
+  const down = ports[rules.findIndex(({ id }) => id === port)];
+  if (down === undefined) return null;
+  const middle = y + down;
   return { x: x + (node.measured.width ?? 0) - PORT / 2, y: middle - PORT / 2, width: PORT, height: PORT };
 }
