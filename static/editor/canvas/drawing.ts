@@ -1,8 +1,8 @@
 /** What is drawn of the rules: one edge each, also where it splits, with its words, gates and pills. Where everything stands
  * is the layout's; here is what it says. */
-import { asksFirst, linesOf, onwardId, pillKey, stubName, wordsOfRule } from "../drawing/graph";
+import { asksFirst, inOne, linesOf, onwardId, pillKey, stubName, wordsOfRule } from "../drawing/graph";
+import { forkOf, meetings } from "../drawing/parting";
 import { type Point, type Rect, rounded } from "../drawing/routes";
-import { broken } from "../drawing/text";
 import type { Outlet, Part, Way } from "../drawing/types";
 import { STUB, stubsFrom, wordsOf } from "../drawing/zones";
 import { say } from "../shell/words";
@@ -60,14 +60,22 @@ export interface Drawn {
   branches: readonly Branch[];
   stubs: readonly Stub[];
   fork: Point | undefined;
+  /** Where its ways back come to others, which they share the rest with. */
+  joins: readonly Point[];
+  /** Whether a part of it is a part of others, too. */
+  shares: boolean;
   /** On the way that a task takes when all goes well. */
   main: boolean;
   label: string;
   /** As it stands over the edge. */
   lines: readonly string[];
   labelAt: Rect | undefined;
+  /** The words stand on the edge, not beside its port. */
+  along: boolean;
   gates: readonly GateMark[];
   gateAt: Point | undefined;
+  /** Over it, as its room was made. */
+  gateRows: readonly string[];
   state: "dead" | "shadowed" | undefined;
   /** Whether somebody or something has to be asked before it can match. */
   asks: boolean;
@@ -115,6 +123,7 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   const parts = new Map(laid.graph.parts.map((part) => [part.key, part]));
   const main = new Set(laid.graph.mainRules);
+  const met = meetings([...laid.ways.values()].flat());
   const old = new Map(before.map((each) => [each.id, each]));
   const found: Drawn[] = [];
   const add = (each: Drawn): void => {
@@ -129,7 +138,9 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
     }
     const rule = station && rulesOf(station)[index];
     const kind = rule ? "rule" : station ? "onward" : "start";
-    add(edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, main: main.has(outlet.id) }));
+    add(
+      edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, met, main: main.has(outlet.id) }),
+    );
   };
   const [begin, first] = [boxes.get(START_ID), parts.get(START_ID)];
   if (begin && first)
@@ -156,16 +167,18 @@ interface Asked {
   rule: Rule | undefined;
   index: number;
   kind: Drawn["kind"];
+  met: ReturnType<typeof meetings>;
   main: boolean;
 }
 
-function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, main }: Asked): Drawn {
+function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, met, main }: Asked): Drawn {
   const says = findings.rules[outlet.id];
   const asks = asksFirst(rule?.when);
   const ways = laid.ways.get(outlet.id) ?? [];
   const isWay = (way: Way): boolean => rule === undefined || !way.target.startsWith(pillKey(rule, ""));
   const from: Point = [box.x + box.width, box.y + outlet.port];
-  const label = rule && station && outlet.lines > 0 ? wordsOfRule(station, rule, findings) : "";
+  const along = ways.find((way) => way.wordsAt)?.wordsAt;
+  const label = rule && station && (outlet.lines > 0 || along) ? wordsOfRule(station, rule, findings) : "";
   const state = says?.status === "dead" ? "dead" : says?.status === "partly shadowed" ? "shadowed" : undefined;
   const at = wordsOf(part, outlet);
   const gates = gatesOf(line, rule);
@@ -192,12 +205,19 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
       ...ways.filter((way) => !isWay(way)).flatMap((way) => pillOf(line, laid, way)),
     ],
     fork: forkOf(ways),
+    joins: ways.map((way) => met.get(way)?.at).filter((at) => at !== undefined),
+    shares: ways.some((way) => met.has(way)),
     main,
     label,
-    lines: rule && station ? linesOf(station, rule, findings) : [],
-    labelAt: label ? { ...at, x: box.x + at.x, y: box.y + at.y } : undefined,
+    lines:
+      rule && station
+        ? linesAt(station, rule, findings, along && along.width < outlet.long ? "short" : along && "long")
+        : [],
+    labelAt: along ?? (label ? { ...at, x: box.x + at.x, y: box.y + at.y } : undefined),
+    along: along !== undefined,
     gates,
     gateAt: gates.length > 0 ? gateAt : undefined,
+    gateRows: outlet.gateRows,
     state,
     asks,
     endlessAt: limit ? undefined : pillAt,
@@ -214,6 +234,12 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
   return { ...drawn, bounds: boundsOf(drawn) };
 }
 
+/** As they stand beside the port, or on the edge. */
+function linesAt(station: Station, rule: Rule, findings: Findings, along: "long" | "short" | undefined): string[] {
+  const lines = linesOf(station, rule, findings);
+  return along ? [inOne(lines, along === "short")] : lines;
+}
+
 /** A far edge is drawn anew only where something of it changed: the rest is the very object of before. */
 function isSame(was: Drawn, now: Drawn): boolean {
   return (
@@ -224,22 +250,28 @@ function isSame(was: Drawn, now: Drawn): boolean {
     was.main === now.main &&
     JSON.stringify([
       was.from,
+      was.joins,
+      was.shares,
       was.between,
       was.stubs,
       was.labelAt,
       was.gates,
       was.gateAt,
+      was.gateRows,
       was.endlessAt,
       was.limit,
       was.limitAt,
     ]) ===
       JSON.stringify([
         now.from,
+        now.joins,
+        now.shares,
         now.between,
         now.stubs,
         now.labelAt,
         now.gates,
         now.gateAt,
+        now.gateRows,
         now.endlessAt,
         now.limit,
         now.limitAt,
@@ -267,49 +299,6 @@ function titleOf(
   return [say("ruleNumber", String(number)), words, ...gates.map((gate) => gate.name), ...limits]
     .filter(Boolean)
     .join(" · ");
-}
-
-/** Over a gate: the name of the first, as its room was made. */
-export const gateWords = (gates: readonly GateMark[]): string => broken(gates[0]?.name ?? "").join("\n");
-
-/** Where the ways of one rule part: the last point that all of them share. */
-function forkOf(ways: readonly Way[]): Point | undefined {
-  const [first, ...others] = ways;
-  if (!first || others.length === 0) return undefined;
-  let shared: Point | undefined;
-  for (const other of others) {
-    const at = partingOf(first.points, other.points);
-    if (!shared || (at && distanceTo(first.points, at) < distanceTo(first.points, shared))) shared = at;
-  }
-  return shared;
-}
-
-function partingOf(one: readonly Point[], other: readonly Point[]): Point | undefined {
-  let at: Point | undefined = one[0];
-  for (let index = 1; index < Math.min(one.length, other.length); index += 1) {
-    const [a, b, from] = [one[index], other[index], one[index - 1]] as [Point, Point, Point];
-    if (a[0] === b[0] && a[1] === b[1]) {
-      at = a;
-      continue;
-    }
-    // Both go on the same way for a while: the shorter one turns.
-    const together = (a[0] === from[0]) === (b[0] === from[0]) && towards(from, a) === towards(from, b);
-    return together ? (length(from, a) < length(from, b) ? a : b) : from;
-  }
-  return at;
-}
-
-const length = (a: Point, b: Point): number => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]);
-const towards = (a: Point, b: Point): string => `${Math.sign(b[0] - a[0])} ${Math.sign(b[1] - a[1])}`;
-
-function distanceTo(points: readonly Point[], to: Point): number {
-  let sum = 0;
-  for (let index = 1; index < points.length; index += 1) {
-    const [a, b] = [points[index - 1], points[index]] as [Point, Point];
-    if (length(a, to) + length(to, b) === length(a, b)) return sum + length(a, to);
-    sum += length(a, b);
-  }
-  return sum;
 }
 
 function stubsOf(line: LineDocument, part: Part, outlet: Outlet, box: Box): Stub[] {

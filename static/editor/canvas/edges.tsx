@@ -1,10 +1,10 @@
 import { ViewportPortal } from "@xyflow/react";
-import { memo, useContext, useDeferredValue } from "react";
+import { memo, useContext, useDeferredValue, useState } from "react";
 import type { Point, Rect } from "../drawing/routes";
 import { cut } from "../drawing/text";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
+import type { Drawn, GateMark, Stub } from "./drawing";
 import { edgeId } from "./flow";
 import { STATION } from "./layout";
 import { type Level, useView } from "./level";
@@ -37,15 +37,27 @@ export const EdgeLayer = memo(function EdgeLayer({
   const view = useDeferredValue(useView(cull));
   const seen = view ? drawn.filter((each) => meets(each.bounds, view)) : drawn;
   const chosen = (each: Drawn): boolean => each.id === chosenRule;
+  const [pointed, setPointed] = useState<string>();
+  const point = ({ target }: { target: EventTarget }): void =>
+    setPointed(target instanceof Element ? target.closest<SVGElement>(".ed-way")?.dataset.rule : undefined);
   return (
     <ViewportPortal>
-      <svg className="ed-edges" role="group" aria-label={say("edges")}>
+      <svg
+        className="ed-edges"
+        role="group"
+        aria-label={say("edges")}
+        onPointerOver={point}
+        onPointerLeave={() => setPointed(undefined)}
+        onFocus={point}
+        onBlur={() => setPointed(undefined)}
+      >
         {level === "far" ? <Far drawn={seen} chosen={chosenRule} marks={marks} /> : null}
         {level === "far"
           ? null
           : seen.map((each) => (
               <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} />
             ))}
+        {level === "far" ? null : <Shared drawn={seen} lit={[chosenRule, pointed]} marks={marks} />}
         {drawing?.fresh ? (
           <rect
             className="ed-ghost"
@@ -138,6 +150,9 @@ const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: b
       <path className="ed-arrow" d={drawn.branches.map((branch) => arrow(branch.points)).join("")} />
       <Reached drawn={drawn} />
       {drawn.fork ? <circle className="ed-fork" cx={drawn.fork[0]} cy={drawn.fork[1]} r={4} /> : null}
+      {drawn.joins.map(([x, y]) => (
+        <circle key={`${x} ${y}`} className="ed-fork" cx={x} cy={y} r={3} />
+      ))}
       {chosen
         ? drawn.branches.map((branch) => {
             const [x, y] = gripAt(branch.points);
@@ -151,6 +166,34 @@ const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: b
     </g>
   );
 });
+
+/** Of edges that share their end, once more and over the others what is chosen, pointed at or painted: all of it is seen. */
+function Shared({
+  drawn,
+  lit,
+  marks,
+}: {
+  drawn: readonly Drawn[];
+  lit: readonly (string | undefined)[];
+  marks: Shown["marks"];
+}) {
+  return drawn.map((each) => {
+    const mark = marks[edgeMark(each.id)];
+    if (!each.shares || !(mark || lit.includes(each.id))) return null;
+    return (
+      <g
+        key={`shared ${each.id}`}
+        className="ed-way"
+        data-state={each.state}
+        data-chosen={lit.includes(each.id) || undefined}
+        data-mark={mark}
+      >
+        <path className="ed-edge" d={pathOf(each)} />
+        <path className="ed-arrow" d={each.branches.map((branch) => arrow(branch.points)).join("")} />
+      </g>
+    );
+  });
+}
 
 /** What the pointer hits and the keyboard walks to: each branch for itself. */
 function Reached({ drawn }: { drawn: Drawn }) {
@@ -205,8 +248,8 @@ interface Said {
 }
 
 const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
-  const { label, labelAt, gateAt, gates, endlessAt, limit, limitAt, stubs, state, id } = drawn;
-  const words = state === "dead" ? drawn.lines.slice(0, -1) : drawn.lines;
+  const { label, labelAt, gateAt, gates, gateRows, endlessAt, limit, limitAt, stubs, state, id } = drawn;
+  const words = state === "dead" && !drawn.along ? drawn.lines.slice(0, -1) : drawn.lines;
   const edge = edgeId(id, (drawn.branches[0] ?? stubs[0])?.target ?? "");
   return (
     <>
@@ -217,6 +260,7 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
           data-rule={id}
           data-state={state}
           data-chosen={chosen || undefined}
+          data-along={drawn.along || undefined}
           title={label}
           style={at(labelAt.x, labelAt.y)}
         >
@@ -227,10 +271,12 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
             </span>
           ) : null}
           {words.join("\n")}
-          {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
+          {state === "dead" && !drawn.along ? <span className="ed-never">{say("neverReached")}</span> : null}
         </span>
       ) : null}
-      {gateAt ? <Gates at={gateAt} gates={gates} rule={id} edge={edge} near={near} chosen={chosenGate} /> : null}
+      {gateAt ? (
+        <Gates at={gateAt} gates={gates} rows={gateRows} rule={id} edge={edge} near={near} chosen={chosenGate} />
+      ) : null}
       {endlessAt ? (
         <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
           <Icon name="warning" size={near ? 12 : 20} /> {near ? say("noLimit") : null}
@@ -253,6 +299,8 @@ const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` }
 interface GateShown {
   at: Point;
   gates: readonly GateMark[];
+  /** The name of the first. */
+  rows: readonly string[];
   rule: string;
   edge: string;
   near: boolean;
@@ -260,7 +308,7 @@ interface GateShown {
 }
 
 /** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
-function Gates({ at: [x, y], gates, rule, edge, near, chosen }: GateShown) {
+function Gates({ at: [x, y], gates, rows, rule, edge, near, chosen }: GateShown) {
   const mark = useContext(GatePath)?.[rule];
   const shown = gates.find((gate) => gate.key === chosen) ?? gates[0];
   if (!shown) return null;
@@ -284,7 +332,7 @@ function Gates({ at: [x, y], gates, rule, edge, near, chosen }: GateShown) {
         <Icon name={`gate-${shown.mode}`} size={14} />
       </span>
       {near && gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
-      {near ? <span className="ed-gate-name">{gateWords(gates)}</span> : null}
+      {near ? <span className="ed-gate-name">{rows.join("\n")}</span> : null}
       {mark ? <Over mark={mark} /> : null}
     </button>
   );

@@ -1,7 +1,7 @@
 /** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
  * hundreds of stations quick. */
 import type { Edge, Node } from "@xyflow/react";
-import { isBadge } from "../drawing/graph";
+import { isBadge, waitsWords } from "../drawing/graph";
 import { say } from "../shell/words";
 import {
   endOf,
@@ -51,6 +51,8 @@ type StationData = {
   /** From the top of the card to each port, and to the one that is not there yet. */
   ports: readonly number[];
   nextPort: number;
+  /** Only the bar of its join, no card. */
+  bar: boolean;
   /** Painted by a test or a difference. */
   mark: string | undefined;
 };
@@ -155,7 +157,7 @@ function nodeOf(
     const rules = found.rules.map((rule) =>
       rule.retry ? { ...rule, retry: { ...rule.retry, mark: marks[edgeMark(rule.id)] } } : rule,
     );
-    const data = { ...found, rules, ports: box.ports, nextPort: nextPort(box), mark };
+    const data = { ...found, rules, ports: box.ports, nextPort: nextPort(box), bar: box.bar, mark };
     return { ...base, type: "station", data, ariaLabel: spoken(data) };
   }
   if (box.key === START_ID) {
@@ -194,7 +196,7 @@ function stationData(
   station: Station,
   findings: Findings,
   own: readonly Finding[],
-): Omit<StationData, "mark" | "ports" | "nextPort"> {
+): Omit<StationData, "mark" | "ports" | "nextPort" | "bar"> {
   const rules = rulesOf(station).map((rule, index) => {
     const says = findings.rules[rule.id];
     const mark =
@@ -218,9 +220,7 @@ function stationData(
     warnings: own.filter((finding) => finding.severity === "warning").length,
     visits: findings.visits[station.key],
     gate: station.gate ? { key: station.gate, name: gateName(line, station.gate) } : undefined,
-    join: station.join
-      ? { how: (station.join.aggregation ?? "all-pass").replace("-", " "), waits: waits.join(", ") }
-      : undefined,
+    join: station.join ? { how: waitsWords(station), waits: waits.join(", ") } : undefined,
     agent: typeof station.agent === "string" ? station.agent : "",
     signs: SIGNS.flatMap((kind) => {
       const words = findings.signs.stations[station.key]?.[kind]?.join(" ");

@@ -21,6 +21,8 @@ export interface Box {
   height: number;
   /** From the top to where the main way goes in and out. */
   port: number;
+  /** Only the bar of a join, no card. */
+  bar: boolean;
   /** Of each rule, from the top to its port. */
   ports: readonly number[];
 }
@@ -118,10 +120,12 @@ function placesOf(graph: Graph, positions: Positions): Map<string, readonly [num
 
 function laidFrom(graph: Graph, placed: Placed): Omit<Laid, "exact"> {
   const at = new Map(placed.parts.map((each) => [each.key, each]));
-  const boxes = graph.parts.flatMap(({ key, kind, width, height, port, outlets, open }): Box[] => {
+  const boxes = graph.parts.flatMap(({ key, kind, width, height, port, outlets, open, bar }): Box[] => {
     const spot = at.get(key);
     const ports = open ? [] : outlets.map((each) => each.port);
-    return spot && kind !== "pill" ? [{ key, kind, x: spot.x, y: spot.y, width, height, port, ports }] : [];
+    return spot && kind !== "pill"
+      ? [{ key, kind, x: spot.x, y: spot.y, width, height, port, bar: bar > 0, ports }]
+      : [];
   });
   const ways = new Map<string, Way[]>();
   for (const way of placed.ways) ways.set(way.rule, [...(ways.get(way.rule) ?? []), way]);
@@ -149,8 +153,8 @@ function rowsOf(graph: Graph, placed: Placed, boxes: readonly Box[]): Row[] {
 }
 
 /** Where the port of the rule stands that is not there yet. */
-export const nextPort = ({ ports }: Pick<Box, "ports">): number =>
-  ports.length > 0 ? (ports.at(-1) ?? 0) + STATION.step : STATION.port;
+export const nextPort = ({ ports, port }: Pick<Box, "ports" | "port">): number =>
+  ports.length > 0 ? (ports.at(-1) ?? 0) + STATION.step : port;
 
 /** About as high as a station will be. */
 export const heightOf = (station: Station): number =>

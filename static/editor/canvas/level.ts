@@ -59,7 +59,7 @@ function roomsOf(line: LineDocument, boxes: readonly Box[]): Record<Away, number
   const names = new Map(line.stations.map((station) => [station.key, nameOf(station)]));
   const cards = boxes.flatMap((box) => {
     const name = names.get(box.key);
-    return name === undefined ? [] : [{ ...box, name }];
+    return name === undefined || box.bar ? [] : [{ ...box, name }];
   });
   return { middle: namesSize(cards, "middle"), far: namesSize(cards, "far") };
 }

@@ -1,5 +1,6 @@
 import type { NodeProps } from "@xyflow/react";
 import { memo } from "react";
+import { cut } from "../drawing/text";
 import { BADGE } from "../drawing/zones";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
@@ -12,13 +13,13 @@ import { NoteCard } from "./NoteCard";
  * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
 const StationCard = memo(function StationCard({ data }: NodeProps<StationNode>) {
   const level = useLevel();
+  if (data.bar) return <JoinBar data={data} level={level} />;
   return (
     <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
       {level === "far" ? null : (
         <span className="ed-kind" title={data.agent ? say("byAgent", data.agent) : undefined}>
           <Icon name={kindIcon(data.kind)} size={14} />{" "}
           <span className="truncate">{data.agent || kindName(data.kind)}</span>
-          <Signs data={data} />
         </span>
       )}
       <span className="ed-name" title={data.name}>
@@ -30,6 +31,29 @@ const StationCard = memo(function StationCard({ data }: NodeProps<StationNode>) 
     </div>
   );
 });
+
+/** A station that does nothing but join: the bar alone, with its name and how it joins over it. */
+function JoinBar({ data, level }: { data: StationNode["data"]; level: Level }) {
+  return (
+    <div
+      className="ed-station ed-station-bar"
+      data-errors={data.errors > 0 || undefined}
+      data-mark={data.mark}
+      title={data.join ? say("joinWaits", data.join.waits) : undefined}
+    >
+      {level === "far" ? null : (
+        <span className="ed-bar-words">
+          <span className="ed-bar-name" title={data.name}>
+            {cut(data.name)}
+          </span>
+          {level === "near" ? <span className="ed-join-how">{data.join?.how}</span> : null}
+        </span>
+      )}
+      {level === "far" || (data.visits === undefined && data.signs.length === 0) ? null : <Closer data={data} />}
+      {level === "near" ? <Ports data={data} /> : null}
+    </div>
+  );
+}
 
 function Details({ data, level }: { data: StationNode["data"]; level: Level }) {
   const { join, gate } = data;
@@ -83,12 +107,19 @@ function Badge({ data }: { data: StationNode["data"] }) {
         : data.warnings > 0
           ? ["attention", "warning", say("warnings", String(data.warnings))]
           : undefined;
+  const many = data.rules.length > 1;
   return (
     <>
-      {data.rules.length > 1 ? <span className="ed-count">{say("rulesCount", String(data.rules.length))}</span> : null}
+      {many || (!said && data.signs.length > 0) ? (
+        <span className="ed-count">
+          {many ? say("rulesCount", String(data.rules.length)) : null}
+          <Signs data={data} />
+        </span>
+      ) : null}
       {said ? (
         <span className={`ed-badge ed-badge-${said[0]}`}>
           <Icon name={said[1] ?? ""} size={12} /> {said[2]}
+          {many ? null : <Signs data={data} />}
         </span>
       ) : null}
     </>

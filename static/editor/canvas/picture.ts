@@ -1,11 +1,11 @@
 /** The line as a picture of its own: SVG with the colours of the page, readable without it. */
 
-import { isBadge } from "../drawing/graph";
+import { isBadge, waitsWords } from "../drawing/graph";
 import type { Rect } from "../drawing/routes";
 import { cut } from "../drawing/text";
 import { BADGE } from "../drawing/zones";
 import { say } from "../shell/words";
-import { endOf, kindOf, nameOf, stationOf } from "../store/document";
+import { endOf, kindOf, nameOf, type Rule, rulesOf, type Station, stationOf } from "../store/document";
 import { kindName } from "../store/kinds";
 import { endName } from "../store/names";
 import { isHeading, placedNotes } from "../store/notes";
@@ -60,7 +60,8 @@ function pictureOf({ line, state }: Editor): string {
     const heads = each.branches.map((branch) => arrow(branch.points)).join("");
     const width = each.main ? 2.5 : 1.5;
     const fork = each.fork ? `<circle cx="${each.fork[0]}" cy="${each.fork[1]}" r="4" fill="${colour}"/>` : "";
-    return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}`;
+    const joins = each.joins.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"/>`).join("");
+    return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}${joins}`;
   };
   const said = (each: Drawn): string => {
     const at = each.labelAt;
@@ -93,6 +94,17 @@ function pictureOf({ line, state }: Editor): string {
       : "";
     return label + stubs.join("") + gate + endless;
   };
+  const portsOf = (station: Station, box: Box, retries: readonly Rule[]): string =>
+    rulesOf(station)
+      .map((rule, index) => {
+        if (retries.includes(rule)) return "";
+        const [x, y] = [box.x + box.width, box.y + (box.ports[index] ?? box.port)];
+        return (
+          `<circle cx="${x}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
+          words(String(index + 1), x, y + 4, 11, 'text-anchor="middle"')
+        );
+      })
+      .join("");
   const part = (box: Box): string => {
     const station = stationOf(line, box.key);
     if (!station) {
@@ -100,6 +112,13 @@ function pictureOf({ line, state }: Editor): string {
       const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + (box.key === START_ID ? 36 : 4)];
       return rect(box, box.height / 2, tone.fill) + words(name, x, y, 13, 'text-anchor="middle"');
     }
+    if (box.bar)
+      return (
+        `<rect x="${box.x}" y="${box.y}" width="${box.width}" height="${box.height}" rx="2" fill="${tone.text}"/>` +
+        words(cut(nameOf(station)), box.x, box.y - 24, 12, 'font-weight="600"') +
+        words(waitsWords(station), box.x, box.y - 8, 12, `fill="${tone.muted}"`) +
+        portsOf(station, box, [])
+      );
     const right = box.x + box.width;
     const retries = (station.rules ?? []).filter((rule) => isBadge(station, rule));
     const badges = retries.map((rule, index) => {
@@ -108,14 +127,6 @@ function pictureOf({ line, state }: Editor): string {
       const number = (station.rules ?? []).indexOf(rule) + 1;
       const said = most === undefined ? `${number} ↻` : `${number} ↻ ${say("atMost", String(most))}`;
       return rect({ x, y, width: BADGE.width - 6, height: 20 }, 10, tone.fill) + words(said, x + 8, y + 14, 12);
-    });
-    const ports = (station.rules ?? []).map((rule, index) => {
-      if (retries.includes(rule)) return "";
-      const y = box.y + (box.ports[index] ?? box.port);
-      return (
-        `<circle cx="${right}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
-        words(String(index + 1), right, y + 4, 11, 'text-anchor="middle"')
-      );
     });
     const bar = station.gate
       ? `<path d="M${right - 2} ${box.y + 5}V${box.y + box.height - 5}" stroke="${tone.text}" stroke-width="4"/>`
@@ -129,7 +140,7 @@ function pictureOf({ line, state }: Editor): string {
       words(cut(nameOf(station)), box.x + 12, box.y + 40, 14, 'font-weight="600"') +
       bar +
       join +
-      ports.join("") +
+      portsOf(station, box, retries) +
       badges.join("")
     );
   };

@@ -1,16 +1,20 @@
 /** The layout that is taken: in one row where it can be read so, else broken into rows by the shape of the window. */
 import type { ElkNode } from "elkjs/lib/elk-api";
+import { alongRules, strung } from "./along";
 import { answered, asked, type Engine } from "./elk";
 import { bent, crossings } from "./geometry";
+import { narrowed } from "./narrowed";
 import { freed } from "./pills";
-import { quietOf } from "./quiet";
+import { type Left, shownOf } from "./quiet";
 import { countOf, entryOf, exitOf, LONG, type RowOf, rowsFor, stacked } from "./rows";
+import { frameOf } from "./shapes";
+import { shared } from "./trunks";
 import type { Graph, Placed } from "./types";
 
 /** Further away a line is not read: it is broken into rows. */
 const LEAST = 0.68;
-/** So near one row is better than several even with fewer words. */
-const QUIET = 0.7;
+/** So near one row needs to say no less. */
+const WELL = 0.8;
 /** Nearer than this nothing is won. */
 const MOST = 0.9;
 /** What an edge into another row is worth, in zoom. */
@@ -19,88 +23,37 @@ const CUT = 0.02;
 const BENT = 1_000;
 /** With so few crossings nothing else is tried. */
 const FEW = 2;
-/** How much of its zoom a line in rows may lose for fewer crossings. */
+/** How much of its zoom a line may lose for fewer crossings. */
 const SMALLER = 0.97;
+/** How much wider than it can be a line stands that has the room: as wide as it is seen well. */
+const WIDE = [1.8, 1.4, 1];
 
-interface Chosen {
-  laid: ElkNode;
-  rowOf?: RowOf;
-  quiet?: true;
+const WHOLE: Left = {};
+/** What each of that is worth, in zoom. */
+const SAID = 0.01;
+
+interface Drawn {
+  placed: Placed;
+  /** How near all of it is seen, and the same up to where nothing more is won. */
+  fit: number;
+  zoom: number;
+  width: number;
+  /** Rules whose words found no place on their edge. */
+  without: readonly string[];
+  left: Left;
 }
 
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
-  const { laid, rowOf, quiet } = await chosen(graph, engine);
-  if (!quiet) return freed(graph, placedIn(graph, laid, rowOf));
-  const spare = quietOf(graph);
-  return { ...freed(spare, placedIn(spare, laid, rowOf)), quiet };
-}
-
-function placedIn(graph: Graph, laid: ElkNode, rowOf: RowOf | undefined): Placed {
-  const placed = answered(graph, laid);
-  if (!rowOf) return placed;
-  const rows = Array.from({ length: Math.max(...rowOf.values()) + 1 }, (_, row) =>
-    graph.parts.map((part) => part.key).filter((key) => rowOf.get(key) === row),
-  );
-  return { ...placed, rows: rows.filter((each) => each.length > 0) };
-}
-
-async function chosen(graph: Graph, engine: Engine): Promise<Chosen> {
-  const [width, height] = graph.window;
-  const zoom = (laid: ElkNode): number =>
-    Math.min(MOST, width / Math.max(1, laid.width ?? 1), height / Math.max(1, laid.height ?? 1));
-  if (width === 0) return { laid: await straight(graph, engine) };
-  if (graph.parts.length > LONG) {
-    const { rowOf } = rowsFor(graph, countOf(graph));
-    return { laid: await inRows(graph, rowOf, engine), rowOf };
-  }
-  const fits = (least: number) => (laid: ElkNode) => zoom(laid) >= least;
-  const one = await straight(graph, engine, {}, fits(LEAST));
-  if (zoom(one) >= LEAST) return { laid: one };
-  const spare = quietOf(graph);
-  const row = await straight(spare, engine, NARROW, fits(QUIET));
-  if (zoom(row) >= QUIET) return { laid: row, quiet: true };
-  const rows = await broken(graph, engine, one, zoom);
-  if (zoom(rows.laid) >= LEAST) return rows;
-  const fewer = await broken(spare, engine, one, zoom, NARROW, [2, 3]);
-  if (zoom(fewer.laid) >= LEAST) return { ...fewer, quiet: true };
-  return rows.rowOf ? rows : { laid: await straight(graph, engine) };
-}
-
-/** In as many rows as are read best; `one`: in a single one. */
-async function broken(
-  graph: Graph,
-  engine: Engine,
-  one: ElkNode,
-  zoom: (laid: ElkNode) => number,
-  apart: Options = {},
-  counts: readonly number[] = [2, 3, 4, 5],
-): Promise<Chosen> {
-  const isWide = (laid: ElkNode): boolean => graph.window[0] >= LEAST * (laid.width ?? 1);
-  // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
-  const worthOf = (laid: ElkNode, cut: number): number => {
-    if (zoom(laid) >= LEAST) return 2 + zoom(laid) - CUT * cut;
-    return (isWide(laid) ? 1 : 0) + zoom(laid) - CUT * cut;
-  };
-  let found: Chosen = { laid: one };
-  let worth = worthOf(one, 0);
-  for (const count of counts) {
-    const { rowOf, cut } = rowsFor(graph, count);
-    const laid = await inRows(graph, rowOf, engine, apart);
-    if (worthOf(laid, cut) > worth) {
-      worth = worthOf(laid, cut);
-      found = { laid, rowOf };
-    }
-    // All of its width is read, and more rows are only higher.
-    if (isWide(laid) && zoom(laid) * (laid.width ?? 1) < graph.window[0] - 1) break;
-  }
-  return found.rowOf ? { ...found, laid: await clearer(graph, found.laid, found.rowOf, engine, zoom, apart) } : found;
+  const { placed, left } = await new Layout(graph, engine).chosen();
+  const shown = shownOf(graph, left);
+  return { ...freed(shown, shared(shown, placed)), ...left };
 }
 
 type Options = Readonly<Record<string, string>>;
 
 /** What is told otherwise to ELK where edges cross or the main way bends: how much the order of the model counts, and where
  * its search for few crossings begins. */
-const OTHERWISE: readonly Record<string, string>[] = [
+const OTHERWISE: readonly Options[] = [
   { order: "NONE", seed: "7" },
   { order: "NONE", seed: "1" },
   { order: "PREFER_NODES", seed: "1" },
@@ -113,81 +66,160 @@ const OTHERWISE: readonly Record<string, string>[] = [
 
 /** ELK straightens what has one edge on each side last of all, and counts all edges alike there: the end of the main way
  * follows an edge that is not even drawn. Without that step the weights of the edges decide alone. */
-const BY_WEIGHT = { "elk.layered.nodePlacement.favorStraightEdges": "false" };
+const BY_WEIGHT: Options = { "elk.layered.nodePlacement.favorStraightEdges": "false" };
 
-/** Columns nearer to one another. */
-const NARROW = {
-  "elk.layered.spacing.nodeNodeBetweenLayers": "14",
-  "elk.layered.spacing.edgeNodeBetweenLayers": "10",
-  "elk.layered.spacing.edgeEdgeBetweenLayers": "8",
-};
+class Layout {
+  readonly #graph: Graph;
+  readonly #engine: Engine;
 
-/** In one row: the main way straight, then as few crossings as can be had, then the order of the model; searched for only
- * where the first fits. */
-async function straight(
-  graph: Graph,
-  engine: Engine,
-  apart: Options = {},
-  fits: (laid: ElkNode) => boolean = () => true,
-): Promise<ElkNode> {
-  const lay = (other: Options): Promise<ElkNode> => {
+  constructor(graph: Graph, engine: Engine) {
+    this.#graph = graph;
+    this.#engine = engine;
+  }
+
+  async chosen(): Promise<Drawn> {
+    const graph = this.#graph;
+    if (graph.window[0] === 0) return this.#clearest(WHOLE, await this.#inOneRow(WHOLE));
+    if (graph.parts.length > LONG) {
+      const { rowOf } = rowsFor(graph, countOf(graph));
+      return this.#inRows(WHOLE, rowOf, {});
+    }
+    const one = await this.#inOneRow(WHOLE);
+    if (one.zoom >= WELL) return this.#clearest(WHOLE, one);
+    const along = alongRules(graph);
+    const row = await this.#saying(one, await this.#strung({ quiet: true, folded: true, along }));
+    if (row) return this.#clearest(row.left, row);
+    const rows = await this.#broken({ folded: true }, one, [2, 3, 4, 5]);
+    if (rows.zoom >= LEAST) return rows;
+    const fewer = await this.#broken({ quiet: true, folded: true }, one, [2, 3]);
+    if (fewer.zoom >= LEAST) return fewer;
+    return rows.placed.rows.length > 0 ? rows : this.#clearest(WHOLE, one);
+  }
+
+  /** The one row that says most of those that can be read well, else the nearest; none where no row can be read. */
+  async #saying(one: Drawn, least: Drawn): Promise<Drawn | undefined> {
+    if (Math.max(one.zoom, least.zoom) < LEAST) return undefined;
+    const worthOf = ({ zoom, left }: Drawn): number => zoom - SAID * Object.keys(left).length;
+    let found = worthOf(one) < worthOf(least) ? least : one;
+    const along = least.left.along ?? [];
+    const ways: readonly Left[] = [{ quiet: true }, ...(along.length > 0 ? [{ quiet: true as const, along }] : [])];
+    for (const left of ways) {
+      const drawn = await this.#strung(left);
+      if (drawn.zoom >= WELL) return drawn;
+      if (worthOf(drawn) > worthOf(found)) found = drawn;
+    }
+    return least.zoom >= WELL ? least : found.zoom >= LEAST ? found : undefined;
+  }
+
+  /** In one row; words that find no place on their edge stand beside its port after all. */
+  async #strung(left: Left): Promise<Drawn> {
+    const drawn = await this.#inOneRow(left);
+    if (drawn.without.length === 0) return drawn;
+    return this.#strung({ ...left, along: left.along?.filter((each) => !drawn.without.includes(each)) ?? [] });
+  }
+
+  /** In as many rows as are read best; `one`: in a single one. */
+  async #broken(left: Left, one: Drawn, counts: readonly number[]): Promise<Drawn> {
+    const [width] = this.#graph.window;
+    const graph = shownOf(this.#graph, left);
+    const isWide = (drawn: Drawn): boolean => width >= LEAST * drawn.width;
+    // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
+    const worthOf = (drawn: Drawn, cut: number): number =>
+      (drawn.zoom >= LEAST ? 2 : isWide(drawn) ? 1 : 0) + drawn.zoom - CUT * cut;
+    let found: { drawn: Drawn; rowOf?: RowOf } = { drawn: one };
+    let worth = worthOf(one, 0);
+    for (const count of counts) {
+      const { rowOf, cut } = rowsFor(graph, count);
+      const drawn = await this.#inRows(left, rowOf, {});
+      if (worthOf(drawn, cut) > worth) {
+        worth = worthOf(drawn, cut);
+        found = { drawn, rowOf };
+      }
+      // All of its width is read, and more rows are only higher.
+      if (isWide(drawn) && drawn.zoom * drawn.width < width - 1) break;
+    }
+    const { drawn, rowOf } = found;
+    return rowOf ? this.#clearer(drawn, OTHERWISE, FEW, (other) => this.#inRows(left, rowOf, other)) : drawn;
+  }
+
+  /** In one row: the main way straight, then as few crossings as can be had, then the order of the model. */
+  async #clearest(left: Left, first: Drawn): Promise<Drawn> {
+    const others = this.#costOf(first) >= BENT ? [BY_WEIGHT, ...OTHERWISE] : OTHERWISE;
+    const enough = this.#graph.parts.length > LONG ? BENT - 1 : FEW;
+    return this.#clearer(first, others, enough, (other) => this.#inOneRow(left, other));
+  }
+
+  /** The same with fewer crossings, where another search finds them in about as much room. */
+  async #clearer(
+    first: Drawn,
+    others: readonly Options[],
+    enough: number,
+    lay: (other: Options) => Promise<Drawn>,
+  ): Promise<Drawn> {
+    let found = { drawn: first, cost: this.#costOf(first) };
+    for (const other of others) {
+      if (found.cost <= enough) break;
+      const drawn = await lay(other);
+      const cost = this.#costOf(drawn);
+      const isSmall = drawn.zoom < SMALLER * first.zoom && found.cost < BENT;
+      if (cost < found.cost && !isSmall && drawn.without.length === 0) found = { drawn, cost };
+    }
+    return found.drawn;
+  }
+
+  #costOf({ placed, left }: Drawn): number {
+    return BENT * bent(shownOf(this.#graph, left), placed).length + crossings(placed.ways);
+  }
+
+  async #inOneRow(left: Left, other: Options = {}): Promise<Drawn> {
+    const graph = shownOf(this.#graph, left);
     const wanted = asked(graph);
-    return engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...apart, ...other } });
-  };
-  const first = await lay({});
-  if (!fits(first)) return first;
-  const costOf = (laid: ElkNode): number => {
-    const placed = answered(graph, laid);
-    return BENT * bent(graph, placed).length + crossings(placed.ways);
-  };
-  let found = { laid: first, cost: costOf(first) };
-  const enough = graph.parts.length > LONG ? BENT - 1 : FEW;
-  for (const other of [...(found.cost >= BENT ? [BY_WEIGHT] : []), ...OTHERWISE]) {
-    if (found.cost <= enough) break;
-    const laid = await lay(other);
-    const cost = costOf(laid);
-    if (cost < found.cost) found = { laid, cost };
+    const laid = await this.#engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
+    return this.#drawn(left, answered(graph, laid));
   }
-  return found.laid;
-}
 
-/** The same rows with fewer crossings, where another search finds them in about as much room. */
-async function clearer(
-  graph: Graph,
-  first: ElkNode,
-  rowOf: RowOf,
-  engine: Engine,
-  zoom: (laid: ElkNode) => number,
-  apart: Options,
-): Promise<ElkNode> {
-  const costOf = (laid: ElkNode): number => {
-    const placed = placedIn(graph, laid, rowOf);
-    return BENT * bent(graph, placed).length + crossings(placed.ways);
-  };
-  let found = { laid: first, cost: costOf(first) };
-  for (const other of OTHERWISE) {
-    if (found.cost <= FEW) break;
-    const laid = await inRows(graph, rowOf, engine, { ...apart, ...other });
-    if (zoom(laid) < SMALLER * zoom(first)) continue;
-    const cost = costOf(laid);
-    if (cost < found.cost) found = { laid, cost };
+  async #inRows(left: Left, rowOf: RowOf, other: Options): Promise<Drawn> {
+    const graph = shownOf(this.#graph, left);
+    const rows: ElkNode[] = [];
+    // What left the row before highest comes in highest.
+    let order: string[] = [];
+    for (let row = 0; row <= Math.max(...rowOf.values()); row += 1) {
+      const wanted = asked(graph, { rowOf, row, order });
+      if (wanted.children?.length === 0) continue;
+      const laid = await this.#engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
+      rows.push(laid);
+      const exits = (laid.children ?? []).filter((node) => node.id.startsWith(exitOf("")));
+      exits.sort((a, b) => (a.y ?? 0) - (b.y ?? 0));
+      order = [...order, ...exits.map((node) => entryOf(node.id.slice(exitOf("").length)))];
+    }
+    const placed = answered(graph, rows.length > 1 ? stacked(rows) : (rows[0] as ElkNode));
+    const keys = Array.from({ length: Math.max(...rowOf.values()) + 1 }, (_, row) =>
+      graph.parts.map((part) => part.key).filter((key) => rowOf.get(key) === row),
+    );
+    return this.#drawn(left, { ...placed, rows: keys.filter((each) => each.length > 0) });
   }
-  return found.laid;
-}
 
-async function inRows(graph: Graph, rowOf: RowOf, engine: Engine, other: Options = {}): Promise<ElkNode> {
-  const count = Math.max(...rowOf.values()) + 1;
-  const rows: ElkNode[] = [];
-  // What left the row before highest comes in highest.
-  let order: string[] = [];
-  for (let row = 0; row < count; row += 1) {
-    const wanted = asked(graph, { rowOf, row, order });
-    if (wanted.children?.length === 0) continue;
-    const laid = await engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
-    rows.push(laid);
-    const exits = (laid.children ?? []).filter((node) => node.id.startsWith(exitOf("")));
-    exits.sort((a, b) => (a.y ?? 0) - (b.y ?? 0));
-    order = [...order, ...exits.map((node) => entryOf(node.id.slice(exitOf("").length)))];
+  /** As wide as ELK laid it out where that can be read well, else narrower, as much as it needs. */
+  #drawn(left: Left, laid: Placed): Drawn {
+    const graph = shownOf(this.#graph, left);
+    const wide = this.#seen(left, laid);
+    if (graph.window[0] === 0 || graph.parts.length > LONG || wide.fit >= 1) return wide;
+    // Only so much narrower that it is seen as it is, or, where it is far away, well.
+    const isFar = wide.zoom < MOST;
+    let found = wide;
+    for (const each of isFar ? WIDE : WIDE.slice(0, -1)) {
+      found = this.#seen(left, narrowed(graph, laid, each));
+      if (isFar ? found.zoom >= MOST : found.fit >= 1) break;
+    }
+    return found;
   }
-  return rows.length > 1 ? stacked(rows) : (rows[0] as ElkNode);
+
+  #seen(left: Left, laid: Placed): Drawn {
+    const [width, height] = this.#graph.window;
+    const graph = shownOf(this.#graph, left);
+    const { placed, without } = left.along ? strung(graph, laid) : { placed: laid, without: [] };
+    const frame = frameOf(graph, laid);
+    const fit = Math.min(width / Math.max(1, frame.width), height / Math.max(1, frame.height));
+    return { placed, without, fit, zoom: Math.min(MOST, fit), width: frame.width, left };
+  }
 }

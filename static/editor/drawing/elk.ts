@@ -3,7 +3,7 @@
 import type { ElkExtendedEdge, ElkNode, ElkPort } from "elkjs/lib/elk-api";
 import { entryOf, exitOf, type RowOf } from "./rows";
 import type { Graph, Outlet, Part, Placed, Point, Spot, Way } from "./types";
-import { badgesWidth, HEXAGON, laneOf, PILL, zoneOf } from "./zones";
+import { badgesWidth, HEXAGON, laneOf, zoneOf } from "./zones";
 
 export interface Engine {
   layout(graph: ElkNode): Promise<ElkNode>;
@@ -30,12 +30,12 @@ function options(graph: Graph): Record<string, string> {
     "elk.layered.cycleBreaking.strategy": "GREEDY",
     "elk.layered.thoroughness": many ? "1" : "10",
     "elk.layered.spacing.nodeNodeBetweenLayers": "20",
-    "elk.layered.spacing.edgeNodeBetweenLayers": many ? "10" : "12",
+    "elk.layered.spacing.edgeNodeBetweenLayers": many ? "10" : "16",
     "elk.layered.spacing.edgeEdgeBetweenLayers": "10",
     "elk.spacing.nodeNode": "20",
     "elk.spacing.edgeNode": many ? "12" : "14",
-    "elk.spacing.edgeEdge": many ? "10" : "12",
-    "elk.spacing.edgeLabel": "4",
+    // What stands on a way back has room between it and the next.
+    "elk.spacing.edgeEdge": many ? "10" : "14",
     "elk.padding": "[top=0,left=0,bottom=0,right=0]",
     "elk.separateConnectedComponents": "false",
   };
@@ -65,7 +65,11 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
   const children: ElkNode[] = [];
   const edges: ElkExtendedEdge[] = [];
   const parts = new Map(graph.parts.map((part) => [part.key, part]));
-  const loops = new Map<string, number>();
+  /** Rules that never match keep a line of their own, right of the one that the others share. */
+  const deadInto = (to: string): string[] =>
+    graph.parts.flatMap(({ outlets }) =>
+      outlets.filter((each) => each.dead && back.has(`${each.id}>${to}`)).map((each) => each.id),
+    );
   const here = (key: string): boolean => only === undefined || only.rowOf.get(key) === only.row;
   for (const part of graph.parts) {
     if (!here(part.key)) continue;
@@ -110,7 +114,6 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
     edge: { id: string; from: string; to: string; options: Record<string, string> },
     source: () => string,
     target: () => string,
-    labels: object,
   ): void => {
     const [begins, ends] = [here(edge.from), here(edge.to)];
     if (!begins && !ends) return;
@@ -119,7 +122,6 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
       sources: [begins ? source() : point(entryOf(edge.id), "FIRST")],
       targets: [ends ? target() : point(exitOf(edge.id), "LAST")],
       layoutOptions: edge.options,
-      ...(begins ? labels : {}),
     });
   };
   const outOf = (part: Part, outlet: Outlet, leadsBack: boolean): string => {
@@ -166,30 +168,22 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
             edge,
             () => outOf(part, outlet, false),
             () => `in ${to}`,
-            {},
           );
           continue;
         }
         const into = (): string => {
-          const count = loops.get(to) ?? 0;
-          loops.set(to, count + 1);
-          const room = Math.max(0, Math.floor((other.width - badgesWidth(other) - 2 * SOUTH.first) / SOUTH.step));
-          const place = Math.min(count, room);
-          const name = `loop ${to} ${place}`;
+          const name = `loop ${to} ${outlet.dead ? rule : ""}`;
           const target = byId.get(partId(to));
           if (target && !target.ports?.some((each) => each.id === name)) {
+            const room = Math.max(0, Math.floor((other.width - badgesWidth(other) - 2 * SOUTH.first) / SOUTH.step));
+            const place = Math.min(room, outlet.dead ? deadInto(to).indexOf(rule) : deadInto(to).length);
             const x = other.before + other.width - SOUTH.first - SOUTH.step * place;
             target.ports?.push(port(name, "SOUTH", x, target.height ?? 0));
           }
           return name;
         };
-        // Turned round, so that nothing in the graph leads back.
-        lead(
-          { id, from: to, to: part.key, options: {} },
-          into,
-          () => outOf(part, outlet, true),
-          pillOf(id, outlet.pill),
-        );
+        // Turned round, so that nothing in the graph leads back. Ways back to one station share their last piece.
+        lead({ id, from: to, to: part.key, options: {} }, into, () => outOf(part, outlet, true));
       }
     }
   }
@@ -208,21 +202,6 @@ const placeOf = (order: readonly string[], id: string): number => {
   const at = order.indexOf(id);
   return at < 0 ? order.length : at;
 };
-
-const pillOf = (id: string, width: number) =>
-  width === 0
-    ? {}
-    : {
-        labels: [
-          {
-            id: `pill ${id}`,
-            text: "·",
-            width,
-            height: PILL.height,
-            layoutOptions: { "elk.edgeLabels.inline": "true", "elk.edgeLabels.placement": "CENTER" },
-          },
-        ],
-      };
 
 export function answered(graph: Graph, whole: ElkNode): Placed {
   const laid = fromStart(graph, whole);
@@ -272,15 +251,12 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
           const last = points.at(-1);
           if (last) points = [...points.slice(0, -1), [last[0], target.y + other.height]];
         } else points = [...points, [target.x - 0, target.y + other.port]];
-        const label = edgeAt.get(id)?.labels?.[0];
         ways.push({
           rule: outlet.id,
           target: to,
           points: plain([...lead, ...points]),
           back: isBack,
-          pillAt: label
-            ? [(label.x ?? 0) + (label.width ?? 0) / 2, (label.y ?? 0) + (label.height ?? 0) / 2]
-            : undefined,
+          pillAt: undefined,
         });
       }
     }
@@ -303,7 +279,6 @@ function fromStart(graph: Graph, laid: ElkNode): ElkNode {
     children: (laid.children ?? []).map(by),
     edges: (laid.edges ?? []).map((edge) => ({
       ...edge,
-      labels: (edge.labels ?? []).map(by),
       sections: (edge.sections ?? []).map((section) => ({
         ...section,
         startPoint: by(section.startPoint),

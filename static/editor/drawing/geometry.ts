@@ -1,13 +1,21 @@
 /** What must hold of a drawing, checked by its geometry: for tests, and for counting. */
-import { gateBox, meet, passes } from "./moved";
+import { meet, passes } from "./moved";
+import { groupsOf, lies } from "./pills";
+import { gateBoxes, shapesOf } from "./shapes";
 import type { Graph, Placed, Point, Rect } from "./types";
-import { PILL, STUB, stubsFrom, wordsOf, zoneOf } from "./zones";
+import { PILL, STUB, stubsFrom } from "./zones";
 
 interface Thing extends Rect {
   what: string;
   /** Part or rule that it belongs to. */
   of: string;
-  kind: "card" | "zone" | "gate" | "words" | "stub" | "pill";
+  /** Of a pill all rules that it is said of. */
+  rules?: readonly string[];
+  /** Words that stand on their edge. */
+  along?: boolean;
+  /** The part that it stands at. */
+  part: string;
+  kind: "card" | "bar" | "port" | "gate" | "words" | "stub" | "pill";
 }
 
 interface Line {
@@ -23,33 +31,46 @@ export function drawnThings(graph: Graph, placed: Placed): { things: Thing[]; li
   const gates = new Map(placed.gates.map((each) => [each.key, each]));
   const things: Thing[] = [];
   const lines: Line[] = [];
+  const groups = groupsOf(graph, placed.ways);
   for (const part of graph.parts) {
     const spot = at.get(part.key);
     if (!spot) continue;
     const add = (kind: Thing["kind"], of: string, { x, y, width, height }: Rect): void => {
-      things.push({ kind, of, what: `${kind} ${of}`, x, y, width, height });
+      things.push({ kind, of, part: part.key, what: `${kind} ${of}`, x, y, width, height });
     };
-    const own = ({ x, y, width, height }: Rect): Rect => ({ x: x + spot.x, y: y + spot.y, width, height });
-    add("card", part.key, { ...spot, width: part.width, height: part.height });
-    add("zone", part.key, own(zoneOf(part)));
+    for (const { kind, rule, x, y, width, height } of shapesOf(part))
+      add(kind, rule ?? part.key, { x: x + spot.x, y: y + spot.y, width, height });
     for (const outlet of part.outlets) {
       if (outlet.badge) continue;
-      if (outlet.lines > 0) add("words", outlet.id, own(wordsOf(part, outlet)));
       let [from, x] = [part.width, part.width + stubsFrom(part)];
       for (const stub of outlet.stubs) {
-        add("stub", outlet.id, own({ x, y: outlet.port - STUB.height / 2, width: stub.width, height: STUB.height }));
         const begin: Point = [spot.x + from, spot.y + outlet.port];
         lines.push({ rule: outlet.id, part: part.key, target: "", points: [begin, [spot.x + x, begin[1]]] });
         from = x + stub.width;
         x = from + STUB.between;
       }
       const gate = gates.get(outlet.id);
-      if (outlet.gate > 0 && gate) add("gate", outlet.id, gateBox(gate, outlet));
+      if (outlet.gate > 0 && gate) for (const each of gateBoxes(gate, outlet)) add("gate", outlet.id, each);
       for (const way of placed.ways.filter((each) => each.rule === outlet.id)) {
         lines.push({ rule: outlet.id, part: part.key, target: way.target, points: way.points });
+        if (way.wordsAt)
+          things.push({
+            kind: "words",
+            of: outlet.id,
+            part: part.key,
+            along: true,
+            what: `words ${outlet.id}`,
+            ...way.wordsAt,
+          });
         if (way.pillAt && outlet.pill > 0) {
           const [middle, level] = way.pillAt;
-          add("pill", outlet.id, {
+          const group = groups.find((each) => each.some(({ rule }) => rule === outlet.id)) ?? [];
+          things.push({
+            kind: "pill",
+            of: outlet.id,
+            part: part.key,
+            rules: group.filter(({ points }) => lies(points, [middle, level])).map(({ rule }) => rule),
+            what: `pill ${outlet.id}`,
             x: middle - outlet.pill / 2,
             y: level - PILL.height / 2,
             width: outlet.pill,
@@ -85,22 +106,28 @@ export function faults(graph: Graph, placed: Placed): string[] {
 
 /** Nothing covers anything else. */
 function covered(things: readonly Thing[]): string[] {
-  const blocks = things.filter(({ kind }) => kind === "zone" || kind === "gate" || kind === "pill");
-  return blocks.flatMap((one, index) =>
-    blocks
+  return things.flatMap((one, index) =>
+    things
       .slice(index + 1)
-      .filter((other) => meet(inner(one), inner(other)))
+      .filter(
+        (other) =>
+          (one.part !== other.part || one.kind === "pill" || one.along || other.along || other.kind === "pill") &&
+          meet(inner(one), inner(other)),
+      )
       .map((other) => `${one.what} covers ${other.what}`),
   );
 }
 
-/** No edge goes through a station, a gate, a pill, words, or the room of another station. */
+const OWN: ReadonlySet<Thing["kind"]> = new Set(["gate", "stub", "port"]);
+
+/** No edge goes through a station, a gate, a pill, words or ports of others. */
 function through(things: readonly Thing[], lines: readonly Line[]): string[] {
   return lines.flatMap((line) =>
     things
       .filter((thing) => {
-        if (thing.kind === "zone" && (thing.of === line.part || thing.of === line.target)) return false;
-        if ((thing.kind === "gate" || thing.kind === "pill") && thing.of === line.rule) return false;
+        if (OWN.has(thing.kind) && thing.of === line.rule) return false;
+        if (thing.rules?.includes(line.rule) || (thing.along && thing.of === line.rule)) return false;
+        if (thing.kind === "bar" && thing.of === line.target) return false;
         return passes(line.points, inner(thing));
       })
       .map((thing) => `${line.rule} to ${line.target} goes through ${thing.what}`),
@@ -110,7 +137,7 @@ function through(things: readonly Thing[], lines: readonly Line[]): string[] {
 /** Words stand nearer to their own edge than to any other. */
 function strayed(things: readonly Thing[], lines: readonly Line[]): string[] {
   return things
-    .filter(({ kind }) => kind === "words")
+    .filter(({ kind, of, part }) => kind === "words" && of !== part)
     .flatMap((words) => {
       const own = Math.min(
         ...lines.filter((line) => line.rule === words.of).map((line) => distance(line.points, words)),

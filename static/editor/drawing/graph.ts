@@ -21,9 +21,9 @@ import type { Findings } from "../store/findings";
 import { kindName } from "../store/kinds";
 import { endName, gateName } from "../store/names";
 import { illness, type Link, NEVER, ordered } from "./order";
-import { boldWidthOf, broken, pillWidth, widthOf } from "./text";
+import { boldWidthOf, broken, cut, pillWidth, widthOf } from "./text";
 import type { Graph, Outlet, Part } from "./types";
-import { CARD, HEXAGON, roomOver, roomUnder, STUB, WORDS } from "./zones";
+import { BAR, CARD, type GateSize, gateOf, HEXAGON, NO_GATE, roomOver, roomUnder, STUB, WORDS } from "./zones";
 
 export const START_ID = "@start";
 const END = { width: 80, widest: 184, height: 36 };
@@ -31,6 +31,8 @@ const START = { width: 40, height: 40, under: 36 };
 const BADGE_UNDER = 14;
 const JOIN_BEFORE = 20;
 const JOIN_OVER = 20;
+/** A bar with more rules would be no bar. */
+const BAR_RULES = 3;
 /** In a long line what is further away than this many stations is named in a pill. */
 const FAR = 4;
 const LONG = 60;
@@ -130,17 +132,17 @@ function pillParts(line: LineDocument, station: Station, drawn: Known["drawn"]):
   });
 }
 
-const NO_ROOM = { before: 0, over: 0, under: 0, open: false, outlets: [] } as const;
+const NO_ROOM = { before: 0, over: 0, under: 0, open: false, bar: 0, outlets: [] } as const;
 
 function startPart(targets: readonly string[]): Part {
   const outlet = {
     id: START_ID,
     port: START.height / 2,
-    lines: 0,
-    words: 0,
-    gate: 0,
-    gateOver: 0,
+    ...NO_WORDS,
+    ...NO_GATE,
     pill: 0,
+    pillWords: "",
+    dead: false,
     stubs: [],
     targets,
     loops: false,
@@ -154,6 +156,7 @@ function startPart(targets: readonly string[]): Part {
     before: 12,
     over: 0,
     open: false,
+    bar: 0,
     outlets: [outlet],
   };
 }
@@ -167,11 +170,7 @@ function endPart(line: LineDocument, key: string): Part {
     width,
     height: END.height,
     port: END.height / 2,
-    before: 0,
-    over: 0,
-    under: 0,
-    open: false,
-    outlets: [],
+    ...NO_ROOM,
   };
 }
 
@@ -183,17 +182,19 @@ interface Known {
 }
 
 /** Padding and border of a card; the icon of its kind; one sign of what binds there. */
-const INSIDE = 36;
+const INSIDE = 30;
 const ICON = 18;
 const SIGN = 17;
 
-/** Who works there, else the kind of its work, stands beside its icon and before the signs. */
+/** Who works there, else the kind of its work, stands beside its icon. */
 const kindWidth = (station: Station): number =>
   widthOf(typeof station.agent === "string" && station.agent ? station.agent : kindName(kindOf(station)), 12) + ICON;
 
 export function cardWidth(station: Station, signs = 0, dead = 0): number {
   const never = dead > 0 ? ICON + widthOf(say("deadRules", String(dead)), 12) : 0;
-  const wide = Math.max(boldWidthOf(nameOf(station), 14), kindWidth(station) + SIGN * signs, never);
+  // Signs stand behind the number of rules; where there is only one, behind what is wrong.
+  const behind = rulesOf(station).length > 1 ? 0 : SIGN * signs;
+  const wide = Math.max(boldWidthOf(nameOf(station), 14), kindWidth(station), never + behind);
   return between(CARD.width, Math.ceil((wide + INSIDE) / 8) * 8, CARD.widest);
 }
 
@@ -204,7 +205,8 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
   const rules = rulesOf(station);
   const sizes = rules.map((rule) => linesOf(station, rule, said));
   const pilled = rules.map((rule) => !isBadge(station, rule) && known.drawn(station, rule).length === 0);
-  const ports = portsOf(station, sizes, pilled);
+  const bar = line.stations.length <= LONG ? barWidth(station) : 0;
+  const ports = portsOf(station, sizes, pilled, bar > 0 ? BAR.port : CARD.port);
   const outlets = rules.map((rule, index): Outlet => {
     const lines = sizes[index] ?? [];
     const badge = isBadge(station, rule);
@@ -220,8 +222,12 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
       lines: lines.length,
       words:
         lines.length > 0 ? Math.ceil(Math.max(...lines.map((each) => widthOf(each, 12))) + besideWords(rule)) + 6 : 0,
+      long: longWidth(inOne(lines), rule),
+      short: longWidth(inOne(lines, true), rule),
+      along: false,
       ...(badge ? NO_GATE : gateSize(line, rule)),
-      pill: targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)) ? Math.ceil(loopPill(rule, said)) : 0,
+      ...(targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)) ? loopPill(rule, said) : NO_PILL),
+      dead: said.rules[rule.id]?.status === "dead",
       stubs: pills.length > 0 ? [] : rest.map((target) => ({ target, width: pillWidth(stubName(line, target)) })),
       targets: [...targets, ...pills],
       loops: targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)),
@@ -237,7 +243,8 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
       next !== undefined && targets.length === 0 && next !== station.key
         ? [{ target: next, width: pillWidth(stubName(line, next)) }]
         : [];
-    outlets.push({ id, port: CARD.port, lines: 0, words: 0, ...NO_GATE, pill: 0, stubs, targets, loops, badge: false });
+    const onward = { id, ...NO_WORDS, ...NO_GATE, ...NO_PILL, stubs, targets, loops };
+    outlets.push({ ...onward, port: bar > 0 ? BAR.port : CARD.port, dead: false, badge: false });
   }
   const signs = Object.keys(said.signs.stations[station.key] ?? {}).length;
   const dead = rules.filter((rule) => said.rules[rule.id]?.status === "dead").length;
@@ -245,19 +252,31 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
   return {
     key: station.key,
     kind: "station",
-    width: cardWidth(station, signs, dead),
-    height: cardHeight(ports),
-    port: straight?.port ?? CARD.port,
-    before: station.join ? JOIN_BEFORE : 0,
+    width: bar > 0 ? BAR.width : cardWidth(station, signs, dead),
+    height: bar > 0 ? Math.max(2 * BAR.port, (ports.at(-1) ?? 0) + BAR.under) : cardHeight(ports),
+    port: straight?.port ?? outlets[0]?.port ?? CARD.port,
+    before: station.join && bar === 0 ? JOIN_BEFORE : 0,
     over: Math.max(
-      station.join ? JOIN_OVER : 4,
+      bar > 0 ? BAR.over : station.join ? JOIN_OVER : 4,
       ...outlets.map((each) => roomOver(each.lines, each.stubs.length > 0) - each.port),
     ),
     under: outlets.some((each) => each.badge) ? BADGE_UNDER : 4,
     open: rules.length === 0,
+    bar,
     outlets,
   };
 }
+
+/** How wide the words are over a station that does nothing but join: it is drawn as the bar of its join. 0 for all others. */
+function barWidth(station: Station): number {
+  const rules = rulesOf(station);
+  const only = station.join && kindOf(station) === "noop" && !station.gate && rules.length <= BAR_RULES;
+  if (!only || rules.some((rule) => isBadge(station, rule))) return 0;
+  return Math.ceil(Math.max(boldWidthOf(cut(nameOf(station)), 12), widthOf(waitsWords(station), 12))) + 4;
+}
+
+/** How many of those it waits for have to pass. */
+export const waitsWords = (station: Station): string => (station.join?.aggregation ?? "all-pass").replace("-", " ");
 
 /** What is said of a rule at its edge, whole. */
 export function wordsOfRule(station: Station, rule: Rule, said: Pick<Said, "rules">): string {
@@ -279,13 +298,31 @@ export function linesOf(station: Station, rule: Rule, said: Pick<Said, "rules">)
   return [...(words ? broken(words) : []), ...(dead ? [say("neverReached")] : [])];
 }
 
+/** The same in one line, where words stand on their edge; `short`: the look of the edge says that it never matches. */
+export function inOne(lines: readonly string[], short = false): string {
+  if (lines.at(-1) !== say("neverReached") || lines.length === 1) return lines.join(" ");
+  const words = lines.slice(0, -1).join(" ");
+  return short ? words : `${words} · ${lines.at(-1)}`;
+}
+
+const longWidth = (words: string, rule: Rule): number =>
+  words === "" ? 0 : Math.ceil(widthOf(words, 12) + besideWords(rule)) + 6;
+
 /** From the top of the card to each port: below one another, with room for the words over each edge, and for pills. */
-function portsOf(station: Station, sizes: readonly (readonly string[])[], pilled: readonly boolean[]): number[] {
+function portsOf(
+  station: Station,
+  sizes: readonly (readonly string[])[],
+  pilled: readonly boolean[],
+  first: number,
+): number[] {
   const ports: number[] = [];
   let edge = Number.NEGATIVE_INFINITY;
   rulesOf(station).forEach((rule, index) => {
-    const least = index === 0 ? CARD.port : (ports[index - 1] ?? 0) + CARD.step;
     const [lines, pills] = [sizes[index]?.length ?? 0, pilled[index] === true];
+    // Words below a gate leave it its room: so it may stand beside its station.
+    const gated = index > 0 && lines > 0 && (rulesOf(station)[index - 1]?.gates?.length ?? 0) > 0;
+    const step = gated ? HEXAGON.height / 2 + HEXAGON.apart + roomOver(lines, pills) : 0;
+    const least = index === 0 ? first : (ports[index - 1] ?? 0) + Math.max(CARD.step, step);
     // Words over a pill stand further from their edge: twice as far from the one above.
     const apart = lines > 0 && pills ? roomOver(0, true) + 2 : WORDS.apart;
     ports.push(Math.max(least, edge + roomOver(lines, pills) + apart));
@@ -297,24 +334,23 @@ function portsOf(station: Station, sizes: readonly (readonly string[])[], pilled
 /** Beside the words of a rule: the sign that it asks. */
 const besideWords = (rule: Rule): number => (asksFirst(rule.when) ? 16 : 0);
 
-const NO_GATE = { gate: 0, gateOver: 0 } as const;
+/** Letters of a gate's name that may stand in one line. */
+const ONE_LINE = 16;
+const NO_WORDS = { lines: 0, words: 0, long: 0, short: 0, along: false } as const;
+const NO_PILL = { pill: 0, pillWords: "" } as const;
 
-/** As wide as its name in one or two lines over the hexagon, and how high those are. */
-function gateSize(line: LineDocument, rule: Rule): Pick<Outlet, "gate" | "gateOver"> {
+function gateSize(line: LineDocument, rule: Rule): GateSize {
   const [first, ...others] = rule.gates ?? [];
   if (first === undefined) return NO_GATE;
-  const lines = broken(gateName(line, first));
-  const words = Math.max(...lines.map((each) => boldWidthOf(each, 12)));
-  return {
-    gate: Math.ceil(words) + 8,
-    gateOver: lines.length * WORDS.line + HEXAGON.over + (others.length > 0 ? HEXAGON.many : 0),
-  };
+  const name = gateName(line, first);
+  return gateOf(name.length <= ONE_LINE ? [name] : broken(name), others.length > 0);
 }
 
-function loopPill(rule: Rule, said: Said): number {
+function loopPill(rule: Rule, said: Said): Pick<Outlet, "pill" | "pillWords"> {
   const most = said.signs.rules[rule.id]?.most;
-  if (most !== undefined) return widthOf(say("atMost", String(most)), 12) + 30;
-  return said.endless[rule.id] ? widthOf(say("noLimit"), 12) + 36 : 0;
+  const pillWords = most !== undefined ? say("atMost", String(most)) : said.endless[rule.id] ? say("noLimit") : "";
+  if (pillWords === "") return NO_PILL;
+  return { pill: Math.ceil(widthOf(pillWords, 12)) + (most !== undefined ? 30 : 36), pillWords };
 }
 
 export function stubName(line: LineDocument, to: string): string {

@@ -2,7 +2,7 @@
  * they are new and the layout is still under way. Only the edges at them, and those they stand on, are led anew. */
 import { type Point, Router } from "./routes";
 import type { Graph, Outlet, Part, Placed, Rect, Spot, Way } from "./types";
-import { after, HEXAGON, wordsWidth, zoneOf } from "./zones";
+import { after, HEXAGON, WORDS, wordsWidth, zoneOf } from "./zones";
 
 export type Places = ReadonlyMap<string, readonly [number, number]>;
 
@@ -44,9 +44,7 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   if (elsewhere.size === 0 && graph.parts.every((part) => part.outlets.every((outlet) => stays(part, outlet))))
     return placed;
 
-  const zones = new Map(
-    graph.parts.map((part) => [part.key, shifted(zoneOf(part), spots.get(part.key) as Spot)] as const),
-  );
+  const zones = roomsOf(graph, spots);
   const gates: Spot[] = [];
   const gateBoxes = new Map<string, Rect>();
   for (const part of graph.parts) {
@@ -90,15 +88,33 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
     const lead: Point[] = gate && gate.y !== begin[1] ? [begin, [source.x, begin[1]], [source.x, gate.y]] : [begin];
     const back = graph.back.includes(`${outlet.id}>${to}`);
     const points = [...lead, ...led];
+    const [x, y] = middleOf(led);
+    const words = outlet.along ? outlet.long : 0;
     ways.push({
       rule: outlet.id,
       target: to,
       points,
       back,
-      pillAt: outlet.pill > 0 && back ? middleOf(led) : undefined,
+      pillAt: outlet.pill > 0 && back ? [x - (words > 0 ? (words + outlet.pill) / 2 + 6 : 0), y] : undefined,
+      wordsAt: words > 0 ? { x: x - words / 2, y: y - WORDS.line / 2, width: words, height: WORDS.line } : undefined,
     });
   }
   return { parts: graph.parts.map((part) => spots.get(part.key) as Spot), gates, ways, rows: placed.rows };
+}
+
+/** The room of each part, as far as it has it: where a line stands narrow, others stand in what is free of it. */
+function roomsOf(graph: Graph, spots: ReadonlyMap<string, Spot>): Map<string, Rect> {
+  const cards = graph.parts.map((part): [string, Rect] => {
+    const { x, y } = spots.get(part.key) as Spot;
+    return [part.key, { x: x - part.before, y, width: part.before + part.width, height: part.height }];
+  });
+  return new Map(
+    graph.parts.map((part, index) => {
+      const zone = shifted(zoneOf(part), spots.get(part.key) as Spot);
+      const isFree = cards.every(([key, card]) => key === part.key || !meet(zone, card));
+      return [part.key, isFree ? zone : (cards[index]?.[1] ?? zone)];
+    }),
+  );
 }
 
 /** Whether a way still begins at its port and ends at its target: cards grow, rules change places. */

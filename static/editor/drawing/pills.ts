@@ -1,8 +1,10 @@
-/** What stands on a loop ("at most 3 times") has its place from the layout; where another edge comes through it after all, it
- * moves along its own edge. Where no place is free it is not drawn: the rule says it when it is chosen or pointed at. */
-import { gateBox, meet, passes } from "./moved";
+/** What stands on a way back ("at most 3 times"): in the middle of it, or where else on it nothing is in the way. Ways back that
+ * share their end and say the same have one, where all of them run. Where no place is free it is not drawn: the rule says it
+ * when it is chosen or pointed at. */
+import { boxesOf } from "./along";
+import { meet, passes } from "./moved";
 import type { Graph, Placed, Point, Rect, Way } from "./types";
-import { PILL, zoneOf } from "./zones";
+import { PILL } from "./zones";
 
 /** How far apart the places on one piece are that are tried. */
 const STEP = 24;
@@ -15,40 +17,66 @@ const around = ([x, y]: Point, width: number): Rect => ({
   height: PILL.height + 2 * APART,
 });
 
-export function freed(graph: Graph, placed: Placed): Placed {
-  const widths = new Map(graph.parts.flatMap(({ outlets }) => outlets.map((each) => [each.id, each.pill] as const)));
-  if (!placed.ways.some((way) => way.pillAt)) return placed;
-  const at = new Map(placed.parts.map((each) => [each.key, each]));
-  const boxes = graph.parts.flatMap((part): Rect[] => {
-    const [spot, zone] = [at.get(part.key), zoneOf(part)];
-    return spot ? [{ ...zone, x: zone.x + spot.x, y: zone.y + spot.y }] : [];
-  });
-  const gates = new Map(graph.parts.flatMap(({ outlets }) => outlets.map((each) => [each.id, each] as const)));
-  for (const gate of placed.gates) boxes.push(gateBox(gate, gates.get(gate.key) ?? { gate: 0, gateOver: 0 }));
-  const taken: Rect[] = [];
+/** Ways back with something on them: together where they come in together and say the same; each rule once. */
+export function groupsOf(graph: Graph, ways: readonly Way[]): Way[][] {
+  const outlets = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, each] as const)));
+  const groups = new Map<string, Way[]>();
   const said = new Set<string>();
-  const ways = placed.ways.map((way): Way => {
-    const width = widths.get(way.rule) ?? 0;
-    if (!way.pillAt || width === 0) return way;
+  for (const way of ways) {
+    const words = outlets.get(way.rule)?.pillWords;
     // One is enough where a rule leads back by several branches.
-    if (said.has(way.rule)) return { ...way, pillAt: undefined };
+    if (!way.back || !words || said.has(way.rule)) continue;
     said.add(way.rule);
+    const key = JSON.stringify([way.target, way.points.at(-1), words]);
+    groups.set(key, [...(groups.get(key) ?? []), way]);
+  }
+  return [...groups.values()];
+}
+
+export function freed(graph: Graph, placed: Placed): Placed {
+  const groups = groupsOf(graph, placed.ways);
+  if (groups.length === 0) return placed;
+  const outlets = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, each] as const)));
+  const boxes = [...boxesOf(graph, placed), ...placed.ways.flatMap((way) => way.wordsAt ?? [])];
+  const taken: Rect[] = [];
+  const pills = new Map<string, Point>();
+  /** Whether one was found that all of them share. */
+  const put = (ways: readonly Way[]): boolean => {
+    const [first] = ways;
+    const width = outlets.get(first?.rule ?? "")?.pill ?? 0;
+    const own = new Set(ways.map((way) => way.rule));
     const isFree = (point: Point): boolean => {
-      const own = around(point, width);
+      const box = around(point, width);
       return (
-        !boxes.some((each) => meet(own, each)) &&
-        !taken.some((each) => meet(own, each)) &&
-        !placed.ways.some((other) => other.rule !== way.rule && passes(other.points, own))
+        ways.every((way) => lies(way.points, point)) &&
+        ![...boxes, ...taken].some((each) => meet(box, each)) &&
+        !placed.ways.some((other) => !own.has(other.rule) && passes(other.points, box))
       );
     };
-    const pillAt = [way.pillAt, ...along(way.points, width)].find(isFree);
-    if (pillAt) taken.push(around(pillAt, width));
+    const at = along(first?.points ?? [], width).find(isFree);
+    if (!first || !at) return false;
+    taken.push(around(at, width));
+    pills.set(first.rule, at);
+    return true;
+  };
+  for (const ways of groups) if (!put(ways) && ways.length > 1) for (const way of ways) put([way]);
+  const done = new Set<string>();
+  const ways = placed.ways.map((way): Way => {
+    const pillAt = way.back && !done.has(way.rule) ? pills.get(way.rule) : undefined;
+    if (way.back) done.add(way.rule);
     return { ...way, pillAt };
   });
   return { ...placed, ways };
 }
 
-/** Places on a way: on its level pieces, the longest first, then on the others. */
+/** Whether a way comes through this point. */
+export const lies = (points: readonly Point[], [x, y]: Point): boolean =>
+  points.some(([bx, by], index) => {
+    const [ax, ay] = points[index - 1] ?? [bx, by];
+    return Math.min(ax, bx) <= x && x <= Math.max(ax, bx) && Math.min(ay, by) <= y && y <= Math.max(ay, by);
+  });
+
+/** Places on a way: on its level pieces, the longest first, then on the others; of each from the middle outwards. */
 function along(points: readonly Point[], width: number): Point[] {
   const pieces = points
     .slice(1)
@@ -56,14 +84,11 @@ function along(points: readonly Point[], width: number): Point[] {
   const length = ({ a, b }: { a: Point; b: Point }): number => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]);
   pieces.sort((one, other) => Number(other.level) - Number(one.level) || length(other) - length(one));
   return pieces.flatMap((piece) => {
-    const room = length(piece) - (piece.level ? width : PILL.height) - 8;
+    const room = (length(piece) - (piece.level ? width : PILL.height)) / 2 - 4;
     if (room < 0) return [];
-    const from = piece.level
-      ? Math.min(piece.a[0], piece.b[0]) + width / 2
-      : Math.min(piece.a[1], piece.b[1]) + PILL.height / 2;
-    return Array.from({ length: Math.floor(room / STEP) + 1 }, (_, at): Point => {
-      const along = from + 4 + at * STEP;
-      return piece.level ? [along, piece.a[1]] : [piece.a[0], along];
-    });
+    const [x, y] = [(piece.a[0] + piece.b[0]) / 2, (piece.a[1] + piece.b[1]) / 2];
+    const steps = Array.from({ length: Math.floor(room / STEP) + 1 }, (_, at) => at * STEP);
+    const places = [...steps.flatMap((step) => (step === 0 ? [0] : [-step, step])), -room, room];
+    return places.map((by): Point => (piece.level ? [Math.round(x + by), y] : [x, Math.round(y + by)]));
   });
 }

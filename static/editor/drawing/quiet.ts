@@ -1,6 +1,9 @@
 /** A line that says less, so that it stands in one row: no words where the way is the only one or the one that all goes well
  * on. Its rules say them, and whoever points at an edge reads them. */
-import type { Graph, Placed } from "./types";
+import { alongOf } from "./along";
+import { broken } from "./text";
+import type { Graph, Outlet, Placed } from "./types";
+import { gateOf } from "./zones";
 
 export function quietOf(graph: Graph): Graph {
   const main = new Set(graph.mainRules);
@@ -15,5 +18,19 @@ export function quietOf(graph: Graph): Graph {
   return { ...graph, parts };
 }
 
+/** Names of gates in two lines, where that makes them narrower. */
+export function foldedOf(graph: Graph): Graph {
+  const fold = (each: Outlet): Outlet =>
+    each.gate > 0 ? { ...each, ...gateOf(broken(each.gateRows.join(" ")), each.many) } : each;
+  return { ...graph, parts: graph.parts.map((part) => ({ ...part, outlets: part.outlets.map(fold) })) };
+}
+
+/** What a drawing does so that it stands in one row. */
+export type Left = Pick<Placed, "quiet" | "folded" | "along">;
+
 /** What of the graph is drawn in this layout. */
-export const shownOf = (graph: Graph, placed: Placed): Graph => (placed.quiet ? quietOf(graph) : graph);
+export function shownOf(graph: Graph, { quiet, folded, along }: Left): Graph {
+  const said = quiet ? quietOf(graph) : graph;
+  const strung = along ? alongOf(said, along) : said;
+  return folded ? foldedOf(strung) : strung;
+}

@@ -49,7 +49,7 @@ it("leaves the words of the main way out where one row is read so, and keeps all
 
 it("looks for few crossings in rows, too", async () => {
   const text = readFileSync("pipelines/lines/starters/lines/request-to-merged-change.yaml", "utf8");
-  const placed = await best(graphOf(parse(text) as LineDocument, NOTHING, [640, 520]), elk);
+  const placed = await best(graphOf(parse(text) as LineDocument, NOTHING, [560, 520]), elk);
   expect(placed.rows.length).toBe(3);
   expect(crossings(placed.ways)).toBeLessThanOrEqual(3);
 });

@@ -190,7 +190,7 @@ export function stacked(rows: readonly ElkNode[]): ElkNode {
         children.push({ ...node, y: (node.y ?? 0) + top });
     }
     for (const edge of row.edges ?? []) {
-      if (!crossing.has(edge.id)) edges.push(along(edge.id, shifted(pairsOf(edge), top), labelsOf(edge, top)));
+      if (!crossing.has(edge.id)) edges.push(along(edge.id, shifted(pairsOf(edge), top)));
     }
   });
   for (let row = 0; row < rows.length; row += 1) {
@@ -203,14 +203,7 @@ export function stacked(rows: readonly ElkNode[]): ElkNode {
       const left = -ROOM - LANE * byEntry.indexOf(each);
       const [head, tail] = [shifted(each.head, tops[each.from] ?? 0), shifted(each.tail, tops[row] ?? 0)];
       const [out, in_] = [head.at(-1)?.[1] ?? 0, tail[0]?.[1] ?? 0];
-      const label = rows[each.from]?.edges?.find((edge) => edge.id === each.id);
-      edges.push(
-        along(
-          each.id,
-          [...head, [right, out], [right, level], [left, level], [left, in_], ...tail],
-          label ? labelsOf(label, tops[each.from] ?? 0) : [],
-        ),
-      );
+      edges.push(along(each.id, [...head, [right, out], [right, level], [left, level], [left, in_], ...tail]));
     }
   }
   const rights = Math.max(-1, ...going.map((each) => each.right)) + 1;
@@ -250,12 +243,9 @@ function lanesRight(going: readonly Going[]): void {
 
 const shifted = (points: readonly Pair[], down: number): Pair[] => points.map(([x, y]) => [x, y + down]);
 
-const labelsOf = (edge: ElkExtendedEdge, down: number) =>
-  (edge.labels ?? []).map((label) => ({ ...label, y: (label.y ?? 0) + down }));
-
-function along(id: string, points: readonly Pair[], labels: ElkExtendedEdge["labels"]): ElkExtendedEdge {
+function along(id: string, points: readonly Pair[]): ElkExtendedEdge {
   const at = ([x, y]: Pair) => ({ x, y });
   const [first = [0, 0], last = [0, 0]] = [points[0], points.at(-1)];
   const section = { id: `${id} s`, startPoint: at(first), bendPoints: points.slice(1, -1).map(at), endPoint: at(last) };
-  return { id, sources: [], targets: [], sections: [section], ...(labels ? { labels } : {}) };
+  return { id, sources: [], targets: [], sections: [section] };
 }

@@ -23,12 +23,24 @@ export interface Outlet {
   /** Lines of words over its edge, and the width of the widest. */
   lines: number;
   words: number;
+  /** As wide as they are in one line, with and without that it never matches; 0 without. */
+  long: number;
+  short: number;
+  /** They stand on the edge (along.ts), not beside the port. */
+  along: boolean;
   /** Width of the name over its gate, 0 without a gate. */
   gate: number;
+  /** The name, line by line. */
+  gateRows: readonly string[];
+  /** More gates than one stand there. */
+  many: boolean;
   /** How high that name stands over it. */
   gateOver: number;
   /** What stands on a loop ("at most 3 times"), as wide as it is; 0 without. */
   pill: number;
+  pillWords: string;
+  /** Never matches: its way back stays its own. */
+  dead: boolean;
   stubs: readonly PillPart[];
   /** What edges are drawn to. */
   targets: readonly string[];
@@ -52,6 +64,8 @@ export interface Part {
   under: number;
   /** No rule leads on: a + stands beside it. */
   open: boolean;
+  /** Of a station that only joins, drawn as the bar of its join: how wide the words over it are; 0 for a card. */
+  bar: number;
   outlets: readonly Outlet[];
 }
 
@@ -76,8 +90,10 @@ export interface Way {
   target: string;
   points: readonly Point[];
   back: boolean;
-  /** Where its pill stands, in the middle of it. */
+  /** Where its pill stands, in the middle of it; of ways that share their end and say the same the first has it. */
   pillAt: Point | undefined;
+  /** Where its words stand that stand on it. */
+  wordsAt?: Rect | undefined;
 }
 
 export interface Spot {
@@ -97,6 +113,10 @@ export interface Placed {
   rows: readonly (readonly string[])[];
   /** Laid out without the words that quiet.ts leaves out. */
   quiet?: true;
+  /** Names of gates in two lines. */
+  folded?: true;
+  /** Rules whose words stand on their way back (along.ts). */
+  along?: readonly string[];
   /** Only cards in rows, while the layout of a long line is under way: its edges come with that. */
   provisional?: true;
 }

@@ -1,5 +1,6 @@
 /** The room that a part takes besides its card: words over the edges that leave it, pills, the bar of a join. Nothing else
  * is drawn there, so that no edge goes through words, and words stand at their own edge and no other. */
+import { boldWidthOf } from "./text";
 import type { Outlet, Part, Rect } from "./types";
 
 export const CARD = { width: 104, widest: 216, height: 72, port: 36, step: 24 };
@@ -8,8 +9,26 @@ export const STUB = { left: 22, height: 20, between: 6 };
 /** Over the edge to pills its words stand so much higher. */
 const OVER_PILL = 9;
 const PLUS = 22;
-export const HEXAGON = { width: 40, height: 32, over: 2, many: 6 };
+/** The bar of a join reaches so far over and under its card. */
+export const JOIN = { out: 4 };
+/** A station that only joins: no card, but the bar, with its name and what it waits for over it. */
+export const BAR = { width: 6, port: 24, under: 14, over: 2 * WORDS.line + 4 };
+/** Half of the circle that a number stands in. */
+export const PORT = 10;
+/** `apart`: what runs above or below it. */
+export const HEXAGON = { width: 40, height: 32, over: 2, many: 6, apart: 6 };
 export const PILL = { height: 20 };
+
+export type GateSize = Pick<Outlet, "gate" | "gateOver" | "gateRows" | "many">;
+export const NO_GATE: GateSize = { gate: 0, gateOver: 0, gateRows: [], many: false };
+
+/** As wide as its name in these lines over the hexagon, and how high they are; `many`: it is one of several gates. */
+export const gateOf = (gateRows: readonly string[], many: boolean): GateSize => ({
+  gate: Math.ceil(Math.max(...gateRows.map((each) => boldWidthOf(each, 12)))) + 8,
+  gateOver: gateRows.length * WORDS.line + HEXAGON.over + (many ? HEXAGON.many : 0),
+  gateRows,
+  many,
+});
 
 /** How much room as many lines take over their edge, or over pills on it. */
 export const roomOver = (lines: number, pills = false): number =>
@@ -24,8 +43,12 @@ export const wordsWidth = (part: Part): number =>
 /** Where the pills of a rule begin, right of the card: under its words. */
 export const stubsFrom = (part: Part): number => STUB.left + (part.open ? PLUS : 0);
 
+/** How far right of the card the + of a station without rules reaches. */
+export const plusWidth = WORDS.left + PLUS;
+
 /** Pills stand in one row behind one another. */
-const stubsWidth = (outlet: Outlet): number => outlet.stubs.reduce((sum, stub) => sum + stub.width + STUB.between, 0);
+export const stubsWidth = (outlet: Outlet): number =>
+  outlet.stubs.reduce((sum, stub) => sum + stub.width + STUB.between, 0);
 
 /** Rules that lead back go down right of the words, each in a lane of its own. */
 const LANE = 12;
@@ -50,7 +73,7 @@ export const after = (part: Part): number =>
 function beyondWords(part: Part): number {
   const words = wordsWidth(part);
   const stubs = Math.max(0, ...part.outlets.map(stubsWidth));
-  const least = part.open ? WORDS.left + PLUS : 14;
+  const least = Math.max(part.open ? plusWidth : 14, part.bar - part.width);
   return Math.max(least, words > 0 ? WORDS.left + words + WORDS.gap : 0, stubs > 0 ? stubsFrom(part) + stubs : 0);
 }
 

@@ -1,0 +1,67 @@
+/** What of a part nothing else may cover or come through, each piece for itself: its card, its ports, the words and pills at
+ * its edges. Their frame (zones.ts) is what the layout keeps free; narrowed.ts lets others into its empty corners. */
+import type { Graph, Outlet, Part, Placed, Rect, Spot } from "./types";
+import { BADGE, badgesWidth, HEXAGON, JOIN, PORT, plusWidth, STUB, stubsFrom, stubsWidth, wordsOf } from "./zones";
+
+export interface Shape extends Rect {
+  kind: "card" | "bar" | "port" | "words" | "stub";
+  /** The rule that it is about. */
+  rule: string | undefined;
+}
+
+/** Seen from the upper left corner of the card. */
+export function shapesOf(part: Part): Shape[] {
+  const { width, height, before } = part;
+  const found: Shape[] = [];
+  const add = (kind: Shape["kind"], rule: string | undefined, x: number, y: number, right: number, bottom: number) =>
+    found.push({ kind, rule, x, y, width: right - x, height: bottom - y });
+  if (part.kind === "start") {
+    add(part.bar > 0 ? "bar" : "card", undefined, 0, 0, width, height);
+    // Its words are wider than it is.
+    add("card", undefined, -before, height, width + before, height + part.under);
+    return found;
+  }
+  add("card", undefined, 0, 0, width, height);
+  if (before > 0) add("bar", undefined, -before, -JOIN.out, 0, height + JOIN.out);
+  if (part.bar > 0) add("words", undefined, 0, -part.over, part.bar, -JOIN.out);
+  if (before > 0) add("words", undefined, -before, -part.over, width, -JOIN.out);
+  if (badgesWidth(part) > 0) add("card", undefined, 0, height, BADGE.first + badgesWidth(part), height + part.under);
+  for (const outlet of part.outlets) {
+    if (outlet.badge) continue;
+    const [top, bottom] = [outlet.port - PORT, outlet.port + PORT];
+    const stubs = outlet.stubs.length > 0 ? stubsFrom(part) + stubsWidth(outlet) - STUB.between : 0;
+    if (stubs > 0) add("stub", outlet.id, width, top, width + stubs, bottom);
+    else add("port", outlet.id, width, top, width + (part.open ? plusWidth : PORT), bottom);
+    const words = wordsOf(part, outlet);
+    if (outlet.lines > 0) add("words", outlet.id, words.x, words.y, words.x + words.width, words.y + words.height);
+  }
+  return found;
+}
+
+/** The hexagon of a gate, and the name over it. */
+export const gateBoxes = ({ x, y }: Spot, { gate, gateOver }: Pick<Outlet, "gate" | "gateOver">): Rect[] => [
+  { x: x - HEXAGON.width / 2, y: y - HEXAGON.height / 2, width: HEXAGON.width, height: HEXAGON.height },
+  { x: x - gate / 2, y: y - HEXAGON.height / 2 - gateOver, width: gate, height: gateOver },
+];
+
+/** All that a drawing takes, edges too. */
+export function frameOf(graph: Graph, placed: Placed): Rect {
+  const spots = new Map(placed.parts.map((each) => [each.key, each]));
+  const outlets = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, each] as const)));
+  const [xs, ys] = [[] as number[], [] as number[]];
+  const add = ({ x, y, width, height }: Rect): void => {
+    xs.push(x, x + width);
+    ys.push(y, y + height);
+  };
+  for (const part of graph.parts) {
+    const spot = spots.get(part.key);
+    if (spot) for (const each of shapesOf(part)) add({ ...each, x: each.x + spot.x, y: each.y + spot.y });
+  }
+  for (const gate of placed.gates) {
+    const outlet = outlets.get(gate.key);
+    if (outlet) for (const each of gateBoxes(gate, outlet)) add(each);
+  }
+  for (const { points } of placed.ways) for (const [x, y] of points) add({ x, y, width: 0, height: 0 });
+  const [x, y] = [Math.min(...xs), Math.min(...ys)];
+  return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
+}
