@@ -54,7 +54,7 @@ def test_a_fork_with_a_join_is_drawn_put_right_and_run(canvas: Page, world: Worl
 
     canvas.locator(".ef-form").get_by_role("button", name="Delete Quality ∥ Security").click()
     expect(parallel).to_have_count(0)
-    node(canvas, "release").click()
+    node(canvas, "release").locator(".ed-bar-name").click()
     form.locator("summary", has_text="Gate and join").click()
     form.get_by_label("Plan", exact=True).uncheck()
     form.get_by_label("Security", exact=True).check()
@@ -205,6 +205,7 @@ def test_branches_wait_for_both_and_rework_stands_above_its_stage_by_a_click(
     met.get_by_role("button", name="Wait for both").click()
     expect(met).to_have_count(0)
     below = problem(canvas, "rework-below")
+    canvas.get_by_text("1 more of the same cause").click()
     expect(below).to_contain_text("stands below it")
     below.get_by_role("button", name="Move above Quality").click()
     expect(below).to_have_count(0)

@@ -132,7 +132,9 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
   };
   const draw = (box: Box, part: Part, outlet: Outlet, station: Station | undefined, index: number): void => {
     const was = old.get(outlet.id);
-    if (was && stays(box, outlet)) {
+    // What it shares with others changes with theirs.
+    const shares = was?.shares || laid.ways.get(outlet.id)?.some((way) => met.has(way));
+    if (was && !shares && stays(box, outlet)) {
       found.push(was);
       return;
     }
