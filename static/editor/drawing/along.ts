@@ -34,9 +34,12 @@ export function strung(graph: Graph, placed: Placed): { placed: Placed; without:
   const without: string[] = [];
   const found = new Map<Way, Rect>();
   const shortOf = (way: Way): number => outlets.get(way.rule)?.short ?? 0;
-  // The longest first, for they fit in the fewest places.
+  // Near their ports those that have a limit to say, too, which needs room beside them; then the longest first, for they
+  // fit in the fewest places.
+  const limited = (way: Way): number => (outlets.get(way.rule)?.pillWords ? 1 : 0);
   const own = placed.ways.filter((way) => outlets.get(way.rule)?.along);
-  for (const way of own.sort((one, other) => shortOf(other) - shortOf(one))) {
+  own.sort((one, other) => limited(other) - limited(one) || shortOf(other) - shortOf(one));
+  for (const way of own) {
     const isFree = (box: Rect): boolean => {
       const room = grown(box, APART);
       return (

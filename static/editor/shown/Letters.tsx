@@ -13,6 +13,9 @@ interface Given {
 /** Far enough along an edge to stand beside its words and its number. */
 const LEAST = 40;
 const BEFORE_ARROW = 24;
+/** From the middle of a gate: nearer a letter would hide it; and so far below the edge it does not. */
+const BESIDE_GATE = 36;
+const BELOW_GATE = 28;
 
 /** On each edge that changed the letter that its sentences have; where its limit is another number, that too. */
 export function Letters({ picture: { letters = [], limits = {}, marks }, drawn }: Given) {
@@ -49,15 +52,18 @@ export function lettersOf({ picture: { letters = [] }, drawn }: Given, node: str
     .join(" ");
 }
 
-/** At its limit, else in the middle of the longest run up or down, else before the arrow. */
-function placeOn({ limitAt, branches }: Drawn): Point | undefined {
+/** At its limit, else in the middle of the longest run up or down, else before the arrow, or below that where a gate is. */
+function placeOn({ limitAt, branches, gateAt }: Drawn): Point | undefined {
   if (limitAt) return limitAt;
   const points = branches[0]?.points ?? [];
   const runs = points.slice(1).map((to, index) => ({ from: points[index] as Point, to }));
   const upright = runs.filter(({ from, to }) => from[0] === to[0]).sort((a, b) => lengthOf(b) - lengthOf(a))[0];
   if (upright && lengthOf(upright) >= LEAST) return middle(upright);
   const { to } = runs.at(-1) ?? {};
-  return to && [to[0] - BEFORE_ARROW, to[1]];
+  if (!to) return undefined;
+  const at: Point = [to[0] - BEFORE_ARROW, to[1]];
+  const hides = gateAt && Math.abs(gateAt[0] - at[0]) < BESIDE_GATE && Math.abs(gateAt[1] - at[1]) < BESIDE_GATE;
+  return hides ? [at[0], at[1] + BELOW_GATE] : at;
 }
 
 interface Run {
