@@ -164,12 +164,11 @@ def test_a_problem_names_its_page_leads_to_its_rule_and_is_put_right_from_the_dr
 def test_a_rule_is_dragged_by_its_handle_to_where_the_mark_shows(
     rules: Locator, line: Line, page: Page
 ) -> None:
-    handle = row(rules, "bad").get_by_role("button", name="Move rule 3").bounding_box()
-    first = row(rules, "ok").bounding_box()
-    assert handle
-    assert first
-
     def lift() -> None:
+        handle = row(rules, "bad").get_by_role("button", name="Move rule 3").bounding_box()
+        first = row(rules, "ok").bounding_box()
+        assert handle
+        assert first
         page.mouse.move(handle["x"] + 4, handle["y"] + 4)
         page.mouse.down()
         page.mouse.move(handle["x"] + 4, first["y"] + 4, steps=4)
