@@ -14,26 +14,26 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from autobahn.asyncio.websocket import WebSocketClientFactory, WebSocketClientProtocol
-
 AT_ONCE = 8  # handshakes
 
 
-class Socket(WebSocketClientProtocol):
-    def onOpen(self) -> None:  # noqa: N802
-        self.factory.opening.release()
-
-    def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803
-        at = time.time() * 1000
-        for hint in json.loads(payload).get("hints", ()):
-            self.factory.heard.append((hint["task"], hint["version"], at))
-
-    def onClose(self, wasClean: bool, code: int, reason: str) -> None:  # noqa: N802, N803
-        if not self.factory.over:
-            sys.exit(f"a socket was closed: {code} {reason}")
-
-
 async def run(address: str, cookie: str, count: int) -> None:
+    # Here, and not above: whoever only imports this module may have chosen twisted's loop.
+    from autobahn.asyncio.websocket import WebSocketClientFactory, WebSocketClientProtocol  # noqa: PLC0415
+
+    class Socket(WebSocketClientProtocol):
+        def onOpen(self) -> None:  # noqa: N802
+            self.factory.opening.release()
+
+        def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803
+            at = time.time() * 1000
+            for hint in json.loads(payload).get("hints", ()):
+                self.factory.heard.append((hint["task"], hint["version"], at))
+
+        def onClose(self, wasClean: bool, code: int, reason: str) -> None:  # noqa: N802, N803
+            if not self.factory.over:
+                sys.exit(f"a socket was closed: {code} {reason}")
+
     at = urlsplit(address)
     factory: Any = WebSocketClientFactory(
         address, origin=f"http://{at.hostname}:{at.port}", headers={"Cookie": cookie}
