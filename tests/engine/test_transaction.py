@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
@@ -20,6 +21,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def lock(key: str) -> None:
     Owner.objects.select_for_update().get(key=key)
+
+
+def in_two_orders(work: Callable[[str, str], None]) -> None:
+    """At the same time, so that each can wait for what the other has."""
+    threads = [threading.Thread(target=work, args=pair) for pair in (("a", "b"), ("b", "a"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=LONG)
 
 
 def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
@@ -42,11 +52,7 @@ def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=add, args=pair) for pair in (("a", "b"), ("b", "a"))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=LONG)
+    in_two_orders(add)
     assert set(Owner.objects.values_list("name", flat=True)) == {"2"}
     assert len(tries) > 2, "one of them was a victim and began again"
 
@@ -58,8 +64,7 @@ def test_a_victim_lets_the_other_go_first(transactional_db: None, monkeypatch: p
     both_hold_one, done, pauses = threading.Barrier(2), threading.Event(), []
 
     def pause(seconds: float) -> None:
-        pauses.append(seconds)
-        assert done.wait(timeout=LONG)
+        pauses.append((seconds, done.wait(timeout=LONG)))
 
     monkeypatch.setattr(reruns, "sleep", pause)
 
@@ -79,12 +84,8 @@ def test_a_victim_lets_the_other_go_first(transactional_db: None, monkeypatch: p
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=take, args=pair) for pair in (("a", "b"), ("b", "a"))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=LONG)
-    assert pauses == [PAUSES[0]]
+    in_two_orders(take)
+    assert pauses == [(PAUSES[0], True)], "the other came to its end in the pause of the victim"
 
 
 def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db: None) -> None:
