@@ -228,3 +228,20 @@ def test_a_join_that_waits_for_a_deleted_station_waits_for_both(world: World, en
     saved(canvas)
     line.refresh_from_db()
     assert line.draft["stations"][3]["join"] == {"wait_for": ["qa", "security"], "aggregation": "any-pass"}
+
+
+@pytest.mark.wide
+def test_a_station_that_only_joins_is_a_bar_at_every_zoom(world: World, enter_canvas: Enter) -> None:
+    stations = [dict(each) for each in MET["stations"]]
+    stations[3]["join"] = {"wait_for": ["qa", "security"]}
+    line = create_line(world.project, "drawn", "Drawn", {**MET, "stations": stations}, world.admin)
+    canvas = enter_canvas(line)
+    bar, card = node(canvas, "release").locator(".ed-station-bar"), node(canvas, "qa").locator(".ed-station")
+    expect(bar).to_be_visible()
+    for level in ("near", "middle", "far"):
+        while canvas.locator(f".ed-level-{level}").count() == 0:
+            canvas.get_by_role("button", name="Zoom out").click()
+        wide, whole = bar.bounding_box(), card.bounding_box()
+        assert wide
+        assert whole
+        assert wide["width"] * 10 < whole["width"], level
