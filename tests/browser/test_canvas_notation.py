@@ -137,19 +137,22 @@ def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Dra
 
 def test_a_rule_forks_by_dragging_its_number_and_loses_a_branch_by_dragging_it_off(draw: Draw) -> None:
     page, line = draw(SMALL)
+    fork = page.locator('.ed-way[data-rule="good"] .ed-fork')
     drag(page, middle(page.locator('[data-port="good"]')), middle(node(page, "ship")))
+    expect(fork).to_have_count(1)
     saved(page)
     assert rule_of(line, "build", "good")["to"] == ["check", "ship"]
-    expect(page.locator('.ed-way[data-rule="good"] .ed-fork')).to_have_count(1)
     page.locator('[data-port="good"]').click()
     grip = page.locator('.ed-way[data-rule="good"] [data-grip="check"]')
     x, y = middle(grip)
     canvas = page.locator(".ed-canvas").bounding_box()
     assert canvas
     drag(page, (x, y), (x, canvas["y"] + canvas["height"] - 30))
+    expect(fork).to_have_count(0)
     saved(page)
     assert rule_of(line, "build", "good")["to"] == "ship"
     page.locator(".ed-canvas").press("Control+z")
+    expect(fork).to_have_count(1)
     saved(page)
     assert rule_of(line, "build", "good")["to"] == ["check", "ship"]
 
