@@ -13,9 +13,12 @@ from config.setup.steps import ROOT, SetupError, one_at_a_time
 # Each file to one of three processes. One that dies ends the run, which names its test: in its place xdist starts
 # another, hands it a file that is done already, and waits for ever.
 SHARED = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart=0")
-# A test that waits for ever is ended, with the stack of each thread: no wait of tests/waiting.py is as long. Those of
-# the soak may take longer.
-ENDS = ("-o", "faulthandler_timeout=420", "-o", "faulthandler_exit_on_timeout=true")
+# A test that waits for ever fails at its line: no wait of tests/waiting.py is as long. Where Python comes to no line,
+# the process is ended, with the stack of each thread. Those of the soak may take longer.
+ENDS = (
+    *("--timeout", "360", "--timeout-method", "signal"),
+    *("-o", "faulthandler_timeout=420", "-o", "faulthandler_exit_on_timeout=true"),
+)
 
 RUNTIME, DEVELOPMENT = "requirements.lock", "requirements-dev.lock"
 

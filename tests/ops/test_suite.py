@@ -1,4 +1,4 @@
-"""The suite itself: a run in which a process dies comes to its end, and says where."""
+"""The suite itself: a run in which a process dies, or a test waits for ever, comes to its end, and says where."""
 
 from __future__ import annotations
 
@@ -38,16 +38,46 @@ def test_dies_once():
 """
 
 
+WAITS = """import time
+
+from greenlet import greenlet
+
+
+def test_waits_for_ever():
+    greenlet(lambda: time.sleep(1000)).switch()
+
+
+def test_goes_on():
+    pass
+"""
+"""As Playwright waits: in a loop beside the test."""
+
+
 def test_a_process_that_dies_ends_the_run_which_names_its_test(tmp_path: Path) -> None:
     """With another process in its place the run waited for ever: nine files, so that each had finished one before."""
     for name in "abcdefgh":
         (tmp_path / f"test_{name}.py").write_text(QUICK)
     (tmp_path / "test_z.py").write_text(DIES)
-    (tmp_path / "conftest.py").write_text(
+    ended = run(tmp_path)
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "crashed while running 'test_z.py::test_dies_once'" in ended.stdout
+    assert re.search(r"Stacks of gw\d.*in test_dies_once", ended.stdout, re.DOTALL), ended.stdout
+
+
+def test_a_test_that_waits_for_ever_fails_at_its_line_and_the_others_go_on(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(WAITS)
+    ended = run(tmp_path, "--timeout", "3")
+    assert "1 failed, 1 passed" in ended.stdout, ended.stdout + ended.stderr
+    assert "test_it.py:7: Failed" in ended.stdout, ended.stdout
+
+
+def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """The tests of a folder in several processes, as `make test` runs the suite."""
+    (folder / "conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(ROOT)!r})\npytest_plugins = ['tests.fixtures.hang']\n"
     )
-    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
-    ended = subprocess.run(
+    (folder / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    return subprocess.run(
         [
             sys.executable,
             "-m",
@@ -59,15 +89,13 @@ def test_a_process_that_dies_ends_the_run_which_names_its_test(tmp_path: Path) -
             "no:django",
             *SHARED,
             *ENDS,
+            *more,
             ".",
         ],
-        cwd=tmp_path,
+        cwd=folder,
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         capture_output=True,
         text=True,
         timeout=LONG,
         check=False,
     )
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "crashed while running 'test_z.py::test_dies_once'" in ended.stdout
-    assert re.search(r"Stacks of gw\d.*in test_dies_once", ended.stdout, re.DOTALL), ended.stdout
