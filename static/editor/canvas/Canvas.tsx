@@ -183,7 +183,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
           {line.stations.length > FEW ? <Overview laid={laid} /> : null}
           {laid.provisional ? (
             <Panel position="bottom-center" className="pill" role="status">
-              <Icon name="status-evaluating" size={14} /> {say("leading")}
+              <Icon name="lines" size={14} /> {say("leading")}
             </Panel>
           ) : null}
         </ReactFlow>
