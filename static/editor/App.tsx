@@ -5,6 +5,7 @@ import { Canvas, viewOf } from "./canvas/Canvas";
 import { Connect } from "./canvas/Connect";
 import type { DropPoint } from "./canvas/connecting";
 import type { AnyNode, RuleEdge } from "./canvas/flow";
+import { gliding } from "./canvas/gliding";
 import { Marks } from "./canvas/Marks";
 import { CodeView, TextTrouble } from "./code/CodeView";
 import { Drawer } from "./inspector/Drawer";
@@ -55,10 +56,10 @@ export function App({ editor, mayEdit }: Page) {
   const fit = useCallback(() => {
     const { clientWidth: width = 0, clientHeight: height = 0 } = document.querySelector(".ed-flow") ?? {};
     const { history: now, findings: said } = editor.state;
-    void flow.setViewport(viewOf(now.line, said, { width, height }), { duration: 200 });
+    void flow.setViewport(viewOf(now.line, said, { width, height }), { duration: gliding() });
   }, [editor, flow]);
   const show = useCallback(
-    (key: string) => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 }),
+    (key: string) => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: gliding() }),
     [flow],
   );
   const { fold: foldSide } = sides;

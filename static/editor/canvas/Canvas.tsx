@@ -28,6 +28,7 @@ import type { DropPoint } from "./connecting";
 import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
 import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
+import { gliding } from "./gliding";
 import { dragged, drawnIn, type Laid, laidOut, type Row, START_ID } from "./layout";
 import { LevelContext, levelOf, opening, useZoomed, whole } from "./level";
 import { Measured, type Size } from "./Measured";
@@ -123,7 +124,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   );
 
   const show = (key: string): void =>
-    void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 });
+    void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: gliding() });
   const context = useMemo(() => ({ editor, mayEdit }), [editor, mayEdit]);
   return (
     <EditorContext value={context}>

@@ -1,6 +1,7 @@
 /** Where the focus of the keyboard stands on the page of the editor, and how it gets there. */
 import type { ReactFlowInstance } from "@xyflow/react";
 import { type AnyNode, edgesOf, type RuleEdge } from "../canvas/flow";
+import { gliding } from "../canvas/gliding";
 import { START_ID } from "../canvas/layout";
 import type { Spot } from "../canvas/walking";
 import { ruleOf } from "../store/document";
@@ -89,7 +90,7 @@ export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   // What is out of view may not be drawn at all: there it must not glide, or there is nothing to give the focus to.
   void flow.setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, {
     zoom: Math.max(flow.getZoom(), 0.5),
-    duration: element ? 200 : 0,
+    duration: element ? gliding() : 0,
   });
 }
 

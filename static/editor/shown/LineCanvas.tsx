@@ -23,6 +23,7 @@ import type { Mark, Picture } from "../api/line";
 import { boundsOfAll, type Drawn, drawnOf } from "../canvas/drawing";
 import { EdgeLayer } from "../canvas/edges";
 import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
+import { gliding } from "../canvas/gliding";
 import { drawnIn, type Laid, laidOut } from "../canvas/layout";
 import { LevelContext, levelOf, opening, useZoomed, whole } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
@@ -82,7 +83,7 @@ const BEFORE = " (before)";
 const MANY = 80;
 const FEW = 8;
 const NO_EDGES: RuleEdge[] = [];
-const FIT = { maxZoom: 1, padding: 0.12, duration: 200 } as const;
+const FIT = { maxZoom: 1, padding: 0.12 } as const;
 const NO_MARKS = { stations: {}, rules: {}, ends: {} };
 /** Around the line, and below it where the tools stand. */
 const CLEAR = { side: 24, top: 24, bottom: 72 };
@@ -226,7 +227,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
       const node = row.dataset.show ?? "";
       setShown({ node, rule: row.dataset.showRule });
       if (row.matches(BESIDE)) figure.current?.scrollIntoView({ block: "nearest" });
-      else void flow.fitView({ ...FIT, nodes: [{ id: node }], padding: 1.2 });
+      else void flow.fitView({ ...FIT, nodes: [{ id: node }], padding: 1.2, duration: gliding() });
     };
     document.addEventListener("click", chosen);
     return () => document.removeEventListener("click", chosen);
@@ -342,7 +343,7 @@ function Tools({ flow }: { flow: ReturnType<typeof useReactFlow<AnyNode, RuleEdg
   const tools = [
     { icon: "minus", word: "zoomOut", run: () => flow.zoomOut() },
     { icon: "plus", word: "zoomIn", run: () => flow.zoomIn() },
-    { icon: "fit", word: "fit", run: () => flow.fitView(FIT) },
+    { icon: "fit", word: "fit", run: () => flow.fitView({ ...FIT, duration: gliding() }) },
   ] as const;
   return (
     <div className="diff-zoom">

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Problem } from "../api/door";
 import type { Token, Walked } from "../api/walk";
+import { gliding } from "../canvas/gliding";
 import { action } from "../shell/actions";
 import type { Desk } from "../shell/desk";
 import { Icon } from "../shell/Icon";
@@ -87,7 +88,7 @@ function useInView({ flow }: Desk, station: string | undefined): void {
     if (x >= pane.left && y >= pane.top && x <= pane.right && y <= pane.bottom) return;
     void flow.setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, {
       zoom: flow.getZoom(),
-      duration: 200,
+      duration: gliding(),
     });
   }, [flow, station]);
 }
