@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import User
 from tests.factories import World, station
+from tests.fixtures.browser import PHONE
 from tests.pages.conftest import at
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -69,3 +70,19 @@ def test_without_script_stations_and_rules_stand_in_its_place(
     shown = page.get_by_role("figure", name=version.line.name)
     expect(shown.get_by_text("Good → Ship (A look)")).to_be_visible()
     expect(shown.locator(".react-flow")).to_have_count(0)
+
+
+@pytest.mark.wide
+def test_on_a_phone_a_long_name_of_a_line_leaves_room_for_the_way_back(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    version = world.line(stations=["build"], name="From a request to the merged change")
+    page.set_viewport_size(PHONE)
+    sign_in(page, world.viewer)
+    page.goto(at(world, "line", version.line.key))
+    trail = page.get_by_role("navigation", name="Breadcrumb")
+    back, here = trail.get_by_role("link").last.bounding_box(), trail.locator("[aria-current]").bounding_box()
+    around = trail.bounding_box()
+    assert back and here and around
+    assert back["width"] > 20
+    assert here["x"] + here["width"] <= around["x"] + around["width"] + 1
