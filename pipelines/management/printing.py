@@ -1,13 +1,26 @@
-"""What a command prints may come from a title, a log or a document: no hidden character of it acts on a terminal."""
+"""What our commands share. What they print may come from a title, a log or a document: no hidden character of it acts
+on a terminal. Of Django's checks they make those that load neither pages nor the API, which takes as long as all else
+that most of them need; `web`, `prepare` and `check` make all."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
 from pipelines.routing.basics.visible import visible_json
+
+CHECKS = (
+    Tags.caches,
+    Tags.compatibility,
+    Tags.database,
+    Tags.files,
+    Tags.models,
+    Tags.security,
+    Tags.translation,
+)
 
 
 class Visible:
@@ -25,6 +38,8 @@ class Visible:
 
 
 class Command(BaseCommand):
+    requires_system_checks: list[str] | tuple[str, ...] = CHECKS
+
     def execute(self, *args: Any, **options: Any) -> str | None:
         streams = {name: Visible(options.get(name) or getattr(sys, name)) for name in ("stdout", "stderr")}
         return super().execute(*args, **options | streams)

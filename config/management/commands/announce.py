@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from config.first_start import prepare
 from config.links import sign_in_address, stays_private
+from pipelines.management import printing
 from pipelines.management.commands.worker import station_places
 from pipelines.models import User, Worker
 
@@ -26,6 +27,8 @@ LOOK_EVERY = 0.2
 
 class Command(BaseCommand):
     help = "Used by “up”: prepare the database, and say the address once web and worker answer."
+    # The web process that starts next makes them all.
+    requires_system_checks = printing.CHECKS
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", required=True)
