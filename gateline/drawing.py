@@ -11,9 +11,9 @@ from gateline.output import plain
 
 STANDINGS = {
     "live": ("Live", "green"),
-    "partly shadowed": ("Partly shadowed", "yellow"),
+    "partly shadowed": ("Partly shadowed", "dim"),
     "dead": ("Never matches", "red"),
-    "unknown": ("Not proved", "dim"),
+    "unknown": ("Unknown", "dim"),
 }
 """How each is said, as on the canvas."""
 BUILT_IN = {"@origin": "back to where it came from", "@blocked": "wait for a person"}

@@ -102,7 +102,7 @@ def test_a_dead_rule_says_so_and_is_alive_after_it_was_moved_up(canvas: Page, li
     row.get_by_role("button", name="Move above 1").click()
     saved(canvas)
     assert [rule["id"] for rule in draft(line)["stations"][0]["rules"]] == ["broken", "all"]
-    expect(canvas.locator(".ed-rule").first).to_contain_text("Can match")
+    expect(canvas.locator(".ed-rule").first).to_contain_text("Live")
     expect(canvas.get_by_text("Never matches")).to_have_count(0)
 
 

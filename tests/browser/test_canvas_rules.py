@@ -3,14 +3,16 @@ offered, and undone."""
 
 from __future__ import annotations
 
+import copy
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from pipelines.lines.publishing import create_line
+from pipelines.lines.publishing import create_line, save_draft
 from pipelines.models import Line, User
 from tests.axe import grave
 from tests.browser.canvas import SAVING, node, saved
@@ -88,7 +90,7 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
     dead.get_by_role("button", name="Move above 1").click()
     saved(page)
     assert ids(line) == ["high", "ok", "bad"]
-    expect(row(rules, "high")).to_contain_text("Can match")
+    expect(row(rules, "high")).to_contain_text("Live")
     note = rules.get_by_role("status")
     expect(note).to_contain_text("Routing changes")
     expect(note).to_contain_text("{result: success, output: {high: 1}}")
@@ -99,6 +101,26 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
     page.keyboard.press("Control+z")
     saved(page)
     assert stored(line) == DOCUMENT["stations"][0]["rules"]
+
+
+@pytest.mark.wide
+def test_a_rule_of_which_an_earlier_one_takes_a_part_bears_no_warning(
+    rules: Locator, line: Line, page: Page, world: World
+) -> None:
+    draft = copy.deepcopy(DOCUMENT)
+    draft["stations"][0]["rules"][1]["when"] = HIGH
+    save_draft(line, draft, world.admin, line.draft_number)
+    page.reload()
+    node(page, "build").click()
+    page.get_by_role("tab", name="Rules").click()
+    high = row(rules, "high")
+    expect(high).to_contain_text("Rule 1 takes a part of it.")
+    expect(high.locator(".pill")).to_have_text("Partly shadowed")
+    expect(high.locator(".pill")).to_have_class(re.compile(r"\bpill-neutral\b"))
+    expect(row(rules, "ok").locator(".pill")).to_have_text("Live")
+    ports = node(page, "build").locator(".ed-port:not(.ed-port-new)")
+    expect(ports).to_have_text(["1", "2", "3"])
+    expect(node(page, "build").locator(".ed-port[data-mark]")).to_have_count(0)
 
 
 @pytest.mark.wide

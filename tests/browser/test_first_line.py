@@ -257,7 +257,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
     expect(page.locator(".ed-problems")).to_contain_text("already takes everything")
     inspector.get_by_role("button", name="Move above 1, at most 3 times").click()
     expect(rules(page).first).to_contain_text("result is failure")
-    expect(rules(page).first).to_contain_text("Can match")
+    expect(rules(page).first).to_contain_text("Live")
 
     for one, next_ in ((REVIEW, PACKAGE), (PACKAGE, DELIVER)):
         start = middle(palette.get_by_role("button", name="Person", exact=True))

@@ -76,7 +76,7 @@ export interface Drawn {
   gateAt: Point | undefined;
   /** Over it, as its room was made. */
   gateRows: readonly string[];
-  state: "dead" | "shadowed" | undefined;
+  state: "dead" | undefined;
   /** Whether somebody or something has to be asked before it can match. */
   asks: boolean;
   /** Where "No limit" stands, on a loop that no budget ends. */
@@ -181,7 +181,7 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
   const from: Point = [box.x + box.width, box.y + outlet.port];
   const along = ways.find((way) => way.wordsAt)?.wordsAt;
   const label = rule && station && (outlet.lines > 0 || along) ? wordsOfRule(station, rule, findings) : "";
-  const state = says?.status === "dead" ? "dead" : says?.status === "partly shadowed" ? "shadowed" : undefined;
+  const state = says?.status === "dead" ? "dead" : undefined;
   const at = wordsOf(part, outlet);
   const gates = gatesOf(line, rule);
   const gateAt = laid.gates.get(outlet.id);

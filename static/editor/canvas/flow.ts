@@ -37,7 +37,7 @@ interface Retry {
 type StationData = {
   name: string;
   kind: string;
-  rules: { id: string; title: string; mark: "dead" | "shadowed" | undefined; retry: Retry | undefined }[];
+  rules: { id: string; title: string; mark: "dead" | undefined; retry: Retry | undefined }[];
   dead: number;
   errors: number;
   warnings: number;
@@ -199,12 +199,7 @@ function stationData(
 ): Omit<StationData, "mark" | "ports" | "nextPort" | "bar"> {
   const rules = rulesOf(station).map((rule, index) => {
     const says = findings.rules[rule.id];
-    const mark =
-      says?.status === "dead"
-        ? ("dead" as const)
-        : says?.status === "partly shadowed"
-          ? ("shadowed" as const)
-          : undefined;
+    const mark = says?.status === "dead" ? ("dead" as const) : undefined;
     const title = [rule.label || says?.words || say("ruleNumber", String(index + 1)), says?.why]
       .filter(Boolean)
       .join(". ");

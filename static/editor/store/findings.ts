@@ -31,10 +31,10 @@ export interface RuleSays {
   example: string;
 }
 
-/** How a rule's status looks. */
+/** How a rule's status looks. Of what an earlier rule takes a part is ordinary where the first match wins, no warning. */
 export const PILLS: Record<RuleSays["status"], [tone: string, icon: string]> = {
   live: ["ok", "check"],
-  "partly shadowed": ["attention", "warning"],
+  "partly shadowed": ["neutral", "check"],
   dead: ["danger", "danger"],
   unknown: ["neutral", "info"],
 };
