@@ -100,7 +100,7 @@ def test_all_problems_are_fixed_as_one_change_and_undone_as_one(world: World, en
 @pytest.mark.wide
 def test_a_new_command_lacks_its_program_until_it_is_typed(page_: Page, line: Line) -> None:
     add_station(page_, "command")
-    problem = page_.get_by_role("button", name="Command · Program and arguments is missing")
+    problem = page_.get_by_role("button", name="Command · “Program and arguments” is missing")
     problem.click()
     program = page_.locator(".ed-inspector").get_by_label("Program and arguments", exact=True)
     expect(program).to_be_focused()

@@ -222,7 +222,7 @@ def test_a_join_that_waits_for_a_deleted_station_waits_for_both(world: World, en
     line = create_line(world.project, "drawn", "Drawn", {**MET, "stations": stations}, world.admin)
     canvas = enter_canvas(line)
     gone = problem(canvas, "not-publishable")
-    expect(gone).to_contain_text("has no station “gone”")
+    expect(gone).to_contain_text("“Joins the branches from” cannot be “gone”: the line has no such station")
     gone.get_by_role("button", name="Wait for both").click()
     expect(gone).to_have_count(0)
     saved(canvas)

@@ -253,7 +253,7 @@ def test_a_condition_is_written_as_json_and_a_fault_in_it_is_told_with_its_place
     whole = form.get_by_label("The whole condition")
     whole.fill('{"any": [{"result": "failure"}, {"output": {"path": "a", "op": "gtt", "value": 1}}]}')
     page.keyboard.press("Control+Enter")
-    expect(form).to_contain_text("At when.any[1].output.op: “gtt” is not known")
+    expect(form).to_contain_text("At when.any[1].output.op: cannot be “gtt”")
     assert stored(line) == DOCUMENT["stations"][0]["rules"]
     right = {"any": [{"result": "failure"}, {"output": {"path": "a", "op": "gt", "value": 1}}]}
     whole.fill(json.dumps(right))

@@ -93,7 +93,7 @@ def test_who_is_told_has_it_escalated_and_goes_with_the_escalation(ask: Ask) -> 
         ([GAP, BOTH], "rules[1].when.all[1].failure_type", "test gap", "“test gap” has a row already"),
         ([GAP], "rules[0].to", "moon", "The line has no station or end “moon”"),
         ([GAP], "rules[0].max_retries", "often", "Has to be a whole number"),
-        ([GAP], "rules[0].on_exhausted", "to:moon", "The line has no station or end “moon”"),
+        ([GAP], "rules[0].on_exhausted", "to:moon", "Cannot be “moon”: the line has no such station or end"),
         ([BOTH], "rules[0].told", "lead", "Nobody can be told where there is no limit"),
         ([TELLS], "rules[0].max_retries", "", "Nobody can be told where there is no limit"),
         ([TELLS], "rules[0].to", "gone", "Nobody is told of a path to an end"),

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from pipelines.formats import native
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
@@ -239,6 +240,15 @@ def test_a_line_that_was_never_published_shows_what_keeps_it_from_being_drawn(
     page = client.get(at(world, "line", "half"))
     assert page.status_code == 200
     assert "cannot be drawn yet" in text(page)
+
+
+def test_a_draft_that_cannot_be_drawn_says_why_without_a_key(world: World, signed_in: As) -> None:
+    wrong = document(["build"], key="half", policy={"on_failure": "fail"})
+    create_line(world.project, "half", "Half", wrong, world.admin)
+    page = text(signed_in(world.designer).get(at(world, "line", "half")))
+    assert "“No rule matches a failure” cannot be “fail”." in page
+    assert "Choose one of: “The task fails”," in page
+    assert "on_failure" not in page and "halt" not in page
 
 
 def test_versions_name_who_and_when(world: World, signed_in: As) -> None:

@@ -225,7 +225,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "no rules, where the policy wants some": (
         "not-publishable",
         document([station("build", rule("on")), "ship"], policy={"no_rules": "refuse"}),
-        ["Add a rule to completed"],
+        ["Add a rule to Completed"],
     ),
     "a start that is gone": ("not-publishable", line(start="gone"), ["Start at the first station"]),
     "a station gate that is gone": (
@@ -243,7 +243,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "a knob that nobody knows": (
         "not-publishable",
         line(policy={"no_match": "dance"}),
-        ["Let the preset say no_match"],
+        ["Set “No rule matches a passed outcome” as the preset does"],
     ),
     "a pair of which one is gone": (
         "not-publishable",

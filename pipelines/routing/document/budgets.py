@@ -14,7 +14,8 @@ from pipelines.routing.document.exhausted import Exhausted
 from pipelines.routing.document.fields.field import Around, Written, declared
 from pipelines.routing.document.fields.plain import Choice, Count, Key, Text, Texts, extra
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader, expected, quote
+from pipelines.routing.document.reading.names import no_such
+from pipelines.routing.document.reading.reader import Reader, expected, one_of, quote
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "rules": ("rules",),
@@ -80,13 +81,14 @@ class Counted(Texts):
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         if self.needed(reader, key):
-            reader.note(key, _("a budget of kind %(kind)s names some", kind=reader.values["kind"]))
+            machine = _("a budget of kind %(kind)s names some", kind=reader.values["kind"])
+            reader.note(key, _.of(machine, _("is missing")))
         return ()
 
     def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
         known = getattr(around.names, self.part) if self.part else (member,)
         if member not in known:
-            message = _("the line has no %(what)s %(member)s", what=self.what, member=quote(member))
+            message = no_such(self.what, member)
             reader.problems.note(join(reader.at(key), index), message, expected(member, known))
 
 
@@ -102,10 +104,10 @@ class Edges(Counted):
                 path, _("%(member)s is no edge", member=quote(member)), _("write it as from->to")
             )
         elif source not in names.stations:
-            message = _("the line has no station %(source)s", source=quote(source))
+            message = no_such(_("station"), source)
             reader.problems.note(path, message, expected(source, names.stations))
         elif target not in names.places:
-            message = _("the line has no station or end %(target)s", target=quote(target))
+            message = no_such(_("station or end"), target)
             reader.problems.note(path, message, expected(target, names.places))
 
     def schema(self) -> Schema:
@@ -153,7 +155,7 @@ class Budget:
             WORDS,
             required=True,
             default="rules",
-            remedy=_("known: %(words)s", words=", ".join(KINDS)),
+            remedy=one_of(WORDS, WORDS),
             label=_("What is counted"),
         ),
         given=True,

@@ -8,8 +8,8 @@ from typing import Any, Final
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema, record, words
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field
-from pipelines.routing.document.reading.names import Names
-from pipelines.routing.document.reading.reader import Reader, expected, quote
+from pipelines.routing.document.reading.names import Names, no_such
+from pipelines.routing.document.reading.reader import Reader, expected
 
 EXHAUSTED: Final = ("fail", "stuck", "escalate")
 
@@ -43,7 +43,7 @@ class Exhausted(Field):
 def _target(reader: Reader, names: Names) -> str | None:
     target = reader.text("to", required=True)
     if target and target not in names.places:
-        message = _("the line has no station or end %(target)s", target=quote(target))
+        message = no_such(_("station or end"), target)
         reader.note("to", message, expected(target, names.places))
     reader.done()
     return target or None

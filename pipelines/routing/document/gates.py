@@ -28,7 +28,7 @@ from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gate_tools import TOOL, Tool
 from pipelines.routing.document.inputs import INPUT, Input
 from pipelines.routing.document.reading.names import note_twins
-from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.reading.reader import Reader, one_of, unknown_word
 from pipelines.routing.document.requirements import REQUIREMENT, Approvers, Requirement
 from pipelines.routing.document.routes import ON_REJECT, Route
 
@@ -261,7 +261,10 @@ class Offers(Texts):
         for index, word in enumerate(found):
             if word not in WORDS:
                 path = join(reader.at(key), index)
-                reader.problems.note(path, _("has to be one of %(known)s", known=", ".join(WORDS)))
+                machine = _("has to be one of %(known)s", known=", ".join(WORDS))
+                # Machines read every word in the message already.
+                hint = _.of("", one_of(WORDS, WORDS))
+                reader.problems.note(path, _.of(machine, unknown_word(word)), hint)
         note_twins(reader, key, found, _("the word"))
         if reader.given[key] == []:
             reader.note(key, _("a gate offers at least one word"), _("leave the key out for the usual ones"))

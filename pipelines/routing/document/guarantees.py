@@ -115,7 +115,8 @@ def _check(reader: Reader, around: Around) -> None:
     forms = [name for name in FORMS if reader.has(name)]
     if len(forms) != 1:
         message = _("says what it promises in exactly one form") if forms else _("says nothing")
-        reader.note(forms[1] if forms else "never", message, _("known: %(words)s", words=", ".join(FORMS)))
+        hint = _.of(f"known: {', '.join(FORMS)}", _("choose what it promises"))
+        reader.note(forms[1] if forms else "never", message, hint)
         return
     never, after = reader.values["never"], reader.values["after"]
     if after is not None and never is None:

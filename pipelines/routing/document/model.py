@@ -26,6 +26,7 @@ from pipelines.routing.document.guarantees import GUARANTEE, Guarantee, Jumps
 from pipelines.routing.document.inputs import INPUT, Input
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY, PRESETS, Policy
 from pipelines.routing.document.preconditions import STANDARD_REQUIREMENTS, HandoffSchema
+from pipelines.routing.document.reading.names import no_such
 from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import STATION, Station
@@ -102,9 +103,7 @@ class Pairs(Field):
                 continue
             for index, station in enumerate(member):
                 if station not in around.names.stations:
-                    reader.problems.note(
-                        join(path, index), _("the line has no station %(station)s", station=quote(station))
-                    )
+                    reader.problems.note(join(path, index), no_such(_("station"), station))
             pairs.append((member[0], member[1]))
         return tuple(pairs)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema, words
@@ -11,7 +12,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Written, declared
 from pipelines.routing.document.fields.plain import Choice, Count
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.reading.reader import Reader, one_of, unknown_word
 from pipelines.routing.document.routes import ON_REJECT, Route
 
 DEFAULT_PRESET: Final = "alp"
@@ -28,6 +29,7 @@ def _usual(key: str, around: Around) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Knob(Choice):
+    choices: Mapping[str, str] = field(kw_only=False)
     written: Written = Written.ALWAYS
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
@@ -86,7 +88,9 @@ class Revisit(Knob):
         usual = _usual(key, around)
         value = reader.text(key, usual)
         if value not in self.choices and not _LIMIT.match(value):
-            reader.note(key, _("%(value)s is not known", value=quote(value)), _("allow, forbid or limit:<n>"))
+            known = {**self.choices, "limit:<n>": _("At most a number of times again")}
+            hint = _.of("allow, forbid or limit:<n>", one_of(known, known))
+            reader.note(key, unknown_word(value), hint)
             return usual
         return value
 

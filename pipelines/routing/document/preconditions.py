@@ -12,7 +12,7 @@ from pipelines.routing.basics.values import named
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field, Written
 from pipelines.routing.document.handoffs import schema_faults
-from pipelines.routing.document.reading.reader import Reader, expected, quote
+from pipelines.routing.document.reading.reader import Reader, expected, unknown_word
 
 GATE_PASSED, HANDOFF, AGENT = "station_gate", "handoff", "agent"
 METADATA = "metadata:"
@@ -47,7 +47,7 @@ class Preconditions(Field):
                 reader.problems.note(path, _("has to be a text, not %(member)s", member=named(member)))
             elif member not in STANDARD_REQUIREMENTS and not _names_metadata(member):
                 hint = expected(member, (*STANDARD_REQUIREMENTS, f"{METADATA}<name>"))
-                reader.problems.note(path, _("%(member)s is not known", member=quote(member)), hint)
+                reader.problems.note(path, unknown_word(member), hint)
             else:
                 found.append(member)
         return tuple(dict.fromkeys(found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from pipelines.routing.basics.schema_parts import Schema, words
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.reading.names import refers
-from pipelines.routing.document.reading.reader import Reader, expected, quote
+from pipelines.routing.document.reading.reader import Reader, expected, unknown_word
 
 ON_REJECT: Final = {
     "fail": _("The task fails"),
@@ -24,7 +24,7 @@ ON_REJECT: Final = {
 class Route(Field):
     """One of `choices`, or `prefix`, a colon and a station; the default where it is none of them."""
 
-    choices: Collection[str] = field(kw_only=False)
+    choices: Mapping[str, str] = field(kw_only=False)
     prefix: str = field(kw_only=False)
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
@@ -38,8 +38,8 @@ class Route(Field):
         if value in self.choices:
             return value
         if type(reader.given[key]) is str:
-            known = (*self.choices, f"{self.prefix}:<station>")
-            reader.note(key, _("%(value)s is not known", value=quote(value)), expected(value, known))
+            known = {**self.choices, f"{self.prefix}:<station>": _("Go to a station")}
+            reader.note(key, unknown_word(value), expected(value, known))
         return self.absent(reader, key, around)
 
     def schema(self) -> Schema:

@@ -30,8 +30,8 @@ from pipelines.routing.document.fields.plain import (
 )
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.preconditions import HandoffSchema, Preconditions
-from pipelines.routing.document.reading.names import note_twins
-from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.reading.names import no_such, note_twins
+from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.rules import RULE, Rule
 
 DEFAULT_WORK: Final = "manual"
@@ -104,7 +104,7 @@ class Branches(Texts):
         for index, station in enumerate(found):
             if station not in around.names.stations:
                 path = join(reader.at(key), index)
-                reader.problems.note(path, _("the line has no station %(station)s", station=quote(station)))
+                reader.problems.note(path, no_such(_("station"), station))
         note_twins(reader, key, found, _("the station"))
         return found
 

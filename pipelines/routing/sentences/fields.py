@@ -3,6 +3,7 @@ does in place of its word."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -55,20 +56,22 @@ WORDS_OF: Final[Mapping[type[Field], Mapping[str, str]]] = {
 }
 """Of lists whose words are no choice of the inspector."""
 LIMIT: Final = "limit"
+INDEX: Final = re.compile(r"\[\d+\]")
 GROUPS: Final = {"all": _("all of: %(checks)s"), "any": _("any of: %(checks)s")}
 
 
 def field_of(kind: str, path: str, work: str = "") -> Field | None:
-    """The declaration of `policy.no_match` of a line, `work.argv` of a station whose work is of the kind `work`."""
+    """The declaration of `policy.no_match` of a line, `work.argv` of a station whose work is of the kind `work`; of a
+    member of a list as of the list: `inputs[0].type`, `offers[1]`."""
     record, found = RECORDS.get(kind), None
-    for step in path.split("."):
+    for step in INDEX.sub("", path).split("."):
         fields: Mapping[str, Field] = record.fields if record else {}
         if found is not None and found is STATION.fields["work"]:
             fields = KINDS[work].keys if work in KINDS else {}
         found = fields.get(step)
         if found is None:
             return None
-        record = found.record if isinstance(found, One) else None
+        record = found.record if isinstance(found, One | Each) else None
     return found
 
 

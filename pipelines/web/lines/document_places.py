@@ -27,14 +27,15 @@ def parts_of(document: object, path: str) -> PathParts:
     if found is None:
         return PathParts(rest=path)
     what, index, rule = found.groups()
-    member = _member(document, what, int(index))
+    member = member_of(document, what, int(index))
     rest = path[found.end() :]
     if rule is None:
         return PathParts(what, member, rest=rest)
-    return PathParts(what, member, int(rule) + 1, _member(member, "rules", int(rule)), rest)
+    return PathParts(what, member, int(rule) + 1, member_of(member, "rules", int(rule)), rest)
 
 
-def _member(of: object, name: str, index: int) -> Mapping[str, Any]:
+def member_of(of: object, name: str, index: int) -> Mapping[str, Any]:
+    """Of a list; nothing where there is no such object."""
     members = of.get(name) if isinstance(of, Mapping) else None
     member = members[index] if isinstance(members, list) and index < len(members) else None
     return member if isinstance(member, Mapping) else {}

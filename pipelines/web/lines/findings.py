@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,15 +13,18 @@ from django.utils.translation import gettext as _
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.policy_outcome import then
+from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.fields import field_of, label
-from pipelines.web.lines.document_places import PathParts, parts_of
+from pipelines.web.lines.document_places import PathParts, member_of, parts_of
 
 MOST = 200
 """Findings on a page; the tool and the API give all."""
 ICONS = {ERROR: "danger", WARNING: "warning"}
+LISTED = re.compile(r"(ends|inputs|budgets|escalations|guarantees)\[(\d+)\]")
+"""Parts of a line beside its stations and gates."""
 SEVERITIES = {ERROR: lambda: _("error"), WARNING: lambda: _("warning"), INFO: lambda: _("note")}
 
 
@@ -43,28 +47,59 @@ def shown(findings: Sequence[Finding], document: object, line: Line | None) -> l
 
 def message_of(finding: Finding, document: object) -> str:
     """What keeps a line from being published is said about a place: its name comes first."""
-    if finding.check != not_publishable.ID:
-        return as_sentence(finding.message)
-    place = place_words(document, finding.path)
-    return as_sentence(f"{place} {words(finding.message)}" if place else finding.message)
+    return (
+        as_sentence(finding.message)
+        if finding.check != not_publishable.ID
+        else _sentence(document, finding.path, finding.message)
+    )
+
+
+def by_name(problems: Sequence[Problem], document: object) -> list[Problem]:
+    """Those of a document that cannot be read, as whole sentences that name their place."""
+    return [
+        Problem(
+            "", _sentence(document, each.path, each.message), as_sentence(each.hint), each.line, each.column
+        )
+        for each in problems
+    ]
+
+
+def _sentence(document: object, path: str, message: str) -> str:
+    """“Lint · rule 2 · “Timeout” is missing.”: a field in quotes, so that its label does not run into the message."""
+    *names, field = _place(document, path)
+    place = " · ".join(filter(None, (*names, f"“{field}”" if field else "")))
+    return as_sentence(f"{place} {words(message)}" if place else message)
 
 
 def place_words(document: object, path: str) -> str:
-    """A place in a document by names: “Lint · rule 2 · when.output”."""
+    """A place in a document by names: “Lint · rule 2 · Condition”."""
+    return " · ".join(filter(None, _place(document, path)))
+
+
+def _place(document: object, path: str) -> tuple[str, str, str]:
+    """The names of the part, of the rule and of the field, each "" where the path leads through none."""
     found = parts_of(document, path)
-    names = (found.member.get("name"), found.member.get("key"))
+    listed = None if found.what else LISTED.match(path)
+    member = member_of(document, listed[1], int(listed[2])) if listed else found.member
+    names = (member.get(key) for key in ("name", "label", "key"))
     name = next((each for each in names if isinstance(each, str) and each), "")
     number = _("rule %(number)s") % {"number": found.number} if found.number else ""
-    return " · ".join(filter(None, (name, number, _field(found))))
+    return name, number, _field(found)
 
 
 def _field(found: PathParts) -> str:
-    """A field as its form calls it; anything else by its place."""
+    """A field as its form calls it, or the one that it is within; what no form has by its place."""
     kind = "rule" if found.number else found.what.removesuffix("s") or "line"
     work = found.member.get("work")
     of_work = str(work.get("kind")) if isinstance(work, Mapping) else ""
-    field = field_of(kind, found.rest, of_work) if found.rest else None
-    return label(field, found.rest) if field and field.label else found.rest
+    steps = found.rest.split(".") if found.rest else []
+    if kind == "rule" and steps[:1] == ["when"]:
+        return _("Condition")
+    for count in range(len(steps), 0, -1):
+        field = field_of(kind, ".".join(steps[:count]), of_work)
+        if field and field.label:
+            return label(field, found.rest)
+    return found.rest
 
 
 def _shown(finding: Finding, document: object, line: Line | None) -> FindingView:

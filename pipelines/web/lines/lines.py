@@ -33,6 +33,7 @@ from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.networks import as_published, to_publish
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
+from pipelines.web.lines.findings import by_name
 from pipelines.web.lines.guarantees import guarantees_of, proved
 from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
@@ -242,7 +243,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         "lines/line.html",
         found,
         parsed=parsed,
-        problems=problems,
+        problems=by_name(problems, found.draft),
         drawing=_drawing(found, parsed),
         stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)) if parsed else [],
         gates=gates_of(parsed) if parsed else [],

@@ -29,6 +29,7 @@ from pipelines.routing.sentences import references
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
 from pipelines.web.lines import lines
+from pipelines.web.lines.findings import by_name
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
 
 SHOWN = 500
@@ -198,7 +199,7 @@ def _page(
         total=rows.count(),
         subject=subject,
         marks=_marks(line),
-        problems=problems,
+        problems=by_name(problems, line.draft),
         refused="" if isinstance(refused, DraftUnreadable) else refused,
         coverage=_coverage(line, subject),
         missing=[_missing(each, subject) for each in missing[:MISSING_SHOWN]],

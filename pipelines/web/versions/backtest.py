@@ -15,6 +15,7 @@ from pipelines.lines.backtest import BacktestTarget, target_of
 from pipelines.models import Decision, Line, Project, Task
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
+from pipelines.web.lines.findings import by_name
 from pipelines.web.shell.page import SignedIn, in_project, show_line
 
 FIELDS = ("since", "last", "tasks", "versions")
@@ -32,7 +33,7 @@ def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
         "to": to,
         "targets": _targets(found),
         "given": {name: request.GET.get(name, "") for name in FIELDS},
-        "problems": problems,
+        "problems": by_name(problems, found.draft),
         "starts": bool(request.GET.get("to")) and target is not None,
         "recorded": recorded(found),
         "verdicts": verdicts(),

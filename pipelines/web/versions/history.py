@@ -26,6 +26,7 @@ from pipelines.routing.document.networks import as_published
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import groups, legend, totals
 from pipelines.web.lines.drawing import drawing_of_version
+from pipelines.web.lines.findings import by_name
 from pipelines.web.lines.overview import gates_of, overview_of
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Restore, VersionName
@@ -163,7 +164,7 @@ def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
     try:
         apart = comparing.apart(old, new)
     except Invalid as fault:
-        return {"problems": fault.problems, "groups": []}
+        return {"problems": by_name(fault.problems, line.draft), "groups": []}
     of_the_draft = (
         to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )

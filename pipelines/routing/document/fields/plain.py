@@ -13,7 +13,7 @@ from pipelines.routing.basics.values import MISSING, is_number
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field, Written
 from pipelines.routing.document.reading.names import MAX_ID, note_twins, read_id, read_key, refers
-from pipelines.routing.document.reading.reader import Reader, expected, quote
+from pipelines.routing.document.reading.reader import Reader, expected, unknown_word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,9 +183,7 @@ class Several(Texts):
         for index, word in enumerate(given):
             if word not in self.choices:
                 hint = expected(word, self.choices)
-                reader.problems.note(
-                    join(reader.at(key), index), _("%(word)s is not known", word=quote(word)), hint
-                )
+                reader.problems.note(join(reader.at(key), index), unknown_word(word), hint)
         note_twins(reader, key, given, self.what)
         return tuple(word for word in given if word in self.choices)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
@@ -13,7 +13,8 @@ from pipelines.routing.document import algebra, operators
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.evaluations import EVALUATORS, PERSON, WORDS, Evaluation
 from pipelines.routing.document.paths import PathError, compile_path
-from pipelines.routing.document.reading.reader import Problems, Reader, expected, quote
+from pipelines.routing.document.reading.names import no_such
+from pipelines.routing.document.reading.reader import Problems, Reader, expected, unknown_word
 
 ANY_RESULT = ("success", "failure", "cancelled")
 ANY_VERDICT = ("pass", "fail")
@@ -79,7 +80,9 @@ def _known_words(value: Any, path: str, problems: Problems, known: tuple[str, ..
     words = _words(value, path, problems)
     for word in words:
         if word != "any" and word not in known:
-            problems.note(path, _("%(word)s is not known", word=quote(word)), expected(word, (*known, "any")))
+            # The words of the form are those of the document.
+            choices = {each: each for each in (*known, "any")}
+            problems.note(path, unknown_word(word), expected(word, choices))
     return words
 
 
@@ -107,12 +110,17 @@ def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     operand = reader.raw("value")
     reader.done()
     if "op" in reader.given and op != "range" and op not in operators.COMMON:
-        reader.note("op", _("%(op)s is not known", op=quote(op)), expected(op, (*operators.COMMON, "range")))
+        reader.note("op", unknown_word(op), expected(op, _operators((*operators.COMMON, "range"))))
     elif not reader.has("value"):
         reader.note("value", _("is missing"))
     elif op == "range":
         return algebra.EvalTest(op, operand, _range(operand, reader))
     return algebra.EvalTest(op, operand)
+
+
+def _operators(known: Collection[str]) -> Mapping[str, str]:
+    """Each with what the form calls it."""
+    return {op: operators.WORDS[op] for op in known}
 
 
 def _range(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
@@ -161,8 +169,8 @@ def _operand(op: str, operand: Any, reader: Reader) -> Any:
     if not op or op in operators.ALONE:
         return None
     if op not in operators.OUTPUT:
-        known = (*operators.OUTPUT, *operators.ALONE)
-        reader.note("op", _("%(op)s is not known", op=quote(op)), expected(op, known))
+        known = _operators((*operators.OUTPUT, *operators.ALONE))
+        reader.note("op", unknown_word(op), expected(op, known))
         return None
     if not reader.has("value"):
         reader.note("value", _("is missing"))
@@ -183,9 +191,7 @@ def _edge(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     reader.done()
     for key, place in (("from", source), ("to", target)):
         if place and place not in places:
-            reader.note(
-                key, _("the line has no station %(place)s", place=quote(place)), expected(place, places)
-            )
+            reader.note(key, no_such(_("station"), place), expected(place, places))
     return algebra.EdgeTaken(source, target, at_least or 0)
 
 

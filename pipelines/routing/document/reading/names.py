@@ -59,11 +59,15 @@ def read_id(reader: Reader, name: str = "id") -> str:
 def refers(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
     """Note a reference to something that the line does not have."""
     if value and value not in known:
-        reader.note(
-            key,
-            _("the line has no %(what)s %(value)s", what=what, value=quote(value)),
-            expected(value, known),
-        )
+        reader.note(key, no_such(what, value), expected(value, known))
+
+
+def no_such(what: str, value: str) -> _:
+    """Of a field that names something that the line does not have. People read it behind the name of the field."""
+    machine = _("the line has no %(what)s %(value)s", what=what, value=quote(value))
+    return _.of(
+        machine, _("cannot be %(value)s: the line has no such %(what)s", value=quote(value), what=what)
+    )
 
 
 def note_twins(reader: Reader, key: str, values: Collection[str], what: str) -> None:

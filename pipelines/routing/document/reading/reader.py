@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from pipelines.routing.basics.durations import DurationError, seconds
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.shapes import whole
 from pipelines.routing.basics.values import named
+from pipelines.routing.basics.wording import PartName, joined, words
 from pipelines.routing.basics.wording import Wording as _
 
 T = TypeVar("T")
@@ -125,11 +126,7 @@ class Reader:
     def choice(self, key: str, choices: Collection[str], default: str) -> str:
         value = self._typed(key, default, str, _("a text"))
         if value not in choices and key in self.given:
-            self.note(
-                key,
-                _("%(value)s is not known", value=quote(value)),
-                expected(value, [*filter(None, choices)]),
-            )
+            self.note(key, unknown_word(value), expected(value, choices))
             return default
         return value
 
@@ -179,14 +176,30 @@ def quote(value: str) -> str:
     return f"“{value if len(value) <= 60 else value[:60] + '…'}”"
 
 
+def unknown_word(value: str) -> _:
+    """Of a word that is no choice of its field. People read it behind the name of the field, or below the field."""
+    return _.of(f"{quote(value)} is not known", _("cannot be %(value)s", value=quote(value)))
+
+
 def expected(value: str, choices: Collection[str]) -> str:
-    """A hint: the nearest known word if one is near, else all of them."""
-    near = difflib.get_close_matches(value[:100], list(choices)[:500], n=1)
+    """A hint: the nearest known word if one is near, else all of them. Choices that forms call otherwise, a mapping of
+    each word to what they say, are said to people as there."""
+    known = [*filter(None, choices)]
+    near = difflib.get_close_matches(value[:100], known[:500], n=1)
+    said = choices if isinstance(choices, Mapping) else {}
     if near:
-        return _("did you mean %(word)s?", word=near[0])
-    shown = list(choices)[:20]
-    return (
-        _("known: %(words)s", words=", ".join([*shown, *(["…"] if len(choices) > 20 else [])]))
-        if shown
-        else ""
-    )
+        return _("did you mean %(word)s?", word=_choice(near[0], said))
+    if not known:
+        return ""
+    return one_of(known[:20], said, more=len(known) > 20)
+
+
+def one_of(known: Collection[str], said: Mapping[str, str], *, more: bool = False) -> _:
+    """A hint with every word. `said`: as forms call them, where they do."""
+    every = joined([*(_choice(word, said) for word in known), *(["…"] if more else [])], ", ")
+    machine = _("known: %(words)s", words=every)
+    return _.of(machine, _("choose one of: %(words)s", words=every)) if said else machine
+
+
+def _choice(word: str, said: Mapping[str, str]) -> PartName | str:
+    return PartName(word, lambda: f"“{words(said[word])}”") if word in said else word

@@ -34,6 +34,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.analysis.lint.visits import breaking
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.sentences.names import end_words
 from pipelines.web.editor.fixes import edits, of_checks, of_joins
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.trials import Trials
@@ -154,7 +155,9 @@ def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
     if not of.trials.may_go(station, to):
         return None
     words = {
-        "passed": lambda: _("Add a rule to %(place)s") % {"place": following.name if following else to},
+        "passed": lambda: (
+            _("Add a rule to %(place)s") % {"place": following.name if following else end_words(to, "")}
+        ),
         "failed": lambda: _("Add a rule to the end “failed”"),
         "blocked": lambda: _("Add a rule that waits for an answer"),
     }

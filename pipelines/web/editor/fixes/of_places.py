@@ -11,6 +11,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.sentences.fields import field_of
+from pipelines.routing.sentences.fields import label as label_of
+from pipelines.routing.sentences.names import end_words
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.of_joins import wait_for_all
@@ -127,7 +130,9 @@ def _knob(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
     policy = document.get("policy")
     if found and isinstance(policy, dict) and found[1] in policy:
         kept = {key: value for key, value in policy.items() if key != found[1]}
-        label = _("Let the preset say %(knob)s") % {"knob": found[1]}
+        label = _("Set “%(field)s” as the preset does") % {
+            "field": label_of(field_of("line", place.rest), found[1])
+        }
         yield Remedy(label, (edits.change_line(policy=kept),), "x")
 
 
@@ -150,11 +155,12 @@ def _switched_off(document: Document, finding: Finding, place: DocumentPlace) ->
 def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """A station without rules, in a line whose policy wants some: what passes goes on, as it would elsewhere."""
     if place.station and place.rest == "rules" and "has no rules" in finding.message:
-        keys = [_name(each, "key") for each in document["stations"]]
-        following = keys[keys.index(place.station) + 1 :]
-        to = following[0] if following else "completed"
+        every = _stations(document)
+        keys = [key for key, _each in every]
+        following = every[keys.index(place.station) + 1 :]
+        to, name = (following[0][0], _name(following[0][1], "name")) if following else ("completed", None)
         rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
-        label = _("Add a rule to %(place)s") % {"place": to}
+        label = _("Add a rule to %(place)s") % {"place": name or end_words(to, "")}
         yield Remedy(label, (edits.add_rule(place.station, rule),), "plus")
 
 
