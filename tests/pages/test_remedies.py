@@ -31,6 +31,23 @@ def line(*rules: dict[str, Any], **more: Any) -> dict[str, Any]:
     return document([station("build", *rules), "ship"], **more)
 
 
+BAD = rule("bad", "repair")
+
+
+def rejected(bad: dict[str, Any], word: str = "reject", policy: Any = None, **gate: Any) -> dict[str, Any]:
+    """Nothing is to reach ship once the gate before it has said the word; from repair a task goes on to ship."""
+    return document(
+        [
+            station("build", rule("on", "ship", OK, gates=["ask"]), bad),
+            station("repair", rule("repaired", "ship")),
+            station("ship", rule("shipped", "completed")),
+        ],
+        gates=[{**ASK, "offers": ["approve", "send_back", "reject"], **gate}],
+        guarantees=[{"id": "none", "never": {"reach": "ship"}, "after": {"gate": "ask", "word": word}}],
+        policy=policy or {},
+    )
+
+
 STUCK = {"policy": {"no_match": "stuck"}}
 GATED = {"gates": [ASK]}
 FORKED = [
@@ -238,6 +255,22 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         line(rule("on", max_retries=2, on_exhausted={"to": "gone"})),
         ["Leave what happens then to the line's policy"],
     ),
+    "a gate after whose rejection what must not be is reached": (
+        "broken-guarantee",
+        rejected(BAD, on_reject="route:repair"),
+        ["End the task"],
+    ),
+    "the same where the line's policy says what follows": (
+        "broken-guarantee",
+        rejected(BAD, policy={"on_reject": "route:repair"}),
+        ["End the task"],
+    ),
+    "a rejection that alone leads to a station": (
+        "broken-guarantee",
+        rejected(rule("bad", "failed"), on_reject="route:repair"),
+        [],
+    ),
+    "another word than a rejection": ("broken-guarantee", rejected(BAD, word="send_back"), []),
     "a key that nobody reads": ("not-publishable", line(rule("on", wen=OK)), ["Remove “wen”"]),
     "a key of the line that nobody reads": ("not-publishable", line(colour="red"), ["Remove “colour”"]),
     "a knob that nobody knows": (

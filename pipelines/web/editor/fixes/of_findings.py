@@ -14,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.analysis.lint.checks import (
+    broken_guarantee,
     constant_condition,
     dead_rule,
     default_not_last,
@@ -35,7 +36,7 @@ from pipelines.routing.analysis.lint.visits import breaking
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.sentences.names import end_words
-from pipelines.web.editor.fixes import edits, of_checks, of_joins
+from pipelines.web.editor.fixes import edits, of_checks, of_guarantees, of_joins
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.trials import Trials
 
@@ -302,4 +303,5 @@ BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {
     unfillable_join.ID: of_joins.unfillable,
     rework_below.ID: of_joins.rework_below,
     unawaited_checks.ID: of_checks.waiting,
+    broken_guarantee.ID: of_guarantees.refuted,
 }
