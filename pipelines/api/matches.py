@@ -39,13 +39,24 @@ class MatchExampleOut(BaseModel):
     values: list[tuple[str, str]]
 
 
+class MatchedOutcomeOut(BaseModel):
+    """`run`: of the task at the station, from 1."""
+
+    task: str
+    title: str
+    url: str
+    run: int
+
+
 class RuleMatchesOut(BaseModel):
     """`unknown` wait for an answer that nobody gave, `failed` cannot be evaluated. `why`: of the newest such. `takes`:
-    of `matches` those that no rule above it matches; `instead`: the others by the rule that takes them."""
+    of `matches` those that no rule above it matches; `instead`: the others by the rule that takes them, `shown`: a
+    handful of these, the newest."""
 
     matches: int
     takes: int
     instead: dict[str, int]
+    shown: list[MatchedOutcomeOut]
     unknown: int
     failed: int
     why: str
@@ -94,6 +105,7 @@ def _rule(told: RuleMatches) -> RuleMatchesOut:
         matches=told.counts[ConditionAnswer.MATCHES],
         takes=told.takes,
         instead=dict(told.instead),
+        shown=[MatchedOutcomeOut(task=o.task, title=o.title, url=o.url, run=o.run) for o in told.shown],
         unknown=told.counts[ConditionAnswer.UNKNOWN],
         failed=told.counts[ConditionAnswer.FAILED],
         why=told.why,

@@ -23,6 +23,8 @@ TESTS = 20_000
 """Conditions that are asked at most: of a station with very many rules fewer outcomes are looked at."""
 CHUNK = 20
 VALUES = 4
+SHOWN = 5
+"""Outcomes of a rule that are named, where another rule takes them."""
 
 
 @dataclass(slots=True)
@@ -36,10 +38,21 @@ class MatchExample:
     values: list[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class MatchedOutcome:
+    """`run`: of its task at the station, from 1."""
+
+    task: str
+    title: str
+    url: str
+    run: int
+
+
 @dataclass(slots=True)
 class RuleMatches:
     """`failed` cannot be evaluated, `unknown` wait for an answer that nobody gave then; `why`: of the newest such.
-    `takes`: those that it matches and no rule above it; `instead`: of the others, how many each rule above it takes."""
+    `takes`: those that it matches and no rule above it; `instead`: of the others, how many each rule above it takes;
+    `shown`: the newest of these."""
 
     rule: str
     counts: Counter[ConditionAnswer] = field(default_factory=Counter)
@@ -47,6 +60,7 @@ class RuleMatches:
     example: MatchExample | None = None
     takes: int = 0
     instead: Counter[str] = field(default_factory=Counter)
+    shown: list[MatchedOutcome] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -65,6 +79,7 @@ class StationMatches:
 class RecordedOutcome:
     number: int
     title: str
+    run: int
     situation: dict[str, Any]
 
 
@@ -85,16 +100,18 @@ def station_matches(row: LineRow, line: Line, station: str) -> StationMatches:
         found.outcomes += 1
         for told, each in zip(found.rules, asked, strict=True):
             _count(row, line, told, each, recorded)
-        _take(found, asked)
+        _take(row, found, asked, recorded)
     return found
 
 
-def _take(found: StationMatches, asked: Sequence[AskedRule]) -> None:
+def _take(row: LineRow, found: StationMatches, asked: Sequence[AskedRule], recorded: RecordedOutcome) -> None:
     """The first rule that matches takes it; none where it is not known what a rule above says."""
     taken = ""
     for told, each in zip(found.rules, asked, strict=True):
         if each.answer == ConditionAnswer.MATCHES and taken:
             told.instead[taken] += 1
+            if len(told.shown) < SHOWN:
+                told.shown.append(MatchedOutcome(*_named(row, recorded), recorded.run))
         elif each.answer == ConditionAnswer.MATCHES:
             taken = told.rule
             told.takes += 1
@@ -106,21 +123,24 @@ def _take(found: StationMatches, asked: Sequence[AskedRule]) -> None:
 def _recorded(row: LineRow, station: str, most: int) -> Iterator[RecordedOutcome]:
     """The newest first, each as it was decided last: with the answers that evaluations had got."""
     tasks = Task.objects.filter(line=row).order_by("-id").values("id")[:TASKS]
-    jobs = dict(
-        Job.objects.filter(task_id__in=tasks, station=station, purpose=Purpose.STATION, state=Job.State.DONE)
+    jobs = {
+        job: (task, run)
+        for job, task, run in Job.objects.filter(
+            task_id__in=tasks, station=station, purpose=Purpose.STATION, state=Job.State.DONE
+        )
         .order_by("-id")
-        .values_list("id", "task_id")[:most]
-    )
+        .values_list("id", "task_id", "visit")[:most]
+    }
     if not jobs:
         return
     decided = (
-        Decision.objects.filter(task_id__in=set(jobs.values()), job_id__in=jobs)
+        Decision.objects.filter(task_id__in={task for task, _run in jobs.values()}, job_id__in=jobs)
         .order_by("-job_id", "-at")
         .distinct("job_id")
-        .values_list("task__number", "task__title", "situation")
+        .values_list("job_id", "task__number", "task__title", "situation")
     )
-    for values in decided.iterator(chunk_size=CHUNK):
-        yield RecordedOutcome(*values)
+    for job, number, title, situation in decided.iterator(chunk_size=CHUNK):
+        yield RecordedOutcome(number, title, jobs[job][1], situation)
 
 
 def _count(row: LineRow, line: Line, told: RuleMatches, asked: AskedRule, recorded: RecordedOutcome) -> None:
@@ -135,9 +155,13 @@ def _count(row: LineRow, line: Line, told: RuleMatches, asked: AskedRule, record
 def _example(
     row: LineRow, line: Line, asked: AskedRule, recorded: RecordedOutcome, matches: bool
 ) -> MatchExample:
+    return MatchExample(*_named(row, recorded), matches, _values(line, asked))
+
+
+def _named(row: LineRow, recorded: RecordedOutcome) -> tuple[str, str, str]:
+    """Its task, the title and the address of it."""
     name = f"WI-{row.project.key}-{recorded.number}"
-    url = reverse("task", args=[row.project.owner.key, row.project.key, name])
-    return MatchExample(name, recorded.title, url, matches, _values(line, asked))
+    return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])
 
 
 def _values(line: Line, asked: AskedRule) -> list[tuple[str, str]]:

@@ -3,12 +3,15 @@ an example that leads to its task; by keyboard the paths of recorded outputs are
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from pipelines.lines.publishing import save_draft
 from pipelines.models import Line, User
 from tests.axe import grave
 from tests.browser.canvas import draft, saved
@@ -65,6 +68,30 @@ def test_a_rule_says_how_many_recorded_outcomes_it_matches(
     with page.context.expect_page() as opened:
         example.get_by_role("link").click()
     expect(opened.value.get_by_role("heading", level=1)).to_contain_text("A task")
+
+
+@pytest.mark.wide
+def test_the_outcomes_that_a_fix_sends_elsewhere_are_shown_with_their_tasks(
+    page: Page, site: Site, world: World, sign_in: Callable[[Page, User], None]
+) -> None:
+    both = {"all": [{"result": "success"}, HIGH["when"]]}
+    line = drawn(world, 10, OK)
+    dead = copy.deepcopy(line.draft)
+    dead["stations"][0]["rules"].append({"id": "high", "when": both, "to": "fix"})
+    save_draft(line, dead, world.admin, line.draft_number)
+    high = entered(page, world, sign_in).locator('[data-rule="high"]')
+    expect(high).to_contain_text("Moved up, 7 recorded outcomes go to fix instead of ship.")
+    tasks = high.get_by_role("link", name=f"WI-{world.project.key}-")
+    expect(tasks).to_have_count(0)
+    high.get_by_role("button", name="Show the 7").click()
+    expect(tasks).to_have_text([f"WI-{world.project.key}-{number}" for number in (10, 9, 8, 7, 6)])
+    expect(high).to_contain_text("and 2 more")
+    assert grave(page) == []
+    with page.context.expect_page() as opened:
+        tasks.last.click()
+    expect(opened.value).to_have_url(re.compile(rf"/WI-{world.project.key}-6/$"))
+    high.get_by_role("button", name="Hide the 7").click()
+    expect(tasks).to_have_count(0)
 
 
 @pytest.mark.wide

@@ -56,6 +56,11 @@ def test_each_condition_is_counted_by_itself_with_the_newest_example(world: Worl
     assert {rule: told["matches"] for rule, told in said["rules"].items()} == {"ok": 6, "high": 3, "bad": 1}
     assert {rule: told["takes"] for rule, told in said["rules"].items()} == {"ok": 6, "high": 0, "bad": 1}
     assert said["rules"]["high"]["instead"] == {"ok": 3}
+    project = world.project.key
+    shown = said["rules"]["high"]["shown"]
+    assert [(each["task"], each["run"]) for each in shown] == [(f"WI-{project}-{n}", 1) for n in (6, 5, 4)]
+    assert signed_in(world.viewer).get(shown[0]["url"]).status_code == 200
+    assert said["rules"]["ok"]["shown"] == []
     assert said["untaken"] == 0
     example = said["rules"]["high"]["example"]
     assert example["task"] == f"WI-{world.project.key}-6"
@@ -88,6 +93,7 @@ def test_no_outcome_yet(world: World, signed_in: As) -> None:
         "matches": 0,
         "takes": 0,
         "instead": {},
+        "shown": [],
         "unknown": 0,
         "failed": 0,
         "why": "",

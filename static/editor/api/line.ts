@@ -113,6 +113,8 @@ export interface RuleMatches {
   takes: number;
   /** The others, by the rule above that takes them. */
   instead: Record<string, number>;
+  /** The newest of the others. `run`: of the task at the station. */
+  shown: { task: string; title: string; url: string; run: number }[];
   unknown: number;
   failed: number;
   why: string;

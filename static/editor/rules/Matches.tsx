@@ -1,3 +1,4 @@
+import { useId, useState } from "react";
 import type { RuleMatches } from "../api/line";
 import { say } from "../shell/words";
 import { type LineDocument, type Rule, ruleOf, targetsOf } from "../store/document";
@@ -56,15 +57,50 @@ export function Untaken({ matching }: { matching: Matching }) {
 
 /** Of a rule that others keep everything from: which recorded outcomes would go where it leads, once it is above them. */
 export function Once({ matching, line, rule }: { matching: Matching; line: LineDocument; rule: Rule }) {
-  const instead = matching.is === "told" ? matching.said.rules[rule.id]?.instead : undefined;
-  const found = Object.entries(instead ?? {});
+  const told = matching.is === "told" ? matching.said.rules[rule.id] : undefined;
+  const found = Object.entries(told?.instead ?? {});
   if (found.length === 0) return null;
   const count = found.reduce((sum, [, n]) => sum + n, 0);
   const before = found.map(([id]) => leadsTo(line, ruleOf(line, id)?.rule)).filter(Boolean);
   return (
-    <p className="muted small">
-      {say("onceFixed", String(count), leadsTo(line, rule), [...new Set(before)].join(", "))}
-    </p>
+    <div className="ed-matches muted small">
+      <p>{say("onceFixed", String(count), leadsTo(line, rule), [...new Set(before)].join(", "))}</p>
+      <Outcomes count={count} shown={told?.shown ?? []} />
+    </div>
+  );
+}
+
+/** Which outcomes they are: the newest few, each by its task. */
+function Outcomes({ count, shown }: { count: number; shown: RuleMatches["shown"] }) {
+  const [open, setOpen] = useState(false);
+  const list = useId();
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <button
+        type="button"
+        className="button button-link button-small"
+        aria-expanded={open}
+        aria-controls={open ? list : undefined}
+        onClick={() => setOpen((now) => !now)}
+      >
+        {say(open ? "hideOutcomes" : "showOutcomes", String(count))}
+      </button>
+      {open ? (
+        <ul id={list}>
+          {shown.map(({ task, title, url, run }) => (
+            <li key={`${task} ${run}`}>
+              <a className="link" href={url} target="_blank" rel="noopener">
+                {task}
+              </a>{" "}
+              {title}
+              {run > 1 ? ` · ${say("outcomeRun", String(run))}` : null}
+            </li>
+          ))}
+          {count > shown.length ? <li>{say("moreElsewhere", String(count - shown.length))}</li> : null}
+        </ul>
+      ) : null}
+    </>
   );
 }
 

@@ -145,6 +145,9 @@ const WORDS = {
       "Moved up, %s recorded outcomes go to %s instead of %s.",
       n,
     ),
+  showOutcomes: (n: number) => ngettext("Show the outcome", "Show the %s", n),
+  hideOutcomes: (n: number) => ngettext("Hide the outcome", "Hide the %s", n),
+  outcomeRun: gettext("run %s"),
   matchesUnknown: (n: number) =>
     ngettext("Of %s it is not known: nobody answered then.", "Of %s it is not known: nobody answered then.", n),
   matchesFailed: (n: number) => ngettext("It cannot be evaluated on %s.", "It cannot be evaluated on %s.", n),
