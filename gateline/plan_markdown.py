@@ -14,7 +14,7 @@ VERDICTS = {
     "acknowledge": "Can be published after its warnings are acknowledged",
     "refused": "Cannot be published",
 }
-ANSWERS = {"proved": "proved", "refuted": "**not true**", "unknown": "**not proved**"}
+ANSWERS = {"proved": "Proved", "refuted": "**Refuted**", "unknown": "**Unknown**"}
 SEVERITIES = {"error": "**Error**", "warning": "Warning"}
 BACKTEST = {
     "same": "same",

@@ -22,9 +22,9 @@ VERDICTS = {
     "refused": "[red]Cannot be published.[/red]",
 }
 ANSWERS = {
-    "proved": "[green]proved[/green]",
-    "refuted": "[red]not true[/red]",
-    "unknown": "[yellow]not proved[/yellow]",
+    "proved": "[green]Proved[/green]",
+    "refuted": "[red]Refuted[/red]",
+    "unknown": "[yellow]Unknown[/yellow]",
 }
 
 

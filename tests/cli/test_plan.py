@@ -84,7 +84,7 @@ def test_a_merge_request_is_checked_and_commented(cli: Cli, world: World, tmp_pa
     code, comment = checked(mine, world, merge_request(tmp_path, given("look"), given()))
     assert code == 1
     assert "**Cannot be published.**" in comment
-    assert "| Nothing reaches Ship without Second look | **not true** | Build → Ship |" in comment
+    assert "| Nothing reaches Ship without Second look | **Refuted** | Build → Ship |" in comment
     assert (
         "- Outcomes of Build such as \\{result: success\\} went to Ship by rule 1 after Second look;"
         in comment
@@ -101,7 +101,7 @@ def test_it_prints_text_and_json_and_ends_with_zero_where_nothing_is_wrong(cli: 
     file = mine.config.parent / "release.yaml"
     file.write_text(native.dumps(given("look") | {"name": "Releases"}))
     said = mine.ok("plan", str(file))
-    assert "proved  Nothing reaches Ship without Second look" in said
+    assert "Proved  Nothing reaches Ship without Second look" in said
     assert "~ Name of the line: “Release” → “Releases”." in said
     assert "Can be published" in said
     assert mine.json("plan", str(file))["verdict"] in ("ready", "acknowledge")

@@ -13,6 +13,6 @@ def test_the_page_shows_a_promise_that_is_not_proved_and_one_that_is() -> None:
     [finding] = [f for f in examine(bad, prove=answers).findings if f.check == "unproved-guarantee"]
     assert finding.severity == WARNING
     assert finding.path == "guarantees[0]"
-    assert "is not proved: rule on may break it" in finding.message
+    assert "is unknown: rule on may break it" in finding.message
     assert "no path that breaks it was found" in finding.message
     assert [promise.answer for promise in examine(good, prove=answers).promises] == ["proved"]

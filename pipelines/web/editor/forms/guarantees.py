@@ -54,9 +54,7 @@ def _rows(setting: Setting) -> Rows:
         title=lambda member, index: _title(member, index, setting),
         add=_("Add a guarantee"),
         kinds=kinds(),
-        help=_(
-            "Each is proved when the line is checked. One that is not true keeps it from being published."
-        ),
+        help=_("Each is checked with the line. A refuted one keeps the line from being published."),
         empty=_("No guarantees yet."),
         ordered=False,
         folded=True,

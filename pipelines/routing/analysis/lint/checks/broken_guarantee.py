@@ -20,7 +20,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=ERROR,
                 path=f"guarantees[{index}]",
-                message=_("“%(promise)s” is not true: %(path)s", promise=each.sentence, path=each.path),
+                message=_("“%(promise)s” is refuted: %(path)s", promise=each.sentence, path=each.path),
                 rules=each.rules,
                 short=each.sentence,
                 why=each.path,

@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "unproved-guarantee"
-CAUSE = _("Guarantee not proved")
+CAUSE = _("Guarantee unknown")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -20,7 +20,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=WARNING,
                 path=f"guarantees[{index}]",
-                message=_("“%(promise)s” is not proved: %(why)s", promise=each.sentence, why=each.why),
+                message=_("“%(promise)s” is unknown: %(why)s", promise=each.sentence, why=each.why),
                 hint=_("limit what leads there, or acknowledge it when you publish"),
                 short=each.sentence,
                 why=each.because,
