@@ -7,7 +7,7 @@ import { type Remedy, remedy } from "../store/commands-edits";
 import type { Finding } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
 import { DrawerHead, Of, toLine } from "./DrawerHead";
-import { fixed, Remedies } from "./Remedies";
+import { Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */
@@ -57,11 +57,7 @@ function FixAll({ editor, causes }: { editor: Editor; causes: readonly Cause[] }
   if (count < 2) return null;
   const label = say("fixAll", String(count));
   return (
-    <button
-      type="button"
-      className="ed-drawer-link"
-      onClick={() => editor.run(remedy({ label, icon: "check", edits }))}
-    >
+    <button type="button" className="ed-drawer-link" onClick={() => editor.run(remedy({ label, edits }))}>
       {label}
     </button>
   );
@@ -148,7 +144,7 @@ function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Find
           {fix ? (
             <span className="ed-remedies">
               <button type="button" className="ed-drawer-link" onClick={() => editor.run(remedy(fix))}>
-                {fixed(fix)}
+                {fix.fix}
                 <Of what={short} />
               </button>
             </span>

@@ -1,5 +1,4 @@
 import { Icon } from "../shell/Icon";
-import { say } from "../shell/words";
 import { type Remedy, remedy } from "../store/commands-edits";
 import type { Editor } from "../store/store";
 
@@ -17,12 +16,9 @@ export function Remedies({ editor, remedies, fix = false }: Given) {
     <span className="ed-remedies">
       {remedies.map((each, index) => (
         <button key={each.label} type="button" className="button button-small" onClick={() => editor.run(remedy(each))}>
-          <Icon name={each.icon} size={14} /> <span>{fix && index === 0 ? fixed(each) : each.label}</span>
+          <Icon name={each.icon} size={14} /> <span>{fix && index === 0 ? each.fix : each.label}</span>
         </button>
       ))}
     </span>
   );
 }
-
-/** Within a sentence: “Move above 1” is a button by itself. */
-export const fixed = ({ label }: Remedy): string => say("fix", label.charAt(0).toLowerCase() + label.slice(1));

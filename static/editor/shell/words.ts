@@ -195,7 +195,6 @@ const WORDS = {
   guarantee_proved: gettext("Proved"),
   guarantee_refuted: gettext("Refuted"),
   guarantee_unknown: gettext("Unknown"),
-  fix: gettext("Fix: %s"),
   fixAll: gettext("Fix all %s"),
   details: gettext("Details"),
   showPath: gettext("Show the path"),

@@ -23,11 +23,13 @@ export type Edit =
 
 export interface Remedy {
   label: string;
+  /** The label as the fix: “Fix: move above 1”. */
+  fix: string;
   icon: string;
   edits: Edit[];
 }
 
-export function remedy(given: Remedy): Command {
+export function remedy(given: Pick<Remedy, "label" | "edits">): Command {
   return { label: given.label, apply: (line) => given.edits.reduce(applied, line) };
 }
 

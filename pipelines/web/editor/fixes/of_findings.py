@@ -101,9 +101,15 @@ def _move_above(station: Station, place: int, to: int, limit: int | None) -> Rem
     rule = station.rules[place].id
     move = edits.move_rule(rule, station.rules[to].id)
     if limit is None:
-        return Remedy(_("Move above %(number)s") % {"number": to + 1}, (move,), "arrow-up")
+        return Remedy(
+            _("Move above %(number)s") % {"number": to + 1},
+            _("Fix: move above %(number)s") % {"number": to + 1},
+            (move,),
+            "arrow-up",
+        )
     label = _("Move above %(number)s, at most %(n)s times") % {"number": to + 1, "n": limit}
-    return Remedy(label, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
+    fix = _("Fix: move above %(number)s, at most %(n)s times") % {"number": to + 1, "n": limit}
+    return Remedy(label, fix, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
 
 
 def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -111,7 +117,7 @@ def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, _place = of.place(finding)
     policy = of.line.policy
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
-        yield Remedy(_("Delete"), (edits.remove_rule(finding.rule or ""),), "delete")
+        yield Remedy(_("Delete"), _("Fix: delete"), (edits.remove_rule(finding.rule or ""),), "delete")
 
 
 def _constant(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -120,7 +126,7 @@ def _constant(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield from _delete(of, finding)
     elif place == len(station.rules) - 1:
         drop = edits.change_rule(finding.rule or "", "when")
-        yield Remedy(_("Take whatever is left"), (drop,))
+        yield Remedy(_("Take whatever is left"), _("Fix: take whatever is left"), (drop,))
 
 
 def _to_the_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -128,7 +134,8 @@ def _to_the_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     last = len(station.rules) - 1
     if of.trials.helps(station, finding, ("move", str(place), str(last)), _moving(place, last)):
         label = _("Move to the end")
-        yield Remedy(label, (edits.move_rule(finding.rule or "", None),), "arrow-down")
+        fix = _("Fix: move to the end")
+        yield Remedy(label, fix, (edits.move_rule(finding.rule or "", None),), "arrow-down")
 
 
 def _untaken(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -156,13 +163,16 @@ def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
     if not of.trials.may_go(station, to):
         return None
     words = {
-        "passed": lambda: (
-            _("Add a rule to %(place)s") % {"place": following.name if following else end_words(to, "")}
+        "passed": lambda: (_("Add a rule to %(place)s"), _("Fix: add a rule to %(place)s")),
+        "failed": lambda: (_("Add a rule to the end “failed”"), _("Fix: add a rule to the end “failed”")),
+        "blocked": lambda: (
+            _("Add a rule that waits for an answer"),
+            _("Fix: add a rule that waits for an answer"),
         ),
-        "failed": lambda: _("Add a rule to the end “failed”"),
-        "blocked": lambda: _("Add a rule that waits for an answer"),
     }
-    return Remedy(words[outcomes](), (edits.add_rule(station.key, _rule(station, outcomes, to)),), "plus")
+    place = following.name if following else end_words(to, "")
+    label, fix = (said % {"place": place} for said in words[outcomes]())
+    return Remedy(label, fix, (edits.add_rule(station.key, _rule(station, outcomes, to)),), "plus")
 
 
 def _rule(station: Station, outcomes: str, to: str) -> dict[str, Any]:
@@ -176,8 +186,9 @@ def _no_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         rest = of.subject.analysis(station).rest(outcomes)
         if rest is not None and rest.witness is not None:
             label = _("Add a rule to the end “%(end)s”") % {"end": end}
+            fix = _("Fix: add a rule to the end “%(end)s”") % {"end": end}
             rule = edits.add_rule(station.key, _rule(station, outcomes, end))
-            yield Remedy(label, (rule,), "plus")
+            yield Remedy(label, fix, (rule,), "plus")
             return
 
 
@@ -192,13 +203,16 @@ def _past_the_gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if of.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
         number = station.rules.index(other) + 1
         label = _("Put the gate on rule %(number)s, too") % {"number": number}
-        yield Remedy(label, (edits.change_rule(other.id, gates=list(gates)),), "gate")
+        fix = _("Fix: put the gate on rule %(number)s, too") % {"number": number}
+        yield Remedy(label, fix, (edits.change_rule(other.id, gates=list(gates)),), "gate")
 
 
 def _unreachable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     key = finding.station or ""
     if key not in _named(of.line) and len(of.line.stations) > 1:
-        yield Remedy(_("Delete the station"), (edits.remove_station(key),), "delete")
+        yield Remedy(
+            _("Delete the station"), _("Fix: delete the station"), (edits.remove_station(key),), "delete"
+        )
 
 
 def _named(line: Line) -> set[str]:
@@ -224,7 +238,8 @@ def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         limited = [edits.change_station(key, limits=_limited(of, key)) for key in stations]
         names = ", ".join(of.line.station(key).name for key in stations)
         label = _("At most %(n)s runs of %(stations)s") % {"n": VISITS, "stations": names}
-        yield Remedy(label, tuple(limited), "loop")
+        fix = _("Fix: at most %(n)s runs of %(stations)s") % {"n": VISITS, "stations": names}
+        yield Remedy(label, fix, tuple(limited), "loop")
 
 
 def _limited(of: Remedies, key: str) -> dict[str, Any]:
@@ -251,17 +266,26 @@ def _unknown_target(line: Line, rule: Rule, index: int | None) -> Iterator[Remed
         if left:
             to = left[0] if len(left) == 1 else left
             label = _("Take “%(name)s” out of the fork") % {"name": rule.to[index]}
-            yield Remedy(label, (edits.change_rule(rule.id, to=to),), "x")
+            fix = _("Fix: take “%(name)s” out of the fork") % {"name": rule.to[index]}
+            yield Remedy(label, fix, (edits.change_rule(rule.id, to=to),), "x")
         return
     name = rule.to[0] if rule.to else ""
     known = [*line.stations_by_key, *line.ends_by_key]
     for near in difflib.get_close_matches(name[:100], known[:500], n=1):
         yield Remedy(
-            _("Lead to %(place)s") % {"place": near}, (edits.change_rule(rule.id, to=near),), "arrow-right"
+            _("Lead to %(place)s") % {"place": near},
+            _("Fix: lead to %(place)s") % {"place": near},
+            (edits.change_rule(rule.id, to=near),),
+            "arrow-right",
         )
     if KEY.match(name):
-        yield Remedy(_("Add the end “%(name)s”") % {"name": name}, (edits.add_end(_end(name)),), "plus")
-    yield Remedy(_("Delete the rule"), (edits.remove_rule(rule.id),), "delete")
+        yield Remedy(
+            _("Add the end “%(name)s”") % {"name": name},
+            _("Fix: add the end “%(name)s”") % {"name": name},
+            (edits.add_end(_end(name)),),
+            "plus",
+        )
+    yield Remedy(_("Delete the rule"), _("Fix: delete the rule"), (edits.remove_rule(rule.id),), "delete")
 
 
 def _end(name: str) -> dict[str, Any]:
@@ -274,10 +298,15 @@ def _unknown_gate(rule: Rule, index: int) -> Iterator[Remedy]:
     name = written[index] if isinstance(written, list) and index < len(written) else None
     left = [each for i, each in enumerate(written or ()) if i != index]
     taken_off = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
-    yield Remedy(_("Take the gate off the rule"), (taken_off,), "x")
+    yield Remedy(_("Take the gate off the rule"), _("Fix: take the gate off the rule"), (taken_off,), "x")
     if isinstance(name, str) and KEY.match(name):
         added = edits.add_gate({"key": name, "name": name.replace("-", " ").capitalize()})
-        yield Remedy(_("Add the gate “%(name)s”") % {"name": name}, (added,), "plus")
+        yield Remedy(
+            _("Add the gate “%(name)s”") % {"name": name},
+            _("Fix: add the gate “%(name)s”") % {"name": name},
+            (added,),
+            "plus",
+        )
 
 
 def _gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -285,7 +314,12 @@ def _gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if found:
         gate = of.line.gates[int(found[1])]
         offers = ["approve", *gate.offers]
-        yield Remedy(_("Offer approve"), (edits.change_gate(gate.key, offers=offers),), "check")
+        yield Remedy(
+            _("Offer approve"),
+            _("Fix: offer approve"),
+            (edits.change_gate(gate.key, offers=offers),),
+            "check",
+        )
 
 
 BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {

@@ -54,7 +54,10 @@ def _waiting(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterato
 def wait_for_all(station: str, written: object, wait_for: Sequence[str]) -> Remedy:
     join = {**(written if isinstance(written, dict) else {}), "wait_for": list(wait_for)}
     label = _("Wait for both") if len(wait_for) == 2 else _("Wait for all %(n)s") % {"n": len(wait_for)}
-    return Remedy(label, (edits.change_station(station, join=join),), "fork")
+    fix = (
+        _("Fix: wait for both") if len(wait_for) == 2 else _("Fix: wait for all %(n)s") % {"n": len(wait_for)}
+    )
+    return Remedy(label, fix, (edits.change_station(station, join=join),), "fork")
 
 
 def _found(subject: LintSubject) -> set[tuple[str, str, str]]:
@@ -69,7 +72,8 @@ def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if _ways(LintSubject(moved)) == _ways(of.subject):
         kept = [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
         label = _("Move above %(place)s") % {"place": line.station(stage).name}
-        yield Remedy(label, (*kept, edits.move_station(key, stage)), "arrow-up")
+        fix = _("Fix: move above %(place)s") % {"place": line.station(stage).name}
+        yield Remedy(label, fix, (*kept, edits.move_station(key, stage)), "arrow-up")
 
 
 def _above(line: Line, key: str, stage: str) -> Line:

@@ -58,9 +58,10 @@ def _unknown_key(document: Document, finding: Finding, place: DocumentPlace) -> 
     if finding.message != AN_UNKNOWN_KEY or not key or not key.isidentifier():
         return
     label = _("Remove “%(key)s”") % {"key": key}
+    fix = _("Fix: remove “%(key)s”") % {"key": key}
     edit = _unset(place, key)
     if edit:
-        yield Remedy(label, (edit,), "x")
+        yield Remedy(label, fix, (edit,), "x")
 
 
 def _unset(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
@@ -82,15 +83,26 @@ def _gone(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
         if re.fullmatch(pattern, place.rest) and finding.message != AN_UNKNOWN_KEY:
             edit = _unset(place, key)
             if edit:
-                yield Remedy(words(), (edit,), "x")
+                yield Remedy(*words(), (edit,), "x")
 
 
-GONE: tuple[tuple[str, str, Callable[[], str]], ...] = (
-    (r"on_exhausted\.to", "on_exhausted", lambda: _("Leave what happens then to the line's policy")),
-    (r"gate", "gate", lambda: _("Take the gate off the station")),
-    (r"join(\..*)?", "join", lambda: _("Remove the join")),
-    (r"start", "start", lambda: _("Start at the first station")),
-    (r"on_reject", "on_reject", lambda: _("Leave rejections to the line's policy")),
+GONE: tuple[tuple[str, str, Callable[[], tuple[str, str]]], ...] = (
+    (
+        r"on_exhausted\.to",
+        "on_exhausted",
+        lambda: (
+            _("Leave what happens then to the line's policy"),
+            _("Fix: leave what happens then to the line's policy"),
+        ),
+    ),
+    (r"gate", "gate", lambda: (_("Take the gate off the station"), _("Fix: take the gate off the station"))),
+    (r"join(\..*)?", "join", lambda: (_("Remove the join"), _("Fix: remove the join"))),
+    (r"start", "start", lambda: (_("Start at the first station"), _("Fix: start at the first station"))),
+    (
+        r"on_reject",
+        "on_reject",
+        lambda: (_("Leave rejections to the line's policy"), _("Fix: leave rejections to the line's policy")),
+    ),
 )
 
 
@@ -133,7 +145,10 @@ def _knob(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
         label = _("Set “%(field)s” as the preset does") % {
             "field": label_of(field_of("line", place.rest), found[1])
         }
-        yield Remedy(label, (edits.change_line(policy=kept),), "x")
+        fix = _("Fix: set “%(field)s” as the preset does") % {
+            "field": label_of(field_of("line", place.rest), found[1])
+        }
+        yield Remedy(label, fix, (edits.change_line(policy=kept),), "x")
 
 
 def _pair(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -142,14 +157,20 @@ def _pair(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
     if found and isinstance(pairs, list):
         kept = [pair for index, pair in enumerate(pairs) if index != int(found[1])]
         label = _("Remove the pair")
-        yield Remedy(label, (edits.change_line(forbidden_parallel=kept),), "x")
+        fix = _("Fix: remove the pair")
+        yield Remedy(label, fix, (edits.change_line(forbidden_parallel=kept),), "x")
 
 
 def _switched_off(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     if place.rest == "when" and "switched off" in finding.message:
         flags = document.get("flags")
         on = {**(flags if isinstance(flags, dict) else {}), "agentic_conditions": True}
-        yield Remedy(_("Switch them on in this line"), (edits.change_line(flags=on),), "check")
+        yield Remedy(
+            _("Switch them on in this line"),
+            _("Fix: switch them on in this line"),
+            (edits.change_line(flags=on),),
+            "check",
+        )
 
 
 def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -161,7 +182,8 @@ def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Ite
         to, name = (following[0][0], _name(following[0][1], "name")) if following else ("completed", None)
         rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
         label = _("Add a rule to %(place)s") % {"place": name or end_words(to, "")}
-        yield Remedy(label, (edits.add_rule(place.station, rule),), "plus")
+        fix = _("Fix: add a rule to %(place)s") % {"place": name or end_words(to, "")}
+        yield Remedy(label, fix, (edits.add_rule(place.station, rule),), "plus")
 
 
 MAKERS = (_unknown_key, _joined, _gone, _knob, _pair, _switched_off, _no_rules)

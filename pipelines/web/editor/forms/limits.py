@@ -80,7 +80,7 @@ def knob(name: str, usual: Policy, more: Options = (), make: type[ChoiceField] =
     choices = [*words_of(POLICY.fields[name].choices), *more]  # type: ignore[attr-defined]
     value = str(POLICY.write(usual).get(name, "no"))
     said = dict(choices).get(value, value)
-    preset = ("", _("Preset: %s") % (said[:1].lower() + said[1:]))
+    preset = ("", _("Preset: %s") % said)
     found = control(POLICY, ("policy",), name, make, options=[preset, *choices])
     assert isinstance(found, ChoiceField)
     return found
