@@ -11,8 +11,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.sentences.fields import field_of
-from pipelines.routing.sentences.fields import label as label_of
 from pipelines.routing.sentences.names import end_words
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
@@ -142,12 +140,7 @@ def _knob(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
     policy = document.get("policy")
     if found and isinstance(policy, dict) and found[1] in policy:
         kept = {key: value for key, value in policy.items() if key != found[1]}
-        label = _("Set “%(field)s” as the preset does") % {
-            "field": label_of(field_of("line", place.rest), found[1])
-        }
-        fix = _("Fix: set “%(field)s” as the preset does") % {
-            "field": label_of(field_of("line", place.rest), found[1])
-        }
+        label, fix = _("Use the preset"), _("Fix: use the preset")
         yield Remedy(label, fix, (edits.change_line(policy=kept),), "x")
 
 
