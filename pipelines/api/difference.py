@@ -114,15 +114,17 @@ def difference(
 
 
 class PictureOut(BaseModel):
-    """Both sides in one document, with the mark of each part. `onward`: where stations without rules lead; `limits`:
-    how often rules may be taken, `before` where that was another number; `letters`: where something changed, as the
-    list of changes calls it; `taken`: ranks of rules, 0 what most tasks took, where they clearly differ. `icons`
-    and `kinds` of work: of the script that draws it."""
+    """Both sides in one document, with the mark of each part. `onward`: where the policy leads passed outcomes that
+    no rule takes, `otherwise` in words where rules stand before it; `limits`: how often rules may be taken, `before`
+    where that was another number; `letters`: where something changed, as the list of changes calls it; `taken`:
+    ranks of rules, 0 what most tasks took, where they clearly differ. `icons` and `kinds` of work: of the script that
+    draws it."""
 
     document: dict[str, Any]
     marks: dict[str, dict[str, str]]
     conditions: dict[str, str]
     onward: dict[str, str]
+    otherwise: dict[str, str]
     limits: dict[str, dict[str, Any]]
     letters: list[dict[str, str]]
     taken: dict[str, int]

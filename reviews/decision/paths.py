@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
+from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.document.line import Line
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of
 from pipelines.web.tasks.path import NOT, ONWARD, TAKEN, PlaceMark, TaskPath
@@ -73,7 +74,10 @@ def _told(line: Line, visit: GateVisit, answer: Mapping[str, Any], asked: str) -
         again = [station] == list(answer["to"])
         for key in answer["to"]:
             path.places[key] = PlaceMark(NEXT, _("runs again") if again else _("next"))
-        path.ways[rule or f"{station}{ONWARD}"] = NOT if again and not rule else TAKEN
+        if rule:
+            path.ways[rule] = TAKEN
+        elif list(answer["to"]) == [onward(line, line.station(station))]:
+            path.ways[f"{station}{ONWARD}"] = TAKEN
     elif answer["decision"] == "finish":
         path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), _("the task ends"))
         path.ways[rule or f"{station}{STOPPED}"] = TAKEN

@@ -21,7 +21,6 @@ from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.run import CAUSES
 from pipelines.routing.analysis.lint.standings import Untaken
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
-from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.analysis.lint.visits import endless
 from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.regions.situations import Witness
@@ -53,9 +52,9 @@ def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
 def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
     `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
-    policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads from stations
-    without rules. `endless`: of rules, by id, the targets that go on round a cycle that no budget crosses.
-    `guarantees`: what was found out about each. `signs`: see `signs_of`."""
+    policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads passed
+    outcomes that no rule takes. `endless`: of rules, by id, the targets that go on round a cycle that no budget
+    crosses. `guarantees`: what was found out about each. `signs`: see `signs_of`."""
     remedies = Remedies(found.subject, draft) if found.subject else None
     grave = sum(each.severity != INFO for each in found.findings)
     shown = found.findings[: grave + MAX_NOTES]
@@ -90,11 +89,7 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
             if (gaps := [each for each in standings.untaken if is_gap(station, each.outcomes)])
         },
         "otherwise": {station.key: otherwise(line, station) for station in line.stations},
-        "onward": {
-            station.key: target
-            for station in line.stations
-            if not station.rules and (target := onward(line, station)) is not None
-        },
+        "onward": remedies.subject.onward,
         "endless": endless(remedies.subject),
         "signs": signs_of(remedies.subject),
     }

@@ -13,13 +13,14 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import LineVersion
 from pipelines.queries import taken, versions
-from pipelines.routing.analysis.lint.transitions import onward
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.changes import condition
 from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.badges import limits_of_rules
 from pipelines.web.lines.kinds import kinds
+from pipelines.web.lines.overview import otherwise
 
 STOPPED = " (stopped)"
 """Behind the key of a station: the id of the rule that stands for an end to which no rule led."""
@@ -37,7 +38,7 @@ class DrawnEnding:
 
 @dataclass(frozen=True, slots=True)
 class ListedStation:
-    """`rules`: each in words, in their order."""
+    """`rules`: each in words, in their order, and last where the policy leads after them."""
 
     key: str
     name: str
@@ -56,8 +57,14 @@ def drawing_of(line: Line, endings: Iterable[DrawnEnding] = (), line_id: int | N
     """Of any line that can be read. `endings`: what a task of it came to besides. `line_id`: whose tasks are its
     history, where it has one."""
     document = line.to_document()
+    ended = set()
     for each in endings:
         _add(document, each)
+        ended.add(each.station)
+    told = told_of(line, line_id)
+    # Where a station has no rules, what it came to is drawn in the place of where the policy leads.
+    bare = {station.key for station in line.stations if not station.rules and station.key in ended}
+    onward = {key: target for key, target in told["onward"].items() if key not in bare}
     used = {station.kind for station in line.stations}
     given = {
         "document": _drawn(document, {station.key: station.kind for station in line.stations}),
@@ -65,21 +72,24 @@ def drawing_of(line: Line, endings: Iterable[DrawnEnding] = (), line_id: int | N
             rule["id"]: condition(rule.get("when", {"always": True}), document, short=True)
             for rule in _rules_of(document)
         },
-        **told_of(line, line_id),
+        **told,
+        "onward": onward,
         "icons": asset("static/icons.json"),
         "kinds": [each for each in kinds() if each["key"] in used],
     }
-    return LineDrawing(given, tuple(_listed(line)))
+    return LineDrawing(given, tuple(_listed(line, told["onward"])))
 
 
 def told_of(line: Line, line_id: int | None = None) -> dict[str, Any]:
-    """What the canvas is told of a line beside its document: where stations without rules lead, how often rules may be
-    taken, and which ones tasks took more often."""
+    """What the canvas is told of a line beside its document: where the policy leads passed outcomes that no rule takes,
+    and in words where rules stand before it; how often rules may be taken, and which ones tasks took more often."""
+    onward = LintSubject(line).onward
     return {
-        "onward": {
-            station.key: target
+        "onward": onward,
+        "otherwise": {
+            station.key: otherwise(line, station)
             for station in line.stations
-            if not station.rules and (target := onward(line, station)) is not None
+            if station.rules and station.key in onward
         },
         "limits": limits_of_rules(line),
         "taken": taken.ranks(line, line_id) if line_id else {},
@@ -138,7 +148,7 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
             station["rules"] = [*station["rules"], rule]
 
 
-def _listed(line: Line) -> Iterable[ListedStation]:
+def _listed(line: Line, onward: Mapping[str, str]) -> Iterable[ListedStation]:
     document = line.to_document()
     whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
     for station in line.stations:
@@ -148,6 +158,8 @@ def _listed(line: Line) -> Iterable[ListedStation]:
             words = f"{said} → {', '.join(target_name(line, key) for key in rule.to)}"
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)
+        if station.rules and station.key in onward:
+            rules.append(_("Otherwise → %(target)s") % {"target": target_name(line, onward[station.key])})
         yield ListedStation(station.key, station.name, tuple(rules))
 
 

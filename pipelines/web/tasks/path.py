@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,10 +13,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
+from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
 from pipelines.queries.branches import waits_at_join
 from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import TaskView
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.document.line import Line, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding
@@ -71,8 +73,9 @@ def path_of(
     visits: Iterable[GateVisit],
     now: datetime,
     endings: Iterable[DrawnEnding] = (),
+    events: Iterable[Event] = (),
 ) -> TaskPath:
-    """`visits` oldest first, with the decision that asked."""
+    """`visits` oldest first, with the decision that asked. `events`: of the task, for where the policy led it."""
     path = TaskPath()
     _stations(path, line, task, jobs)
     for visit in visits:
@@ -83,16 +86,25 @@ def path_of(
     waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
     stopped = {f"{each.station}{STOPPED}" for each in endings}
     waiting |= {each.rule for each in endings if each.rule}
+    led = {
+        (event.source, event.target)
+        for event in events
+        if event.data.get("by") == "policy" and not event.data.get("rule")
+    }
     for station in line.stations:
         for rule in station.rules:
             path.ways[rule.id] = WAITS if rule.id in waiting else TAKEN if task.rules.get(rule.id) else NOT
-        path.ways[f"{station.key}{ONWARD}"] = _onward(task.edges, station)
+        path.ways[f"{station.key}{ONWARD}"] = _onward(line, task.edges, station, led)
     path.ways |= dict.fromkeys(stopped, TAKEN)
     return path
 
 
-def _onward(edges: Mapping[str, Any], station: Station) -> str:
-    left = any(count and way.startswith(f"{station.key}->") for way, count in edges.items())
+def _onward(line: Line, edges: Mapping[str, Any], station: Station, led: Container[tuple[str, str]]) -> str:
+    """`led`: from where to where the policy led. Rules and gates may lead to the same places."""
+    if station.rules:
+        left = (station.key, onward(line, station) or "") in led
+    else:
+        left = any(count and way.startswith(f"{station.key}->") for way, count in edges.items())
     return TAKEN if left else NOT
 
 
@@ -160,21 +172,30 @@ def gate_visits(task: Task) -> list[GateVisit]:
 
 
 def endings_of(view: TaskView) -> list[DrawnEnding]:
-    """Where positions ended that no rule led to their end."""
+    """Where positions ended that no edge led to their end: no rule, and no policy after rules that took nothing."""
+    line, drawn = view.line, LintSubject(view.line).onward
     told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
     found = []
     for token in view.tokens:
         data = told.get(token.pk, {})
         by_gate = data.get("by") == "gate"
         rule = str(data.get("rule") or "")
+        if data.get("by") == "policy" and not rule and _has_edge(line, drawn, token):
+            continue
         if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
             found.append(DrawnEnding(token.station, rule, token.end))
     return found
 
 
+def _has_edge(line: Line, drawn: Mapping[str, str], token: Token) -> bool:
+    station = line.stations_by_key.get(token.station)
+    return station is not None and bool(station.rules) and drawn.get(station.key) == token.end
+
+
 def told(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
     """As the page gives it to the script."""
     task = view.task
-    path = path_of(view.line, task, view.tokens, view.jobs, gate_visits(task), view.now, endings)
+    visits = gate_visits(task)
+    path = path_of(view.line, task, view.tokens, view.jobs, visits, view.now, endings, view.events)
     _preparing(path, view.preparing.values(), view.now)
     return json.dumps(path.to_dict())

@@ -8,7 +8,7 @@ from functools import cached_property
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAnalysis, study
-from pipelines.routing.analysis.lint.transitions import CyclePath, transitions
+from pipelines.routing.analysis.lint.transitions import CyclePath, onward, transitions
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.algebra import All, Always, Condition, EdgeTaken, leaves
@@ -74,6 +74,24 @@ class LintSubject:
         failed_go_past = standing == "failed" and not self.line.policy.failure_rules
         faulty = any(rule.fault for rule in station.rules)
         return failed_go_past or faulty or self.analysis(station).rest(standing) is not None
+
+    @cached_property
+    def onward(self) -> dict[str, str]:
+        """By key of each station from which the policy leads passed outcomes on: where it leads them. A station with
+        rules is there where an outcome is known that no rule takes and that goes on in the order of the line."""
+        found: dict[str, str] = {}
+        for station in self.line.stations:
+            target = onward(self.line, station)
+            if target is not None and (not station.rules or self._goes_on(station)):
+                found[station.key] = target
+        return found
+
+    def _goes_on(self, station: Station) -> bool:
+        # What the form of a rule says needs no analysis of the line, which pages that only draw it have not.
+        if self.line.policy.no_match != "default" or any(map(is_unconditional, station.rules)):
+            return False
+        rest = self.analysis(station).rest("passed")
+        return rest is not None and rest.witness is not None
 
     @cached_property
     def reached(self) -> frozenset[str]:
