@@ -157,7 +157,8 @@ export interface Picture {
   document: LineDocument;
   marks?: { stations: MarksOfKind; rules: MarksOfKind; ends: MarksOfKind };
   conditions: Record<string, string>;
-  onward?: Record<string, string>;
+  onward?: Findings["onward"];
+  otherwise?: Findings["otherwise"];
   limits?: Record<string, LimitShown>;
   /** Of a comparison: where something changed, each place with the letter that its sentences have. */
   letters?: { node: string; rule: string; letter: string }[];

@@ -25,7 +25,7 @@ import type { Findings } from "../store/findings";
 import { noteKey, placedNotes } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
 import type { DropPoint } from "./connecting";
-import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
+import { boundsOfAll, type Drawn, drawnOf, onwardId } from "./drawing";
 import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
 import { gliding } from "./gliding";
@@ -338,7 +338,8 @@ function places(changes: readonly NodeChange<AnyNode>[]): Positions {
   return found;
 }
 
-/** A click on an edge, its words or gates: by what it is about. A stub leads to its station. */
+/** A click on an edge, its words or gates: by what it is about; on where the policy leads, its row among the rules. A stub
+ * leads to its station. */
 function choose(editor: Editor, target: Element, show: (key: string) => void): void {
   const { line } = editor;
   const stub = target.closest<HTMLElement>("[data-stub]")?.dataset.stub;
@@ -350,7 +351,9 @@ function choose(editor: Editor, target: Element, show: (key: string) => void): v
   const id = target.closest<HTMLElement | SVGElement>("[data-rule]")?.dataset.rule;
   const gate = target.closest<HTMLElement>("[data-gate]")?.dataset.gate;
   const found = id === undefined ? undefined : ruleOf(line, id);
-  if (found) {
+  const policy = line.stations.find((each) => onwardId(each.key) === id);
+  if (policy) editor.select({ keys: [policy.key], part: "rules" });
+  else if (found) {
     const { rule, station } = found;
     if (gate === undefined) editor.select({ keys: [station.key], rule: rule.id });
     else editor.select({ keys: [station.key], rule: rule.id, gate: nextGate(editor, rule.gates ?? [], gate) });

@@ -49,7 +49,7 @@ export interface GateMark {
   known: boolean;
 }
 
-/** One edge with what is said of it: of a rule, of the start, or of what the policy does where a station has no rules. */
+/** One edge with what is said of it: of a rule, of the start, or of where the policy leads what no rule takes. */
 export interface Drawn {
   id: string;
   kind: "rule" | "start" | "onward";
@@ -225,7 +225,10 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
     endlessAt: limit ? undefined : pillAt,
     limit,
     limitAt: limit ? pillAt : undefined,
-    title: titleOf(kind, index + 1, limits?.words ?? [], asks ? `${words} · ${say("asks")}` : words, gates),
+    title:
+      kind === "onward" && station && rulesOf(station).length > 0
+        ? say("otherwiseDoes", findings.otherwise[station.key] ?? say("byPolicy"))
+        : titleOf(kind, index + 1, limits?.words ?? [], asks ? `${words} · ${say("asks")}` : words, gates),
     between: Object.fromEntries(
       ways.map(({ target }) => [
         target,

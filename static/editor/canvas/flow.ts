@@ -1,7 +1,7 @@
 /** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
  * hundreds of stations quick. */
 import type { Edge, Node } from "@xyflow/react";
-import { isBadge, waitsWords } from "../drawing/graph";
+import { isBadge, onwardId, waitsWords } from "../drawing/graph";
 import { say } from "../shell/words";
 import {
   endOf,
@@ -48,8 +48,10 @@ type StationData = {
   agent: string;
   signs: { kind: Sign; words: string }[];
   otherwise: string;
-  /** From the top of the card to each port, and to the one that is not there yet. */
+  /** From the top of the card to each port, to that of the policy where it leads on after the rules, and to the one that
+   * is not there yet. */
   ports: readonly number[];
+  onward: { id: string; port: number; title: string } | undefined;
   nextPort: number;
   /** Only the bar of its join, no card. */
   bar: boolean;
@@ -64,18 +66,19 @@ export type AnyNode = StationNode | EndNode | StartNode | NoteNode;
 /** Edges are drawn by edges.tsx, one for each rule; React Flow holds none. */
 export type RuleEdge = Edge;
 
-/** One way of a rule, as the keyboard walks it. */
+/** One way of a rule or of the policy, as the keyboard walks it. */
 interface Reach {
   id: string;
   source: string;
   target: string;
+  /** "" where no rule leads. */
   rule: string;
 }
 
 export const edgeId = (rule: string, target: string): string => `${rule}>${target}`;
 
-/** To everything that stands on the canvas, of each station in the order of its rules. */
-export function edgesOf(line: LineDocument): Reach[] {
+/** To everything that stands on the canvas, of each station in the order of its rules; last where the policy leads. */
+export function edgesOf(line: LineDocument, { onward }: Pick<Findings, "onward">): Reach[] {
   const there = new Set([...line.stations.map((station) => station.key), ...endsOf(line)]);
   const start = startOf(line);
   const found: Reach[] =
@@ -86,6 +89,9 @@ export function edgesOf(line: LineDocument): Reach[] {
         if (there.has(target)) found.push({ id: edgeId(rule.id, target), source: station.key, target, rule: rule.id });
       }
     }
+    const target = onward[station.key];
+    if (target !== undefined && there.has(target) && target !== station.key)
+      found.push({ id: edgeId(onwardId(station.key), target), source: station.key, target, rule: "" });
   }
   return found;
 }
@@ -157,7 +163,12 @@ function nodeOf(
     const rules = found.rules.map((rule) =>
       rule.retry ? { ...rule, retry: { ...rule.retry, mark: marks[edgeMark(rule.id)] } } : rule,
     );
-    const data = { ...found, rules, ports: box.ports, nextPort: nextPort(box), bar: box.bar, mark };
+    const port = box.ports[rules.length];
+    const onward =
+      port === undefined
+        ? undefined
+        : { id: onwardId(station.key), port, title: say("otherwiseDoes", found.otherwise) };
+    const data = { ...found, rules, ports: box.ports, onward, nextPort: nextPort(box), bar: box.bar, mark };
     return { ...base, type: "station", data, ariaLabel: spoken(data) };
   }
   if (box.key === START_ID) {
@@ -196,7 +207,7 @@ function stationData(
   station: Station,
   findings: Findings,
   own: readonly Finding[],
-): Omit<StationData, "mark" | "ports" | "nextPort" | "bar"> {
+): Omit<StationData, "mark" | "ports" | "onward" | "nextPort" | "bar"> {
   const rules = rulesOf(station).map((rule, index) => {
     const says = findings.rules[rule.id];
     const mark = says?.status === "dead" ? ("dead" as const) : undefined;

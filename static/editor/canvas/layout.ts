@@ -23,7 +23,7 @@ export interface Box {
   port: number;
   /** Only the bar of a join, no card. */
   bar: boolean;
-  /** Of each rule, from the top to its port. */
+  /** From the top to the port of each rule, and to that of the policy where it leads on after them. */
   ports: readonly number[];
 }
 

@@ -1,7 +1,8 @@
 import type { NodeProps } from "@xyflow/react";
-import { memo } from "react";
+import { memo, useContext } from "react";
 import { cut } from "../drawing/text";
 import { BADGE } from "../drawing/zones";
+import { EditorContext } from "../shell/context";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { kindIcon, kindName } from "../store/kinds";
@@ -143,6 +144,7 @@ function Ports({ data }: { data: StationNode["data"] }) {
           </span>
         ),
       )}
+      {data.onward ? <Otherwise onward={data.onward} /> : null}
       {data.rules.length > 0 ? (
         <span
           className="ed-port ed-port-new nodrag nopan"
@@ -165,6 +167,22 @@ function Ports({ data }: { data: StationNode["data"] }) {
         </button>
       )}
     </>
+  );
+}
+
+/** Where the policy leads on what no rule takes: below the numbers, with the sign that the list of rules has for it. */
+function Otherwise({ onward: { id, port, title } }: { onward: NonNullable<StationNode["data"]["onward"]> }) {
+  const { editor } = useContext(EditorContext);
+  const shared = { className: "ed-port ed-port-otherwise nodrag nopan", title, style: { top: port } };
+  const icon = <Icon name="arrow-right" size={12} />;
+  return editor ? (
+    <button type="button" tabIndex={-1} data-rule={id} aria-label={title} {...shared}>
+      {icon}
+    </button>
+  ) : (
+    <span role="img" aria-label={title} {...shared}>
+      {icon}
+    </span>
   );
 }
 

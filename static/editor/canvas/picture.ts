@@ -94,6 +94,15 @@ function pictureOf({ line, state }: Editor): string {
       : "";
     return label + stubs.join("") + gate + endless;
   };
+  const otherwise = (station: Station, box: Box): string => {
+    const port = box.ports[rulesOf(station).length];
+    if (port === undefined) return "";
+    const [x, y] = [box.x + box.width, box.y + port];
+    return (
+      `<circle cx="${x}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5" stroke-dasharray="3 3"/>` +
+      `<path d="M${x - 4} ${y}h8m-3 -3l3 3l-3 3" fill="none" stroke="${tone.muted}" stroke-width="1.5"/>`
+    );
+  };
   const portsOf = (station: Station, box: Box, retries: readonly Rule[]): string =>
     rulesOf(station)
       .map((rule, index) => {
@@ -104,7 +113,7 @@ function pictureOf({ line, state }: Editor): string {
           words(String(index + 1), x, y + 4, 11, 'text-anchor="middle"')
         );
       })
-      .join("");
+      .join("") + otherwise(station, box);
   const part = (box: Box): string => {
     const station = stationOf(line, box.key);
     if (!station) {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 
+import type { LineDocument } from "../store/document";
+import { edgesOf } from "./flow";
 import { type Direction, type Map as Drawn, next, step } from "./walking";
 
 const MAP: Drawn = {
@@ -50,4 +52,16 @@ it("reaches everything in the order of the line", () => {
     "check",
   ]);
   expect(step(MAP, "failed", 1)).toBeUndefined();
+});
+
+describe("the edges that are walked", () => {
+  it("are those of the rules in their order, then where the policy leads", () => {
+    const line: LineDocument = {
+      stations: [{ key: "build", rules: [{ id: "bad", to: "ship" }] }, { key: "check" }, { key: "ship" }],
+    };
+    const edges = edgesOf(line, { onward: { build: "check", check: "ship", ship: "completed" } });
+    const of = (key: string): string[] => edges.filter(({ source }) => source === key).map(({ id }) => id);
+    expect(of("build")).toEqual(["bad>ship", "build@onward>check"]);
+    expect([of("check"), of("ship")]).toEqual([["check@onward>ship"], []]);
+  });
 });

@@ -66,6 +66,9 @@ export function said(line: LineDocument, seed: number): typeof NOTHING {
   const next = numbers(seed + 7777);
   const rules = line.stations.flatMap((station) => station.rules ?? []);
   const of = (share: number) => rules.filter(() => next() < share).map((rule) => rule.id);
+  // Of numbers of their own, so that all else stays as it was. Every third line has a policy that goes on.
+  const more = numbers(seed + 15_551);
+  const goesOn = (): boolean => seed % 3 === 1 && more() < 0.4;
   const dead = { status: "dead" as const, words: "", faulty: false, why: "", example: "" };
   return {
     ...NOTHING,
@@ -73,7 +76,7 @@ export function said(line: LineDocument, seed: number): typeof NOTHING {
     signs: { ...NOTHING.signs, rules: Object.fromEntries(of(0.3).map((id) => [id, { most: 3, words: [] }])) },
     onward: Object.fromEntries(
       line.stations.flatMap(({ key, rules }, at) =>
-        rules?.length || next() < 0.4 ? [] : [[key, line.stations[at + 1]?.key ?? "completed"]],
+        (rules?.length ? !goesOn() : next() < 0.4) ? [] : [[key, line.stations[at + 1]?.key ?? "completed"]],
       ),
     ),
     endless: Object.fromEntries(of(0.3).map((id) => [id, ["s0"]])),

@@ -73,8 +73,10 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   line.stations.forEach((station, index) => {
     const rules = rulesOf(station);
     const next = said.onward[station.key];
-    if (rules.length === 0 && next !== undefined && there.has(next) && next !== station.key)
-      links.push({ from: station.key, to: next, rule: onwardId(station.key), order: 0, ill: 1, rank: 0 });
+    // After the rules, and after what tasks are known to take.
+    const rank = rules.length > 0 ? UNRANKED : 0;
+    if (next !== undefined && there.has(next) && next !== station.key)
+      links.push({ from: station.key, to: next, rule: onwardId(station.key), order: rules.length, ill: 1, rank });
     const after = line.stations[index + 1]?.key;
     // Nothing is drawn, but so they stand in their order.
     if (rules.length === 0 && next === undefined && after !== undefined)
@@ -206,7 +208,15 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
   const sizes = rules.map((rule) => linesOf(station, rule, said));
   const pilled = rules.map((rule) => !isBadge(station, rule) && known.drawn(station, rule).length === 0);
   const bar = line.stations.length <= LONG ? barWidth(station) : 0;
-  const ports = portsOf(station, sizes, pilled, bar > 0 ? BAR.port : CARD.port);
+  const next = said.onward[station.key];
+  const after = rules.length === 0 || next !== undefined;
+  const isPill = next !== undefined && !known.there.has(next);
+  const ports = portsOf(
+    station,
+    [...sizes, ...(after ? [[]] : [])],
+    [...pilled, isPill],
+    bar > 0 ? BAR.port : CARD.port,
+  );
   const outlets = rules.map((rule, index): Outlet => {
     const lines = sizes[index] ?? [];
     const badge = isBadge(station, rule);
@@ -234,8 +244,7 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
       badge,
     };
   });
-  if (rules.length === 0) {
-    const next = said.onward[station.key];
+  if (after) {
     const targets = next !== undefined && known.there.has(next) && next !== station.key ? [next] : [];
     const id = onwardId(station.key);
     const loops = targets.some((to) => known.leadsBack.has(`${id}>${to}`));
@@ -244,7 +253,7 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
         ? [{ target: next, width: pillWidth(stubName(line, next)) }]
         : [];
     const onward = { id, ...NO_WORDS, ...NO_GATE, ...NO_PILL, stubs, targets, loops };
-    outlets.push({ ...onward, port: bar > 0 ? BAR.port : CARD.port, dead: false, badge: false });
+    outlets.push({ ...onward, port: ports.at(-1) ?? CARD.port, dead: false, badge: false });
   }
   const signs = Object.keys(said.signs.stations[station.key] ?? {}).length;
   const dead = rules.filter((rule) => said.rules[rule.id]?.status === "dead").length;
@@ -279,8 +288,9 @@ function barWidth(station: Station): number {
 export const waitsWords = (station: Station): string => (station.join?.aggregation ?? "all-pass").replace("-", " ");
 
 /** What is said of a rule at its edge, whole. */
-export function wordsOfRule(station: Station, rule: Rule, said: Pick<Said, "rules">): string {
-  const needed = rulesOf(station).length > 1 || asksFirst(rule.when);
+export function wordsOfRule(station: Station, rule: Rule, said: Pick<Said, "rules" | "onward">): string {
+  const others = rulesOf(station).length > 1 || said.onward[station.key] !== undefined;
+  const needed = others || asksFirst(rule.when);
   return rule.label || (needed ? said.rules[rule.id]?.words || rule.id : "");
 }
 
@@ -292,7 +302,7 @@ export function asksFirst(when: Json | undefined): boolean {
 }
 
 /** What stands over its edge, line by line. */
-export function linesOf(station: Station, rule: Rule, said: Pick<Said, "rules">): string[] {
+export function linesOf(station: Station, rule: Rule, said: Pick<Said, "rules" | "onward">): string[] {
   const words = isBadge(station, rule) ? "" : wordsOfRule(station, rule, said);
   const dead = said.rules[rule.id]?.status === "dead" && !isBadge(station, rule);
   return [...(words ? broken(words) : []), ...(dead ? [say("neverReached")] : [])];
@@ -308,7 +318,8 @@ export function inOne(lines: readonly string[], short = false): string {
 const longWidth = (words: string, rule: Rule): number =>
   words === "" ? 0 : Math.ceil(widthOf(words, 12) + besideWords(rule)) + 6;
 
-/** From the top of the card to each port: below one another, with room for the words over each edge, and for pills. */
+/** From the top of the card to each port: below one another, with room for the words over each edge, and for pills. Below
+ * those of the rules that of the policy, where it has one. */
 function portsOf(
   station: Station,
   sizes: readonly (readonly string[])[],
@@ -317,16 +328,17 @@ function portsOf(
 ): number[] {
   const ports: number[] = [];
   let edge = Number.NEGATIVE_INFINITY;
-  rulesOf(station).forEach((rule, index) => {
-    const [lines, pills] = [sizes[index]?.length ?? 0, pilled[index] === true];
+  const rules = rulesOf(station);
+  sizes.forEach(({ length: lines }, index) => {
+    const [rule, pills] = [rules[index], pilled[index] === true];
     // Words below a gate leave it its room: so it may stand beside its station.
-    const gated = index > 0 && lines > 0 && (rulesOf(station)[index - 1]?.gates?.length ?? 0) > 0;
+    const gated = index > 0 && lines > 0 && (rules[index - 1]?.gates?.length ?? 0) > 0;
     const step = gated ? HEXAGON.height / 2 + HEXAGON.apart + roomOver(lines, pills) : 0;
     const least = index === 0 ? first : (ports[index - 1] ?? 0) + Math.max(CARD.step, step);
     // Words over a pill stand further from their edge: twice as far from the one above.
     const apart = lines > 0 && pills ? roomOver(0, true) + 2 : WORDS.apart;
     ports.push(Math.max(least, edge + roomOver(lines, pills) + apart));
-    if (!isBadge(station, rule)) edge = (ports[index] ?? edge) + roomUnder(pills);
+    if (!rule || !isBadge(station, rule)) edge = (ports[index] ?? edge) + roomUnder(pills);
   });
   return ports;
 }

@@ -21,7 +21,9 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
     if (selection.rule) setWanted("rules");
   }, [selection.rule]);
   useEffect(() => {
-    if (selection.part) setWanted(selection.part);
+    if (!selection.part) return;
+    setFresh(undefined);
+    setWanted(selection.part);
   }, [selection]);
   // What was just made opens on its form; the others stay on the tab that somebody chose.
   const [fresh, setFresh] = useState<string>();

@@ -533,7 +533,12 @@ function walk(desk: Desk, to: Direction): void {
     walkStart(desk);
     return;
   }
-  const found = next({ nodes: flow.getNodes(), edges: edgesOf(editor.line) }, spot, to, trail.from);
+  const found = next(
+    { nodes: flow.getNodes(), edges: edgesOf(editor.line, editor.state.findings) },
+    spot,
+    to,
+    trail.from,
+  );
   if (!found) {
     announce(say("nothingThere"));
     return;
@@ -544,8 +549,9 @@ function walk(desk: Desk, to: Direction): void {
 
 function stepBy({ editor, flow }: Desk, by: 1 | -1): void {
   const spot = focus.spotNow(editor);
-  const id = spot?.kind === "edge" ? edgesOf(editor.line).find((each) => each.id === spot.id)?.source : spot?.id;
-  const found = step({ nodes: flow.getNodes(), edges: edgesOf(editor.line) }, id, by);
+  const edges = edgesOf(editor.line, editor.state.findings);
+  const id = spot?.kind === "edge" ? edges.find((each) => each.id === spot.id)?.source : spot?.id;
+  const found = step({ nodes: flow.getNodes(), edges }, id, by);
   if (found) focus.goTo(editor, flow, found);
 }
 

@@ -4,7 +4,7 @@ import { type AnyNode, edgesOf, type RuleEdge } from "../canvas/flow";
 import { gliding } from "../canvas/gliding";
 import { START_ID } from "../canvas/layout";
 import type { Spot } from "../canvas/walking";
-import { ruleOf } from "../store/document";
+import { ruleOf, stationOf } from "../store/document";
 import type { Editor } from "../store/store";
 
 type Flow = ReactFlowInstance<AnyNode, RuleEdge>;
@@ -64,9 +64,10 @@ export function choose(editor: Editor, spot: Spot): void {
     editor.select(spot.id === START_ID ? { keys: [], part: "inputs" } : { keys: [spot.id] });
     return;
   }
-  const rule = edgesOf(editor.line).find((each) => each.id === spot.id)?.rule;
-  const found = rule ? ruleOf(editor.line, rule) : undefined;
-  if (rule && found) editor.select({ keys: [found.station.key], rule });
+  const edge = edgesOf(editor.line, editor.state.findings).find((each) => each.id === spot.id);
+  const found = edge?.rule ? ruleOf(editor.line, edge.rule) : undefined;
+  if (edge && found) editor.select({ keys: [found.station.key], rule: edge.rule });
+  else if (edge && stationOf(editor.line, edge.source)) editor.select({ keys: [edge.source], part: "rules" });
 }
 
 /** Moves the canvas, if it has to, until this is in view. */
@@ -83,7 +84,8 @@ export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
     box.bottom <= pane.bottom
   )
     return;
-  const edge = spot.kind === "edge" ? edgesOf(editor.line).find((each) => each.id === spot.id) : undefined;
+  const edges = spot.kind === "edge" ? edgesOf(editor.line, editor.state.findings) : [];
+  const edge = edges.find((each) => each.id === spot.id);
   if (edge && element) return;
   const node = flow.getNode(edge ? edge.source : spot.id);
   if (!node) return;

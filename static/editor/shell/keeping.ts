@@ -102,7 +102,7 @@ function regain(editor: Editor, { element, spot, around }: Held): void {
   backToCanvas(editor);
 }
 
-function isInLine({ line }: Editor, { kind, id }: Spot): boolean {
+function isInLine({ line, state }: Editor, { kind, id }: Spot): boolean {
   if (kind === "node")
     return (
       id === START_ID ||
@@ -111,7 +111,7 @@ function isInLine({ line }: Editor, { kind, id }: Spot): boolean {
       notesOf(line).some((note) => noteId(note.key) === id)
     );
   return (
-    edgesOf(line).some((edge) => edge.id === id) ||
+    edgesOf(line, state.findings).some((edge) => edge.id === id) ||
     line.stations.some((station) =>
       rulesOf(station).some((rule) => targetsOf(rule).some((target) => edgeId(rule.id, target) === id)),
     )

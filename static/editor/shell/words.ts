@@ -160,6 +160,7 @@ const WORDS = {
   matchesAway: gettext("Recorded outcomes could not be counted: the server cannot be reached, or is busy."),
   routeFailures: gettext("Route failures by type"),
   otherwise: gettext("Otherwise"),
+  otherwiseDoes: gettext("Otherwise: %s"),
   byPolicy: gettext("Set by the policy of the line."),
   nowhere: gettext("Nowhere"),
   origin: gettext("Back where it came from"),

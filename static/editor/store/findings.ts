@@ -88,7 +88,7 @@ export interface Findings {
   untaken: Record<string, Untaken[]>;
   otherwise: Record<string, string>;
   visits: Record<string, number>;
-  /** Where the policy leads from a station without rules. */
+  /** Of stations from which the policy leads passed outcomes on that no rule takes: where to. */
   onward: Record<string, string>;
   /** Of rules: the targets by which a task can go round without a budget. */
   endless: Record<string, string[]>;

@@ -6,6 +6,6 @@ export interface Selection {
   rule?: string;
   /** Key of a gate: the inspector shows it, whatever else is chosen. */
   gate?: string;
-  /** A part of the line itself. */
-  part?: "configure" | "inputs" | "gates";
+  /** A part of what is chosen, which the inspector opens. */
+  part?: "configure" | "inputs" | "gates" | "rules";
 }

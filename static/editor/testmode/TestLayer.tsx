@@ -7,17 +7,19 @@ import { edition, onLayout } from "../drawing/layouts";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type LineDocument, rulesOf, stationOf, targetsOf } from "../store/document";
+import type { Findings } from "../store/findings";
 import { type Editor, useEditor } from "../store/store";
-import { marksOf } from "./overlay";
+import { isOnward, marksOf } from "./overlay";
 import { testOf, useTest } from "./session";
 
 /** The words and signs of a test over the canvas: where it stands, how often each way was taken, what is covered. */
 export function TestLayer({ editor }: { editor: Editor }) {
   const line = useEditor(editor, ({ history }) => history.line);
+  const onward = useEditor(editor, ({ findings }) => findings.onward);
   const session = useTest(editor);
   const { open, walked, coverage, kept } = session;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the parts of the session that the marks are made of.
-  useEffect(() => paint(marksOf(line, session)), [line, open, walked, coverage, kept]);
+  useEffect(() => paint(marksOf(line, session, onward)), [line, onward, open, walked, coverage, kept]);
   useEffect(() => () => paint(), []);
   useEffect(() => void testOf(editor).fromAddress(), [editor]);
   const layout = useSyncExternalStore(onLayout, edition);
@@ -33,10 +35,10 @@ export function TestLayer({ editor }: { editor: Editor }) {
   if (!isSeen) return null;
   return (
     <ViewportPortal>
-      {shown ? <Undrawn line={line} boxes={boxes} ways={shown.ways} /> : null}
+      {shown ? <Undrawn {...{ line, boxes, onward }} ways={shown.ways} /> : null}
       <div className="ed-test-layer">
         {shown ? <Places boxes={boxes} walked={shown} /> : null}
-        {shown ? <Counts line={line} boxes={boxes} ways={shown.ways} /> : null}
+        {shown ? <Counts {...{ line, boxes, onward }} ways={shown.ways} /> : null}
         {rules ? <Coverage line={line} boxes={boxes} rules={rules} /> : null}
       </div>
     </ViewportPortal>
@@ -44,6 +46,13 @@ export function TestLayer({ editor }: { editor: Editor }) {
 }
 
 type Boxes = ReadonlyMap<string, Box>;
+
+interface Moves {
+  line: LineDocument;
+  boxes: Boxes;
+  onward: Findings["onward"];
+  ways: Way[];
+}
 
 const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` });
 
@@ -69,18 +78,26 @@ function Places({ boxes, walked }: { boxes: Boxes; walked: Walked }) {
   });
 }
 
-function portOf(line: LineDocument, boxes: Boxes, station: string, rule: string): [number, number] | undefined {
+/** `rule`: undefined for where the policy leads after the rules, "" for what no edge stands for. */
+function portOf(
+  line: LineDocument,
+  boxes: Boxes,
+  station: string,
+  rule: string | undefined,
+): [number, number] | undefined {
   const box = boxes.get(station);
   const found = stationOf(line, station);
   if (!box || !found) return undefined;
-  const port = rule === "" ? nextPort(box) : box.ports[rulesOf(found).findIndex((each) => each.id === rule)];
+  const rules = rulesOf(found);
+  const at = rule === undefined ? rules.length : rules.findIndex((each) => each.id === rule);
+  const port = rule === "" ? nextPort(box) : box.ports[at];
   return [box.x + box.width, box.y + (port ?? box.port)];
 }
 
 /** Beside the port of each rule that was taken. */
-function Counts({ line, boxes, ways }: { line: LineDocument; boxes: Boxes; ways: Way[] }) {
+function Counts({ line, boxes, onward, ways }: Moves) {
   return ways.map((way) => {
-    const port = portOf(line, boxes, way.source, way.rule);
+    const port = portOf(line, boxes, way.source, isOnward(onward, way) ? undefined : way.rule);
     if (!port) return null;
     return (
       <span
@@ -94,13 +111,13 @@ function Counts({ line, boxes, ways }: { line: LineDocument; boxes: Boxes; ways:
   });
 }
 
-/** Moves that no edge of the line stands for: by a gate's word, a signal, the policy after its rules, or back to an
+/** Moves that no edge of the line stands for: by a gate's word, a signal, the policy after a failure, or back to an
  * origin. Dashed, from where it was to where it went. */
-function Undrawn({ line, boxes, ways }: { line: LineDocument; boxes: Boxes; ways: Way[] }) {
+function Undrawn({ line, boxes, onward, ways }: Moves) {
   const paths = ways.flatMap((way) => {
     const found = stationOf(line, way.source);
     const rule = found && rulesOf(found).find((each) => each.id === way.rule);
-    const isDrawn = rule ? targetsOf(rule).includes(way.target) : found !== undefined && rulesOf(found).length === 0;
+    const isDrawn = rule ? targetsOf(rule).includes(way.target) : isOnward(onward, way);
     const from = portOf(line, boxes, way.source, way.rule);
     const to = boxes.get(way.target);
     if (isDrawn || !from || !to || way.source === way.target) return [];

@@ -1,25 +1,32 @@
 /** What a test paints on the canvas: the way that was taken and where it stands, or which rules the tests cover. The
  * sheet marks it by line style besides colour, TestLayer by words and signs. */
 
-import type { Walked } from "../api/walk";
+import type { Walked, Way } from "../api/walk";
 import { onwardId } from "../canvas/drawing";
 import { START_ID } from "../canvas/layout";
 import { edgeMark, type Marks, paint } from "../canvas/marks";
 import { endsOf, type LineDocument, rulesOf, startOf, targetsOf } from "../store/document";
+import type { Findings } from "../store/findings";
 import type { Session } from "./session";
 
+type Onward = Findings["onward"];
+
 /** Words: here, been, not for stations and ends; taken, waits, not for edges; covered-… for edges of a coverage. */
-export function marksOf(line: LineDocument, { open, walked, coverage, kept }: Session): Marks {
-  if (open && walked) return ofWalk(line, walked);
+export function marksOf(line: LineDocument, { open, walked, coverage, kept }: Session, onward: Onward): Marks {
+  if (open && walked) return ofWalk(line, walked, onward);
   const rules = coverage ? kept?.coverage?.rules : undefined;
   return Object.fromEntries(Object.entries(rules ?? {}).map(([rule, state]) => [edgeMark(rule), `covered-${state}`]));
 }
 
-function ofWalk(line: LineDocument, walked: Walked): Marks {
+/** Whether the edge of the policy stands for a move: not for one by a gate's word or a signal, which may lead anywhere. */
+export const isOnward = (onward: Onward, { rule, source, target }: Way): boolean =>
+  rule === "" && onward[source] === target;
+
+function ofWalk(line: LineDocument, walked: Walked, onward: Onward): Marks {
   const marks: Record<string, string> = {};
   const here = new Set(walked.tokens.filter((token) => !token.over).map((token) => token.station));
   const waits = new Set(walked.tokens.map((token) => token.behind.rule));
-  const taken = new Set(walked.ways.map((way) => way.rule || onwardId(way.source)));
+  const taken = new Set(walked.ways.map((way) => (isOnward(onward, way) ? onwardId(way.source) : way.rule)));
   const been = new Set(walked.ways.map((way) => way.target));
   const way = (id: string): string => (waits.has(id) ? "waits" : taken.has(id) ? "taken" : "not");
   for (const station of line.stations) {
