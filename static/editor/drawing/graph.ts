@@ -89,6 +89,11 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
     });
   });
   const well = new Set(ends.filter((key) => (endOf(line, key)?.kind ?? "completed") === "completed"));
+  // The policy completes the task here after the rules, and nothing else leads to that end: it is a pill.
+  for (const station of line.stations) {
+    const next = said.onward[station.key];
+    if (rulesOf(station).length > 0 && next !== undefined && !there.has(next)) well.add(station.key);
+  }
   const all = [START_ID, ...line.stations.map((each) => each.key), ...ends];
   const { back, main, mainLinks, keys } = ordered(all, links, well);
   const silent = links.flatMap(({ from, to, rule }, index): [string, string][] =>
@@ -96,6 +101,8 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   );
   const leadsBack = new Set([...back].map((index) => `${links[index]?.rule}>${links[index]?.to}`));
   const mainRules = new Set([...mainLinks].map((index) => links[index]?.rule ?? ""));
+  const last = main.at(-1) ?? "";
+  if (at.has(last) && well.has(last)) mainRules.add(onwardId(last));
   const parts = new Map<string, Part>();
   parts.set(START_ID, startPart(begins ? [start] : []));
   for (const station of line.stations)

@@ -69,6 +69,20 @@ it("is the main way past a failure, and not past a live rule that takes a succes
   expect(mainOf([{ id: "any", to: "repair", when: { output: { path: "$.a" } } }])).toContain("repair");
 });
 
+it("ends the main way where the policy completes the task, and not by a failure from there", () => {
+  const line: LineDocument = {
+    stations: [
+      { key: "look", rules: [{ id: "good", to: "ship", when: OK }] },
+      { key: "ship", rules: [{ id: "lost", to: "failed", when: FAILURE }] },
+    ],
+  };
+  const graph = graphOf(line, { ...NOTHING, onward: { ship: "completed" } }, [0, 0]);
+  expect(graph.main).toEqual(["@start", "look", "ship"]);
+  const ship = graph.parts.find((part) => part.key === "ship");
+  expect(ship?.port).toBe(ship?.outlets.at(-1)?.port);
+  expect(graphOf(line, NOTHING, [0, 0]).main).toContain("failed");
+});
+
 it("names an end that is not drawn, and says the only rule that stands before it", () => {
   const line: LineDocument = { stations: [{ key: "look", rules: [{ id: "bad", to: "failed", when: FAILURE }] }] };
   const words = { status: "live" as const, words: "Failed", faulty: false, why: "", example: "" };

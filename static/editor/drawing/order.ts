@@ -45,7 +45,7 @@ export interface Ordered {
 /** What goes well before what does not, then what tasks took more often, then by the order of rules. */
 const first = (a: Link, b: Link): number => a.ill - b.ill || a.rank - b.rank || a.order - b.order;
 
-/** `well`: ends at which all went well. */
+/** `well`: ends at which all went well, and stations from which the policy leads there. */
 export function ordered(keys: readonly string[], links: readonly Link[], well: ReadonlySet<string>): Ordered {
   const after = new Map<string, number[]>();
   links.forEach((link, index) => {
