@@ -91,7 +91,7 @@ def test_a_page_that_is_out_of_date_says_so_and_keeps_what_was_typed(
     expect(refused).to_contain_text(f"{world.admin} changed name.")
     expect(page.get_by_label("Name of the version")).to_have_value("My words")
     expect(page.get_by_role("checkbox", name="the task gets stuck")).to_be_checked()
-    expect(page.get_by_role("checkbox", name=f"1 change of {world.admin}")).not_to_be_checked()
+    expect(page.get_by_role("checkbox", name=f"1 change by {world.admin}")).not_to_be_checked()
 
 
 @pytest.mark.wide
