@@ -132,7 +132,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
         <ReactFlow<AnyNode, RuleEdge>
           ariaLabelConfig={CANVAS_HELP}
           {...handlers}
-          className={`ed-level-${level}${near.className}`}
+          className={`ed-level-${level}${many ? " ed-many" : ""}${near.className}`}
           style={near.style}
           nodes={nodes}
           edges={NO_EDGES}
