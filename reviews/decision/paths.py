@@ -13,7 +13,7 @@ from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
 from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.document.line import Line
-from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of
+from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
 from pipelines.web.tasks.path import NOT, ONWARD, TAKEN, PlaceMark, TaskPath
 from reviews.decision.consequences import VoteOption
 
@@ -49,7 +49,7 @@ def drawn(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | Non
     asked = str(visit.asked_by.answer.get("rule") or "")
     endings = [each for option in known if (each := _ending(visit, option.answer, asked))]
     choices = [DrawnChoice(option, _told(line, visit, option.answer, asked)) for option in known]
-    return DrawnChoices(drawing_of(line, endings, pinned.line_id), choices)
+    return DrawnChoices(drawing_of_version(pinned, endings), choices)
 
 
 def _ending(visit: GateVisit, answer: Mapping[str, Any], asked: str) -> DrawnEnding | None:

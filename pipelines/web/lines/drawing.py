@@ -3,7 +3,7 @@ who has no script."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -53,18 +53,23 @@ class LineDrawing:
     listed: tuple[ListedStation, ...]
 
 
-def drawing_of(line: Line, endings: Iterable[DrawnEnding] = (), line_id: int | None = None) -> LineDrawing:
+def drawing_of(
+    line: Line,
+    endings: Iterable[DrawnEnding] = (),
+    line_id: int | None = None,
+    onward: Mapping[str, str] | None = None,
+) -> LineDrawing:
     """Of any line that can be read. `endings`: what a task of it came to besides. `line_id`: whose tasks are its
-    history, where it has one."""
+    history, where it has one. `onward`: where that is known already."""
     document = line.to_document()
     ended = set()
     for each in endings:
         _add(document, each)
         ended.add(each.station)
-    told = told_of(line, line_id)
+    told = told_of(line, line_id, onward)
     # Where a station has no rules, what it came to is drawn in the place of where the policy leads.
     bare = {station.key for station in line.stations if not station.rules and station.key in ended}
-    onward = {key: target for key, target in told["onward"].items() if key not in bare}
+    drawn = {key: target for key, target in told["onward"].items() if key not in bare}
     used = {station.kind for station in line.stations}
     given = {
         "document": _drawn(document, {station.key: station.kind for station in line.stations}),
@@ -73,17 +78,20 @@ def drawing_of(line: Line, endings: Iterable[DrawnEnding] = (), line_id: int | N
             for rule in _rules_of(document)
         },
         **told,
-        "onward": onward,
+        "onward": drawn,
         "icons": asset("static/icons.json"),
         "kinds": [each for each in kinds() if each["key"] in used],
     }
     return LineDrawing(given, tuple(_listed(line, told["onward"])))
 
 
-def told_of(line: Line, line_id: int | None = None) -> dict[str, Any]:
+def told_of(
+    line: Line, line_id: int | None = None, onward: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """What the canvas is told of a line beside its document: where the policy leads passed outcomes that no rule takes,
     and in words where rules stand before it; how often rules may be taken, and which ones tasks took more often."""
-    onward = LintSubject(line).onward
+    if onward is None:
+        onward = LintSubject(line).onward
     return {
         "onward": onward,
         "otherwise": {
@@ -96,8 +104,11 @@ def told_of(line: Line, line_id: int | None = None) -> dict[str, Any]:
     }
 
 
-def drawing_of_version(version: LineVersion) -> LineDrawing:
-    """A version never changes: worked out once for each language. What tasks took does."""
+def drawing_of_version(version: LineVersion, endings: Sequence[DrawnEnding] = ()) -> LineDrawing:
+    """A version never changes: without `endings` it is worked out once for each language. What tasks took does."""
+    if endings:
+        onward = onward_of_version(version.pk)
+        return drawing_of(versions.parsed(version), endings, version.line_id, onward)
     drawn = _of_version(version.pk, get_language())
     ranks = taken.ranks(versions.parsed(version), version.line_id)
     return replace(drawn, given={**drawn.given, "taken": ranks})
@@ -105,7 +116,13 @@ def drawing_of_version(version: LineVersion) -> LineDrawing:
 
 @lru_cache(maxsize=64)
 def _of_version(version_id: int, _language: str | None) -> LineDrawing:
-    return drawing_of(versions.by_id(version_id))
+    return drawing_of(versions.by_id(version_id), onward=onward_of_version(version_id))
+
+
+@lru_cache(maxsize=512)
+def onward_of_version(version_id: int) -> Mapping[str, str]:
+    """`LintSubject.onward`, which every look at a task asks for: a version never changes."""
+    return LintSubject(versions.by_id(version_id)).onward
 
 
 DRAWN = {

@@ -17,11 +17,10 @@ from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
 from pipelines.queries.branches import waits_at_join
 from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import TaskView
-from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.document.line import Line, Station
 from pipelines.templatetags.gateline import duration
-from pipelines.web.lines.drawing import STOPPED, DrawnEnding
+from pipelines.web.lines.drawing import STOPPED, DrawnEnding, onward_of_version
 
 TAKEN, WAITS, NOT = "taken", "waits", "not"
 START = "@start"
@@ -173,7 +172,7 @@ def gate_visits(task: Task) -> list[GateVisit]:
 
 def endings_of(view: TaskView) -> list[DrawnEnding]:
     """Where positions ended that no edge led to their end: no rule, and no policy after rules that took nothing."""
-    line, drawn = view.line, LintSubject(view.line).onward
+    line, drawn = view.line, onward_of_version(view.task.pinned_id)
     told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
     found = []
     for token in view.tokens:

@@ -23,7 +23,7 @@ from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of,
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
-from pipelines.web.lines.drawing import drawing_of, drawing_of_version
+from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
@@ -163,7 +163,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
     return {
         "task": task,
         "view": view,
-        "drawing": drawing_of(line, endings, task.line_id) if endings else drawing_of_version(task.pinned),
+        "drawing": drawing_of_version(task.pinned, endings),
         "path": told(view, endings),
         "line_url": _line_url(task),
         "why": view.why(request.GET.get("move", "")),

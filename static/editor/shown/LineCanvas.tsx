@@ -241,7 +241,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
           <ReactFlow<AnyNode, RuleEdge>
             ref={figure}
             ariaLabelConfig={CANVAS_HELP}
-            className={`ed-level-${level}${near.className}`}
+            className={`ed-level-${level}${line.stations.length > MANY ? " ed-many" : ""}${near.className}`}
             style={near.style}
             nodes={nodes}
             edges={NO_EDGES}
