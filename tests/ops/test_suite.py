@@ -38,13 +38,15 @@ def test_dies_once():
 """
 
 
-WAITS = """import time
+WAITS = """from threading import Lock
 
 from greenlet import greenlet
 
 
 def test_waits_for_ever():
-    greenlet(lambda: time.sleep(1000)).switch()
+    held = Lock()
+    held.acquire()
+    greenlet(held.acquire).switch()
 
 
 def test_goes_on():
@@ -68,7 +70,7 @@ def test_a_test_that_waits_for_ever_fails_at_its_line_and_the_others_go_on(tmp_p
     (tmp_path / "test_it.py").write_text(WAITS)
     ended = run(tmp_path, "--timeout", "3")
     assert "1 failed, 1 passed" in ended.stdout, ended.stdout + ended.stderr
-    assert "test_it.py:7: Failed" in ended.stdout, ended.stdout
+    assert "test_it.py:9: Failed" in ended.stdout, ended.stdout
 
 
 def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
