@@ -23,6 +23,8 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
+  // It gave up for good, which other files would find.
+  vi.resetModules();
 });
 
 it("draws a line whose layout does not come as it can be at once, starts the worker anew, and gives up", async () => {
