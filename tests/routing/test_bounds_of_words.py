@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.values import named
 from pipelines.routing.document.paths import PathError, compile_path
@@ -75,6 +76,7 @@ def test_a_key_that_nobody_asked_for_is_unknown_whatever_it_is() -> None:
         Problem("knwon", "unknown key", "did you mean known?"),
         Problem('["3"]', "unknown key", "known: known"),
     ]
+    assert [wording.words(each.hint) for each in problems.found] == ["did you mean known?", "known: known"]
 
 
 def test_what_is_no_object_is_told_once() -> None:

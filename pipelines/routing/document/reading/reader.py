@@ -168,7 +168,7 @@ class Reader:
             if key not in self.known:
                 name = key if type(key) is str else repr(key)
                 self.problems.note_lazily(
-                    self.at(name), _("unknown key"), partial(expected, name, self.known)
+                    self.at(name), _("unknown key"), partial(expected, name, tuple(self.known))
                 )
 
 
