@@ -115,7 +115,8 @@ def difference(
 
 class PictureOut(BaseModel):
     """Both sides in one document, with the mark of each part. `onward`: where the policy leads passed outcomes that
-    no rule takes, `otherwise` in words where rules stand before it; `limits`: how often rules may be taken, `before`
+    no rule takes, `otherwise` in words where rules stand before it; `rejected`: by gate, the station that a rejection
+    leads to; `limits`: how often rules may be taken, `before`
     where that was another number; `letters`: where something changed, as the list of changes calls it; `taken`:
     ranks of rules, 0 what most tasks took, where they clearly differ. `icons` and `kinds` of work: of the script that
     draws it."""
@@ -125,6 +126,7 @@ class PictureOut(BaseModel):
     conditions: dict[str, str]
     onward: dict[str, str]
     otherwise: dict[str, str]
+    rejected: dict[str, str]
     limits: dict[str, dict[str, Any]]
     letters: list[dict[str, str]]
     taken: dict[str, int]

@@ -116,7 +116,7 @@ def state(line: Line, result: ScenarioResult, asked: WalkIn, steps: list[Any]) -
         "status": here.walk.status,
         "word": walks.status_word(here.walk.status),
         "over": here.walk.over,
-        "ways": walks.ways(told[: cursor + 1]),
+        "ways": walks.ways(line, told[: cursor + 1]),
         "visits": dict(here.walk.visits),
         "tested": sorted({entry.rule for each in told[: cursor + 1] for entry in _rules(each)}),
         "taken": sorted({rule for each in told[: cursor + 1] for rule in each.rules}),

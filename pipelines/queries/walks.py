@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -13,7 +14,6 @@ from pipelines.models import Escalation, Status, Word
 from pipelines.queries.joined import came_to, waits_for
 from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.basics import jsontext
-from pipelines.routing.decide.decisions import Decision, Finish, Move
 from pipelines.routing.decide.joining.joining import groups
 from pipelines.routing.document.algebra import EdgeTaken
 from pipelines.routing.document.line import Line
@@ -23,6 +23,7 @@ from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, held, waiting
 from pipelines.routing.simulate import joins
+from pipelines.routing.simulate.drawn_moves import drawn_moves
 from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import HELD, READY, SimulatedPosition, SimulatedTask
@@ -160,24 +161,10 @@ def status_word(status: str) -> str:
 # Ways
 
 
-def ways(told: Iterable[StepRecord]) -> list[dict[str, Any]]:
-    """Every move so far, counted: `rule` is "" where none was taken, `target` a station or an end."""
-    found: Counter[tuple[str, str, str]] = Counter()
-    for each in told:
-        for station, decision in each.decisions:
-            for target in _targets(decision):
-                rule = decision.rule if isinstance(decision, Move | Finish) else ""
-                found[station, target, rule if rule in each.rules else ""] += 1
-    return [
-        {"source": source, "target": target, "rule": rule, "count": count}
-        for (source, target, rule), count in found.items()
-    ]
-
-
-def _targets(decision: Decision | None) -> tuple[str, ...]:
-    if isinstance(decision, Move):
-        return decision.to
-    return (decision.end,) if isinstance(decision, Finish) else ()
+def ways(line: Line, told: Iterable[StepRecord]) -> list[dict[str, Any]]:
+    """Every move so far, counted, in the shape of `DrawnMove`."""
+    found = Counter(drawn_moves(line, told))
+    return [{**asdict(each), "count": count} for each, count in found.items()]
 
 
 # Tokens

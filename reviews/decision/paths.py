@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
-from pipelines.routing.analysis.lint.transitions import onward
+from pipelines.routing.analysis.lint.transitions import edge_of
 from pipelines.routing.document.line import Line
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
-from pipelines.web.tasks.path import NOT, ONWARD, TAKEN, PlaceMark, TaskPath
+from pipelines.web.tasks.path import NOT, TAKEN, PlaceMark, TaskPath, ways_of
 from reviews.decision.consequences import VoteOption
 
 ENDS = {"completed": "ok", "failed": "danger", "cancelled": TAKEN}
@@ -65,7 +65,7 @@ def _told(line: Line, visit: GateVisit, answer: Mapping[str, Any], asked: str) -
     path.ways.clear()
     for each in line.stations:
         path.places[each.key] = PlaceMark()
-        path.ways |= dict.fromkeys((*(rule.id for rule in each.rules), f"{each.key}{ONWARD}"), NOT)
+        path.ways |= dict.fromkeys(ways_of(each), NOT)
     path.places |= {end.key: PlaceMark() for end in line.ends}
     path.places[station] = PlaceMark(HERE)
     path.gates[asked] = PlaceMark(HERE)
@@ -74,10 +74,10 @@ def _told(line: Line, visit: GateVisit, answer: Mapping[str, Any], asked: str) -
         again = [station] == list(answer["to"])
         for key in answer["to"]:
             path.places[key] = PlaceMark(NEXT, _("runs again") if again else _("next"))
-        if rule:
-            path.ways[rule] = TAKEN
-        elif list(answer["to"]) == [onward(line, line.station(station))]:
-            path.ways[f"{station}{ONWARD}"] = TAKEN
+            # To an origin no edge leads that names it: the rule's own does.
+            edge = edge_of(line, station, answer["by"], rule, key) or (rule if answer["by"] == "rule" else "")
+            if edge:
+                path.ways[edge] = TAKEN
     elif answer["decision"] == "finish":
         path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), _("the task ends"))
         path.ways[rule or f"{station}{STOPPED}"] = TAKEN

@@ -68,7 +68,7 @@ def test_the_canvas_is_told_of_each_promise_and_of_problems_in_two_parts(world: 
     told = findings_of(line.draft, world.project)
     kept, broken = told["guarantees"]
     assert (kept["answer"], kept["sentence"]) == ("proved", "Nothing reaches Ship without Second look")
-    assert (broken["answer"], broken["rules"]) == ("refuted", ["on", "done"])
+    assert (broken["answer"], [each["edge"] for each in broken["ways"]]) == ("refuted", ["on", "done"])
     (problem,) = [each for each in told["findings"] if each["check"] == "broken-guarantee"]
     assert problem["cause"] == "Guarantee refuted"
     assert problem["short"] == broken["sentence"]

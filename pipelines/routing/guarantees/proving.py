@@ -17,11 +17,12 @@ from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMa
 from pipelines.routing.guarantees.marks import mark_of
 from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
 from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuting
-from pipelines.routing.guarantees.walked import rules_taken, walked
+from pipelines.routing.guarantees.walked import moves_of_walk, walked
 from pipelines.routing.guarantees.watching import WatchedWalk
 from pipelines.routing.guarantees.ways import WayOut, ways_out
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.guarantees import promised
+from pipelines.routing.simulate.drawn_moves import DrawnMove
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask
 
@@ -30,8 +31,7 @@ from pipelines.routing.simulate.state import SimulatedTask
 class GuaranteeAnswer:
     """`because`: of an unknown one what stopped the proof, of others what it rests on, or nothing. `tried`: how far an
     unknown one was searched for a path that breaks it. `steps`: of a refuted one, what happens to a task, for
-    `simulate`; none where it breaks as soon as a task begins. `path`: the same in words; `rules`: those that it
-    takes."""
+    `simulate`; none where it breaks as soon as a task begins. `path`: the same in words; `moves`: those of it."""
 
     guarantee: Guarantee
     sentence: str
@@ -39,7 +39,7 @@ class GuaranteeAnswer:
     because: str = ""
     steps: tuple[ScenarioStep, ...] = ()
     path: str = ""
-    rules: tuple[str, ...] = ()
+    moves: tuple[DrawnMove, ...] = ()
     tried: str = ""
 
     @property
@@ -111,8 +111,8 @@ class _Proving:
             return GuaranteeAnswer(guarantee, sentence, PROVED, why)
         found = self._refuting.find(guarantee, self._near(guarantee))
         if found.steps is not None:
-            path, rules = walked(self._line, found.steps), rules_taken(self._line, found.steps)
-            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps, path, rules)
+            path, moves = walked(self._line, found.steps), moves_of_walk(self._line, found.steps)
+            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps, path, moves)
         tried = (
             _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
             if found.cut

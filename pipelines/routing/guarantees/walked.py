@@ -9,6 +9,7 @@ from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.decisions import Finish
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences.references import gate_by_name, place
+from pipelines.routing.simulate.drawn_moves import DrawnMove, drawn_moves
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 
@@ -40,10 +41,10 @@ def walked(line: Line, steps: Sequence[ScenarioStep]) -> str:
     return _("%(path)s", path=joined(told, " → "))
 
 
-def rules_taken(line: Line, steps: Sequence[ScenarioStep]) -> tuple[str, ...]:
-    """Each rule that the walk takes, once, in order."""
+def moves_of_walk(line: Line, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
+    """Each move of the walk, once, in order."""
     result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
-    return tuple(dict.fromkeys(rule for record in result.steps for rule in record.rules))
+    return tuple(dict.fromkeys(drawn_moves(line, result.steps)))
 
 
 def _places(line: Line, steps: Sequence[ScenarioStep]) -> Iterator[object]:

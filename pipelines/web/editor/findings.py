@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.run import CAUSES
 from pipelines.routing.analysis.lint.standings import Untaken
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
+from pipelines.routing.analysis.lint.transitions import rejections
 from pipelines.routing.analysis.lint.visits import endless
 from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.regions.situations import Witness
@@ -53,8 +55,9 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
     `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
     policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads passed
-    outcomes that no rule takes. `endless`: of rules, by id, the targets that go on round a cycle that no budget
-    crosses. `guarantees`: what was found out about each. `signs`: see `signs_of`."""
+    outcomes that no rule takes. `rejected`: by gate, the station that a rejection leads to. `endless`: of rules, by
+    id, the targets that go on round a cycle that no budget crosses. `guarantees`: what was found out about each.
+    `signs`: see `signs_of`."""
     remedies = Remedies(found.subject, draft) if found.subject else None
     grave = sum(each.severity != INFO for each in found.findings)
     shown = found.findings[: grave + MAX_NOTES]
@@ -69,6 +72,7 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         "otherwise": {},
         "visits": dict(found.visits),
         "onward": {},
+        "rejected": {},
         "endless": {},
         "guarantees": [_guarantee(each) for each in found.promises],
         "signs": {"stations": {}, "rules": {}, "line": []},
@@ -90,6 +94,7 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         },
         "otherwise": {station.key: otherwise(line, station) for station in line.stations},
         "onward": remedies.subject.onward,
+        "rejected": rejections(line),
         "endless": endless(remedies.subject),
         "signs": signs_of(remedies.subject),
     }
@@ -130,7 +135,8 @@ def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | N
 
 
 def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
-    """`because`: what an unknown one is stopped by, or the path that breaks a refuted one, over its `rules`."""
+    """`because`: what an unknown one is stopped by, or the path that breaks a refuted one, with its moves as a
+    test tells them in `ways`."""
     view = view_of(answer)
     return {
         "id": view.id,
@@ -138,7 +144,7 @@ def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
         "answer": view.answer,
         "because": view.because,
         "tried": view.tried,
-        "rules": list(answer.rules),
+        "ways": [asdict(each) for each in answer.moves],
     }
 
 

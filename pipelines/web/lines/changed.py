@@ -187,7 +187,8 @@ def _told(apart: Apart, line_id: int) -> dict[str, Any]:
     old, new = (told_of(read_line(each, keep_faulty_rules=True), line_id) for each in (apart.old, apart.new))
     stations = {station["key"] for station in apart.new["stations"]}
     rules = {rule["id"] for station in apart.new["stations"] for rule in station["rules"]}
-    there = {"onward": stations, "otherwise": stations, "limits": rules, "taken": rules}
+    gates = {gate["key"] for gate in apart.new["gates"]}
+    there = {"onward": stations, "otherwise": stations, "rejected": gates, "limits": rules, "taken": rules}
     gone = {part: {key: old[part][key] for key in old[part].keys() - keys} for part, keys in there.items()}
     other = {
         key: {**limit, "before": old["limits"][key]["most"]}

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from pipelines.models import LineVersion
 from pipelines.queries import taken, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.transitions import rejections
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.changes import condition
 from pipelines.routing.sentences.names import gate_name, target_name
@@ -89,7 +90,8 @@ def told_of(
     line: Line, line_id: int | None = None, onward: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """What the canvas is told of a line beside its document: where the policy leads passed outcomes that no rule takes,
-    and in words where rules stand before it; how often rules may be taken, and which ones tasks took more often."""
+    and in words where rules stand before it; where gates lead what they reject; how often rules may be taken, and which
+    ones tasks took more often."""
     if onward is None:
         onward = LintSubject(line).onward
     return {
@@ -99,6 +101,7 @@ def told_of(
             for station in line.stations
             if station.rules and station.key in onward
         },
+        "rejected": rejections(line),
         "limits": limits_of_rules(line),
         "taken": taken.ranks(line, line_id) if line_id else {},
     }
@@ -168,6 +171,7 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
 def _listed(line: Line, onward: Mapping[str, str]) -> Iterable[ListedStation]:
     document = line.to_document()
     whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
+    refused = rejections(line)
     for station in line.stations:
         rules = []
         for rule in station.rules:
@@ -175,6 +179,12 @@ def _listed(line: Line, onward: Mapping[str, str]) -> Iterable[ListedStation]:
             words = f"{said} → {', '.join(target_name(line, key) for key in rule.to)}"
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)
+            rules += [
+                _("Rejected by %(gate)s → %(target)s")
+                % {"gate": gate_name(line, key), "target": target_name(line, refused[key])}
+                for key in rule.gates
+                if refused.get(key, station.key) != station.key
+            ]
         if station.rules and station.key in onward:
             rules.append(_("Otherwise → %(target)s") % {"target": target_name(line, onward[station.key])})
         yield ListedStation(station.key, station.name, tuple(rules))

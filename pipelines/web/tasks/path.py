@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,15 +17,13 @@ from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
 from pipelines.queries.branches import waits_at_join
 from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import TaskView
-from pipelines.routing.analysis.lint.transitions import onward
+from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, edge_of
 from pipelines.routing.document.line import Line, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, onward_of_version
 
 TAKEN, WAITS, NOT = "taken", "waits", "not"
 START = "@start"
-ONWARD = "@onward"
-"""Behind the key of a station: the way that the policy leads (static/editor/drawing/graph.ts)."""
 TONES = {
     Status.RUNNING: "active",
     Status.EVALUATING: "active",
@@ -53,8 +51,8 @@ class PlaceMark:
 
 @dataclass(slots=True)
 class TaskPath:
-    """`places`: of stations and ends by key. `gates`: by the rule on which they stand. `ways`: of rules by id, of the
-    policy by `ONWARD`."""
+    """`places`: of stations and ends by key. `gates`: by the rule on which they stand. `ways`: of edges, by the names
+    that drawings have for them (`edge_of`)."""
 
     places: dict[str, PlaceMark] = field(default_factory=dict)
     gates: dict[str, PlaceMark] = field(default_factory=dict)
@@ -74,7 +72,7 @@ def path_of(
     endings: Iterable[DrawnEnding] = (),
     events: Iterable[Event] = (),
 ) -> TaskPath:
-    """`visits` oldest first, with the decision that asked. `events`: of the task, for where the policy led it."""
+    """`visits` oldest first, with the decision that asked. `events`: of the task, for where policy and gates led it."""
     path = TaskPath()
     _stations(path, line, task, jobs)
     for visit in visits:
@@ -85,26 +83,30 @@ def path_of(
     waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
     stopped = {f"{each.station}{STOPPED}" for each in endings}
     waiting |= {each.rule for each in endings if each.rule}
+    known = {station.key for station in line.stations}
     led = {
-        (event.source, event.target)
+        edge_of(line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target)
         for event in events
-        if event.data.get("by") == "policy" and not event.data.get("rule")
+        if event.source in known
     }
     for station in line.stations:
+        path.ways |= {way: TAKEN if way in led else NOT for way in ways_of(station)}
         for rule in station.rules:
             path.ways[rule.id] = WAITS if rule.id in waiting else TAKEN if task.rules.get(rule.id) else NOT
-        path.ways[f"{station.key}{ONWARD}"] = _onward(line, task.edges, station, led)
+        if not station.rules and any(
+            count and way.startswith(f"{station.key}->") for way, count in task.edges.items()
+        ):
+            path.ways[station.key + ONWARD] = TAKEN
     path.ways |= dict.fromkeys(stopped, TAKEN)
     return path
 
 
-def _onward(line: Line, edges: Mapping[str, Any], station: Station, led: Container[tuple[str, str]]) -> str:
-    """`led`: from where to where the policy led. Rules and gates may lead to the same places."""
-    if station.rules:
-        left = (station.key, onward(line, station) or "") in led
-    else:
-        left = any(count and way.startswith(f"{station.key}->") for way, count in edges.items())
-    return TAKEN if left else NOT
+def ways_of(station: Station) -> list[str]:
+    """All edges that may leave it, by the names that drawings have for them."""
+    ways = [
+        name for rule in station.rules for name in (rule.id, *([rule.id + REJECTED] if rule.gates else []))
+    ]
+    return [*ways, station.key + ONWARD]
 
 
 def _stations(path: TaskPath, line: Line, task: Task, jobs: Iterable[Job]) -> None:

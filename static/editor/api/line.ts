@@ -158,6 +158,7 @@ export interface Picture {
   marks?: { stations: MarksOfKind; rules: MarksOfKind; ends: MarksOfKind };
   conditions: Record<string, string>;
   onward?: Findings["onward"];
+  rejected?: Findings["rejected"];
   otherwise?: Findings["otherwise"];
   limits?: Record<string, LimitShown>;
   /** Of a comparison: where something changed, each place with the letter that its sentences have. */

@@ -1,6 +1,7 @@
 /** What the server says of a test: of a walk (pipelines/api/walks.py), and of the tests that are kept
  * (pipelines/api/draft_scenarios.py). The browser holds only the steps. */
 import type { Json } from "../store/document";
+import type { Way } from "../store/findings";
 
 export type Step = { [key: string]: Json };
 
@@ -65,11 +66,7 @@ export interface Token {
   form: Form | null;
 }
 
-export interface Way {
-  source: string;
-  target: string;
-  /** "" where no rule was taken. */
-  rule: string;
+export interface Counted extends Way {
   count: number;
 }
 
@@ -89,7 +86,7 @@ export interface Walked {
   tokens: Token[];
   word: string;
   over: boolean;
-  ways: Way[];
+  ways: Counted[];
   visits: Record<string, number>;
   taken: string[];
   tested: string[];

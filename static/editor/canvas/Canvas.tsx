@@ -14,6 +14,7 @@ import {
   ViewportPortal,
 } from "@xyflow/react";
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { rejectingRule } from "../drawing/graph";
 import { edition, onLayout } from "../drawing/layouts";
 import { CANVAS_HELP } from "../drawing/text";
 import { EditorContext } from "../shell/context";
@@ -338,8 +339,8 @@ function places(changes: readonly NodeChange<AnyNode>[]): Positions {
   return found;
 }
 
-/** A click on an edge, its words or gates: by what it is about; on where the policy leads, its row among the rules. A stub
- * leads to its station. */
+/** A click on an edge, its words or gates: by what it is about; on where the policy leads, its row among the rules; on what
+ * a gate rejects, the gate. A stub leads to its station. */
 function choose(editor: Editor, target: Element, show: (key: string) => void): void {
   const { line } = editor;
   const stub = target.closest<HTMLElement>("[data-stub]")?.dataset.stub;
@@ -352,8 +353,13 @@ function choose(editor: Editor, target: Element, show: (key: string) => void): v
   const gate = target.closest<HTMLElement>("[data-gate]")?.dataset.gate;
   const found = id === undefined ? undefined : ruleOf(line, id);
   const policy = line.stations.find((each) => onwardId(each.key) === id);
+  const refused = ruleOf(line, rejectingRule(id ?? "") ?? "");
   if (policy) editor.select({ keys: [policy.key], part: "rules" });
-  else if (found) {
+  else if (refused) {
+    const { station, rule } = refused;
+    const gate = rule.gates?.find((key) => editor.state.findings.rejected[key] !== undefined);
+    editor.select({ keys: [station.key], rule: rule.id, ...(gate ? { gate } : {}) });
+  } else if (found) {
     const { rule, station } = found;
     if (gate === undefined) editor.select({ keys: [station.key], rule: rule.id });
     else editor.select({ keys: [station.key], rule: rule.id, gate: nextGate(editor, rule.gates ?? [], gate) });

@@ -3,7 +3,8 @@
 import { asksFirst, inOne, linesOf, onwardId, pillKey, stubName, wordsOfRule } from "../drawing/graph";
 import { forkOf, meetings } from "../drawing/parting";
 import { type Point, type Rect, rounded } from "../drawing/routes";
-import type { Outlet, Part, Way } from "../drawing/types";
+import { rejectedBox } from "../drawing/shapes";
+import type { Outlet, Part, Rejection, Way } from "../drawing/types";
 import { STUB, stubsFrom, wordsOf } from "../drawing/zones";
 import { say } from "../shell/words";
 import {
@@ -49,10 +50,11 @@ export interface GateMark {
   known: boolean;
 }
 
-/** One edge with what is said of it: of a rule, of the start, or of where the policy leads what no rule takes. */
+/** One edge with what is said of it: of a rule, of the start, of where the policy leads what no rule takes, or of where
+ * gates lead what they reject. */
 export interface Drawn {
   id: string;
-  kind: "rule" | "start" | "onward";
+  kind: "rule" | "start" | "onward" | "rejected";
   station: string;
   rule: Rule | undefined;
   number: number;
@@ -130,15 +132,19 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
     const was = old.get(each.id);
     found.push(was && isSame(was, each) ? was : each);
   };
-  const draw = (box: Box, part: Part, outlet: Outlet, station: Station | undefined, index: number): void => {
-    const was = old.get(outlet.id);
+  const kept = (box: Box, outlet: Outlet, id: string): boolean => {
+    const was = old.get(id);
     // What it shares with others changes with theirs.
-    const shares = was?.shares || laid.ways.get(outlet.id)?.some((way) => met.has(way));
-    if (was && !shares && stays(box, outlet)) {
-      found.push(was);
-      return;
-    }
+    const shares = was?.shares || laid.ways.get(id)?.some((way) => met.has(way));
+    if (!was || shares || !stays(box, outlet)) return false;
+    found.push(was);
+    return true;
+  };
+  const draw = (box: Box, part: Part, outlet: Outlet, station: Station | undefined, index: number): void => {
     const rule = station && rulesOf(station)[index];
+    if (outlet.rejected && rule && !kept(box, outlet, outlet.rejected.id))
+      add(rejectionOf({ line, laid, box, outlet, rule, rejected: outlet.rejected, met, findings }));
+    if (kept(box, outlet, outlet.id)) return;
     const kind = rule ? "rule" : station ? "onward" : "start";
     add(
       edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, met, main: main.has(outlet.id) }),
@@ -196,12 +202,7 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
     rule,
     number: rule ? index + 1 : 0,
     from,
-    branches: ways.filter(isWay).map((way) => ({
-      target: way.target,
-      points: way.points,
-      path: rounded(way.points),
-      back: way.back,
-    })),
+    branches: branchesOf(ways.filter(isWay)),
     stubs: [
       ...stubsOf(line, part, outlet, box),
       ...ways.filter((way) => !isWay(way)).flatMap((way) => pillOf(line, laid, way)),
@@ -238,6 +239,56 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
   } as const;
   return { ...drawn, bounds: boundsOf(drawn) };
 }
+
+interface Rejected extends Pick<Asked, "line" | "laid" | "findings" | "box" | "outlet" | "met"> {
+  rule: Rule;
+  rejected: Rejection;
+}
+
+/** Out of the gate, with its word beside it. */
+function rejectionOf({ line, laid, findings, box, outlet, rule, rejected, met }: Rejected): Drawn {
+  const ways = laid.ways.get(rejected.id) ?? [];
+  const gate = laid.gates.get(outlet.id) ?? [box.x + box.width, box.y + outlet.port];
+  const from = ways[0]?.points[0] ?? gate;
+  const names = gatesOf(line, rule)
+    .filter(({ key }) => rejected.targets.includes(findings.rejected[key] ?? ""))
+    .map(({ name }) => name)
+    .join(", ");
+  const drawn = {
+    id: rejected.id,
+    kind: "rejected",
+    station: box.key,
+    rule: undefined,
+    number: 0,
+    from,
+    branches: branchesOf(ways),
+    stubs: [],
+    fork: forkOf(ways),
+    joins: ways.map((way) => met.get(way)?.at).filter((at) => at !== undefined),
+    shares: ways.some((way) => met.has(way)),
+    main: false,
+    label: say("rejected"),
+    lines: [say("rejected")],
+    labelAt: rejectedBox({ key: outlet.id, x: gate[0], y: gate[1] }, outlet),
+    along: false,
+    gates: [],
+    gateAt: undefined,
+    gateRows: [],
+    state: undefined,
+    asks: false,
+    endlessAt: undefined,
+    limit: undefined,
+    limitAt: undefined,
+    title: say("rejectedBy", names),
+    between: Object.fromEntries(
+      ways.map(({ target }) => [target, say("fromTo", partName(line, box.key), partName(line, target))]),
+    ),
+  } as const;
+  return { ...drawn, bounds: boundsOf(drawn) };
+}
+
+const branchesOf = (ways: readonly Way[]): Branch[] =>
+  ways.map(({ target, points, back }) => ({ target, points, path: rounded(points), back }));
 
 /** As they stand beside the port, or on the edge. */
 function linesAt(station: Station, rule: Rule, findings: Findings, along: "long" | "short" | undefined): string[] {

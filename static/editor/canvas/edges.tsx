@@ -35,7 +35,8 @@ export const EdgeLayer = memo(function EdgeLayer({
   drawing,
 }: Shown) {
   const view = useDeferredValue(useView(cull));
-  const seen = view ? drawn.filter((each) => meets(each.bounds, view)) : drawn;
+  const inView = view ? drawn.filter((each) => meets(each.bounds, view)) : drawn;
+  const seen = underFirst(inView, marks);
   const chosen = (each: Drawn): boolean => each.id === chosenRule;
   const [pointed, setPointed] = useState<string>();
   const point = ({ target }: { target: EventTarget }): void =>
@@ -80,6 +81,13 @@ export const EdgeLayer = memo(function EdgeLayer({
     </ViewportPortal>
   );
 });
+
+/** Edges that lead to one port share their arrow: of those that were not taken it is the lower one. */
+function underFirst(drawn: readonly Drawn[], marks: Shown["marks"]): readonly Drawn[] {
+  const isUnder = (each: Drawn): boolean => marks[edgeMark(each.id)] === "not";
+  const under = drawn.filter(isUnder);
+  return under.length > 0 ? [...under, ...drawn.filter((each) => !isUnder(each))] : drawn;
+}
 
 function meets({ x, y, width, height }: Rect, view: string): boolean {
   const [left = 0, top = 0, right = 0, bottom = 0] = view.split(" ").map(Number);

@@ -1,7 +1,7 @@
 /** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
  * hundreds of stations quick. */
 import type { Edge, Node } from "@xyflow/react";
-import { isBadge, onwardId, waitsWords } from "../drawing/graph";
+import { isBadge, onwardId, rejectedId, rejectionsOf, waitsWords } from "../drawing/graph";
 import { say } from "../shell/words";
 import {
   endOf,
@@ -77,8 +77,9 @@ interface Reach {
 
 export const edgeId = (rule: string, target: string): string => `${rule}>${target}`;
 
-/** To everything that stands on the canvas, of each station in the order of its rules; last where the policy leads. */
-export function edgesOf(line: LineDocument, { onward }: Pick<Findings, "onward">): Reach[] {
+/** To everything that stands on the canvas, of each station in the order of its rules, each before what its gates reject;
+ * last where the policy leads. */
+export function edgesOf(line: LineDocument, said: Pick<Findings, "onward" | "rejected" | "rules">): Reach[] {
   const there = new Set([...line.stations.map((station) => station.key), ...endsOf(line)]);
   const start = startOf(line);
   const found: Reach[] =
@@ -88,8 +89,11 @@ export function edgesOf(line: LineDocument, { onward }: Pick<Findings, "onward">
       for (const target of targetsOf(rule)) {
         if (there.has(target)) found.push({ id: edgeId(rule.id, target), source: station.key, target, rule: rule.id });
       }
+      for (const target of rejectionsOf(station, rule, said))
+        if (there.has(target))
+          found.push({ id: edgeId(rejectedId(rule.id), target), source: station.key, target, rule: "" });
     }
-    const target = onward[station.key];
+    const target = said.onward[station.key];
     if (target !== undefined && there.has(target) && target !== station.key)
       found.push({ id: edgeId(onwardId(station.key), target), source: station.key, target, rule: "" });
   }

@@ -1,5 +1,6 @@
 /** Which edges are drawn as they were: while something is dragged most of them are, and are not made anew to see it. */
-import type { Outlet } from "../drawing/types";
+import type { Outlet, Way } from "../drawing/types";
+import { leavingOf } from "../drawing/zones";
 import type { LineDocument } from "../store/document";
 import type { Findings } from "../store/findings";
 import type { Box, Laid } from "./layout";
@@ -16,9 +17,12 @@ export function staying(now: Origin, was: Origin | undefined): (box: Box, outlet
   if (!was || was.line !== now.line || was.findings !== now.findings || was.laid.graph !== now.laid.graph)
     return () => false;
   const boxes = new Map(was.laid.boxes.map((each) => [each.key, each]));
-  return (box, { id }) => {
+  const waysOf = ({ ways }: Laid, outlet: Outlet): readonly Way[] =>
+    leavingOf(outlet).flatMap(({ id }) => ways.get(id) ?? []);
+  return (box, outlet) => {
+    const { id } = outlet;
     const before = boxes.get(box.key);
-    const [one, other] = [was.laid.ways.get(id) ?? [], now.laid.ways.get(id) ?? []];
+    const [one, other] = [waysOf(was.laid, outlet), waysOf(now.laid, outlet)];
     const [gate, gateNow] = [was.laid.gates.get(id), now.laid.gates.get(id)];
     return (
       before?.x === box.x &&

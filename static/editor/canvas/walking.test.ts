@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { LineDocument } from "../store/document";
+import { NOTHING } from "../store/findings";
 import { edgesOf } from "./flow";
 import { type Direction, type Map as Drawn, next, step } from "./walking";
 
@@ -59,9 +60,29 @@ describe("the edges that are walked", () => {
     const line: LineDocument = {
       stations: [{ key: "build", rules: [{ id: "bad", to: "ship" }] }, { key: "check" }, { key: "ship" }],
     };
-    const edges = edgesOf(line, { onward: { build: "check", check: "ship", ship: "completed" } });
+    const edges = edgesOf(line, { ...NOTHING, onward: { build: "check", check: "ship", ship: "completed" } });
     const of = (key: string): string[] => edges.filter(({ source }) => source === key).map(({ id }) => id);
     expect(of("build")).toEqual(["bad>ship", "build@onward>check"]);
     expect([of("check"), of("ship")]).toEqual([["check@onward>ship"], []]);
+  });
+
+  it("steps to where a gate leads what it rejects, after the rule that it stands on", () => {
+    const line: LineDocument = {
+      stations: [
+        {
+          key: "plan",
+          rules: [
+            { id: "ready", to: "build", gates: ["look"] },
+            { id: "bad", to: "failed" },
+          ],
+        },
+        { key: "build" },
+        { key: "triage" },
+      ],
+      gates: [{ key: "look", name: "A look" }],
+      ends: [{ key: "failed", kind: "failed", label: "Failed" }],
+    };
+    const edges = edgesOf(line, { ...NOTHING, rejected: { look: "triage" } });
+    expect(edges.map(({ id }) => id)).toEqual(["@start>plan", "ready>build", "ready@rejected>triage", "bad>failed"]);
   });
 });

@@ -1,7 +1,7 @@
 /** Words of rules that lead back, on their way in place of beside their port: where a line stands in one row only so. On a level
  * piece of their own edge, or beside an upright one; never where another edge is as near. */
 import { meet, passes } from "./moved";
-import { gateBoxes, shapesOf } from "./shapes";
+import { gateBoxes, rejectedBox, shapesOf } from "./shapes";
 import type { Graph, Outlet, Placed, Point, Rect, Way } from "./types";
 import { WORDS } from "./zones";
 
@@ -70,7 +70,8 @@ export function boxesOf(graph: Graph, placed: Placed): Rect[] {
     const own = shapesOf(part).map((each) => ({ ...each, x: each.x + spot.x, y: each.y + spot.y }));
     const over = part.outlets.flatMap((outlet) => {
       const gate = gates.get(outlet.id);
-      return outlet.gate > 0 && gate ? gateBoxes(gate, outlet) : [];
+      if (outlet.gate === 0 || !gate) return [];
+      return [...gateBoxes(gate, outlet), ...[rejectedBox(gate, outlet)].filter((each) => each !== undefined)];
     });
     return [...own, ...over];
   });

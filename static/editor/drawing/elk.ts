@@ -3,7 +3,7 @@
 import type { ElkExtendedEdge, ElkNode, ElkPort } from "elkjs/lib/elk-api";
 import { entryOf, exitOf, type RowOf } from "./rows";
 import type { Graph, Outlet, Part, Placed, Point, Spot, Way } from "./types";
-import { badgesWidth, HEXAGON, laneOf, zoneOf } from "./zones";
+import { badgesWidth, gateHeight, gateWidth, HEXAGON, laneOf, leavingOf, rejectedFrom, zoneOf } from "./zones";
 
 export interface Engine {
   layout(graph: ElkNode): Promise<ElkNode>;
@@ -87,11 +87,10 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
     children.push(node);
     for (const outlet of part.outlets) {
       if (outlet.gate === 0 || outlet.badge) continue;
-      const width = Math.max(HEXAGON.width, outlet.gate);
       children.push({
         id: gateId(outlet.id),
-        width,
-        height: outlet.gateOver + HEXAGON.height,
+        width: gateWidth(outlet),
+        height: gateHeight(outlet),
         ports: [port(`in ${gateId(outlet.id)}`, "WEST", 0, outlet.gateOver + HEXAGON.height / 2)],
         layoutOptions: { "elk.portConstraints": "FIXED_POS" },
       });
@@ -123,6 +122,14 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
       targets: [ends ? target() : point(exitOf(edge.id), "LAST")],
       layoutOptions: edge.options,
     });
+  };
+  /** Out of the hexagon below. */
+  const rejects = (outlet: Outlet): string => {
+    const node = byId.get(gateId(outlet.id)) as ElkNode;
+    const id = `rejected ${outlet.id}`;
+    if (!node.ports?.some((each) => each.id === id))
+      node.ports?.push(port(id, "SOUTH", (node.width ?? 0) / 2 + rejectedFrom(outlet), node.height ?? 0));
+    return id;
   };
   const outOf = (part: Part, outlet: Outlet, leadsBack: boolean): string => {
     const gated = outlet.gate > 0;
@@ -158,17 +165,15 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
           layoutOptions: weigh(isMain),
         });
       }
-      for (const to of outlet.targets) {
+      const leaving = leavingOf(outlet).flatMap(({ id, targets }) => targets.map((to) => [id, to] as const));
+      for (const [own, to] of leaving) {
         const other = parts.get(to);
         if (!other) continue;
-        const id = `${rule}>${to}`;
+        const id = `${own}>${to}`;
+        const out = (leadsBack: boolean) => (): string =>
+          own === rule ? outOf(part, outlet, leadsBack) : rejects(outlet);
         if (!back.has(id)) {
-          const edge = { id, from: part.key, to, options: weigh(mainEdges.has(id)) };
-          lead(
-            edge,
-            () => outOf(part, outlet, false),
-            () => `in ${to}`,
-          );
+          lead({ id, from: part.key, to, options: weigh(mainEdges.has(id)) }, out(false), () => `in ${to}`);
           continue;
         }
         const into = (): string => {
@@ -183,7 +188,7 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
           return name;
         };
         // Turned round, so that nothing in the graph leads back. Ways back to one station share their last piece.
-        lead({ id, from: to, to: part.key, options: {} }, into, () => outOf(part, outlet, true));
+        lead({ id, from: to, to: part.key, options: {} }, into, out(true));
       }
     }
   }
@@ -230,18 +235,23 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
       if (outlet.badge) continue;
       const begin: Point = [spot.x + part.width, spot.y + outlet.port];
       let lead: Point[] = [begin];
+      let below: Point = begin;
       if (outlet.gate > 0) {
         const node = at.get(gateId(outlet.id));
-        const width = Math.max(HEXAGON.width, outlet.gate);
-        const middle: Point = [(node?.x ?? 0) + width / 2, (node?.y ?? 0) + outlet.gateOver + HEXAGON.height / 2];
+        const middle: Point = [
+          (node?.x ?? 0) + gateWidth(outlet) / 2,
+          (node?.y ?? 0) + outlet.gateOver + HEXAGON.height / 2,
+        ];
         gates.push({ key: outlet.id, x: middle[0], y: middle[1] });
         lead = [begin, ...pointsOf(`gate ${outlet.id}`), middle];
+        below = [middle[0] + rejectedFrom(outlet), middle[1] + HEXAGON.height / 2];
       }
-      for (const to of outlet.targets) {
+      const leaving = leavingOf(outlet).flatMap(({ id, targets }) => targets.map((to) => [id, to] as const));
+      for (const [own, to] of leaving) {
         const target = spots.get(to);
         const other = graph.parts.find((each) => each.key === to);
         if (!target || !other) continue;
-        const id = `${outlet.id}>${to}`;
+        const id = `${own}>${to}`;
         const isBack = back.has(id);
         let points = pointsOf(id);
         if (isBack) {
@@ -252,9 +262,9 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
           if (last) points = [...points.slice(0, -1), [last[0], target.y + other.height]];
         } else points = [...points, [target.x - 0, target.y + other.port]];
         ways.push({
-          rule: outlet.id,
+          rule: own,
           target: to,
-          points: plain([...lead, ...points]),
+          points: plain([...(own === outlet.id ? lead : [below]), ...points]),
           back: isBack,
           pillAt: undefined,
         });

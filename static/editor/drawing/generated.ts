@@ -69,6 +69,9 @@ export function said(line: LineDocument, seed: number): typeof NOTHING {
   // Of numbers of their own, so that all else stays as it was. Every third line has a policy that goes on.
   const more = numbers(seed + 15_551);
   const goesOn = (): boolean => seed % 3 === 1 && more() < 0.4;
+  // Every third has gates that lead on what they reject.
+  const rejecting = numbers(seed + 23_333);
+  const anywhere = (): string => line.stations[Math.floor(rejecting() * line.stations.length)]?.key ?? "";
   const dead = { status: "dead" as const, words: "", faulty: false, why: "", example: "" };
   return {
     ...NOTHING,
@@ -79,6 +82,7 @@ export function said(line: LineDocument, seed: number): typeof NOTHING {
         (rules?.length ? !goesOn() : next() < 0.4) ? [] : [[key, line.stations[at + 1]?.key ?? "completed"]],
       ),
     ),
+    rejected: seed % 3 === 2 ? { look: anywhere(), board: anywhere() } : {},
     endless: Object.fromEntries(of(0.3).map((id) => [id, ["s0"]])),
     taken: seed % 3 === 0 ? Object.fromEntries(of(0.7).map((id) => [id, Math.floor(next() * 3)])) : undefined,
   };

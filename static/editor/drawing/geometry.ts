@@ -1,7 +1,7 @@
 /** What must hold of a drawing, checked by its geometry: for tests, and for counting. */
 import { meet, passes } from "./moved";
 import { groupsOf, lies } from "./pills";
-import { gateBoxes, shapesOf } from "./shapes";
+import { gateBoxes, rejectedBox, shapesOf } from "./shapes";
 import type { Graph, Placed, Point, Rect } from "./types";
 import { PILL, STUB, stubsFrom } from "./zones";
 
@@ -51,6 +51,10 @@ export function drawnThings(graph: Graph, placed: Placed): { things: Thing[]; li
       }
       const gate = gates.get(outlet.id);
       if (outlet.gate > 0 && gate) for (const each of gateBoxes(gate, outlet)) add("gate", outlet.id, each);
+      const word = gate && rejectedBox(gate, outlet);
+      if (word && outlet.rejected) add("words", outlet.rejected.id, word);
+      for (const { rule, target, points } of placed.ways)
+        if (rule === outlet.rejected?.id) lines.push({ rule, part: part.key, target, points });
       for (const way of placed.ways.filter((each) => each.rule === outlet.id)) {
         lines.push({ rule: outlet.id, part: part.key, target: way.target, points: way.points });
         if (way.wordsAt)

@@ -23,12 +23,13 @@ import { endName, gateName } from "../store/names";
 import { illness, type Link, NEVER, ordered } from "./order";
 import { boldWidthOf, broken, cut, pillWidth, widthOf } from "./text";
 import type { Graph, Outlet, Part } from "./types";
-import { BAR, CARD, type GateSize, gateOf, HEXAGON, NO_GATE, roomOver, roomUnder, STUB, WORDS } from "./zones";
+import { BADGE, BAR, CARD, type GateSize, gateOf, HEXAGON, NO_GATE, roomOver, roomUnder, STUB, WORDS } from "./zones";
 
 export const START_ID = "@start";
 const END = { width: 80, widest: 184, height: 36 };
 const START = { width: 40, height: 40, under: 36 };
 const BADGE_UNDER = 14;
+const ENTRY = 34;
 const JOIN_BEFORE = 20;
 const JOIN_OVER = 20;
 /** A bar with more rules would be no bar. */
@@ -45,11 +46,27 @@ const UNRANKED = 1_000;
 const SILENT = "@silent";
 
 export const onwardId = (station: string): string => `${station}@onward`;
+const REJECTED = "@rejected";
+/** Of the way that a gate of this rule leads what it rejects, and the rule of such a way. */
+export const rejectedId = (rule: string): string => `${rule}${REJECTED}`;
+export const rejectingRule = (id: string): string | undefined =>
+  id.endsWith(REJECTED) ? id.slice(0, -REJECTED.length) : undefined;
 
 const between = (least: number, value: number, most: number): number => Math.min(most, Math.max(least, value));
 
 /** What the layout needs to know of what the server said. */
-export type Said = Pick<Findings, "onward" | "rules" | "signs" | "endless" | "taken">;
+export type Said = Pick<Findings, "onward" | "rejected" | "rules" | "signs" | "endless" | "taken">;
+
+/** Stations to which the gates of a rule lead what they reject, but for its own: it runs again, as after a word that sends
+ * back. */
+export const rejectionsOf = (
+  station: Station,
+  rule: Rule,
+  { rejected, rules }: Pick<Said, "rejected" | "rules">,
+): string[] =>
+  isBadge(station, rule) || rules[rule.id]?.status === "dead"
+    ? []
+    : [...new Set((rule.gates ?? []).flatMap((key) => rejected[key] ?? []))].filter((to) => to !== station.key);
 
 export function graphOf(line: LineDocument, said: Said, window: readonly [number, number]): Graph {
   const at = new Map(line.stations.map((station, index) => [station.key, index]));
@@ -70,6 +87,8 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const drawn = (station: Station, rule: Rule): string[] => [
     ...new Set(targetsOf(rule).filter((to) => there.has(to) && !far(station.key, to))),
   ];
+  const rejections = (station: Station, rule: Rule): string[] =>
+    rejectionsOf(station, rule, said).filter((to) => there.has(to) && !far(station.key, to));
   line.stations.forEach((station, index) => {
     const rules = rulesOf(station);
     const next = said.onward[station.key];
@@ -86,6 +105,8 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
       const rank = said.taken?.[rule.id] ?? UNRANKED;
       for (const to of drawn(station, rule))
         if (!isBadge(station, rule)) links.push({ from: station.key, to, rule: rule.id, order, ill, rank });
+      for (const to of rejections(station, rule))
+        links.push({ from: station.key, to, rule: rejectedId(rule.id), order, ill: NEVER, rank: UNRANKED });
     });
   });
   const well = new Set(ends.filter((key) => (endOf(line, key)?.kind ?? "completed") === "completed"));
@@ -106,7 +127,7 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const parts = new Map<string, Part>();
   parts.set(START_ID, startPart(begins ? [start] : []));
   for (const station of line.stations)
-    parts.set(station.key, stationPart(line, station, said, { drawn, there, leadsBack, mainRules }));
+    parts.set(station.key, stationPart(line, station, said, { drawn, rejections, there, leadsBack, mainRules }));
   for (const key of ends) parts.set(key, endPart(line, key));
   const pills = line.stations.flatMap((station) => pillParts(line, station, drawn));
   return {
@@ -185,6 +206,7 @@ function endPart(line: LineDocument, key: string): Part {
 
 interface Known {
   drawn(station: Station, rule: Rule): string[];
+  rejections(station: Station, rule: Rule): string[];
   there: ReadonlySet<string>;
   leadsBack: ReadonlySet<string>;
   mainRules: ReadonlySet<string>;
@@ -204,7 +226,10 @@ export function cardWidth(station: Station, signs = 0, dead = 0): number {
   // Signs stand behind the number of rules; where there is only one, behind what is wrong.
   const behind = rulesOf(station).length > 1 ? 0 : SIGN * signs;
   const wide = Math.max(boldWidthOf(nameOf(station), 14), kindWidth(station), never + behind);
-  return between(CARD.width, Math.ceil((wide + INSIDE) / 8) * 8, CARD.widest);
+  // What leads back into it comes in beside its badges.
+  const badges = rulesOf(station).filter((rule) => isBadge(station, rule)).length;
+  const under = badges > 1 ? BADGE.first + badges * BADGE.width + ENTRY : CARD.width;
+  return Math.max(between(CARD.width, Math.ceil((wide + INSIDE) / 8) * 8, CARD.widest), under);
 }
 
 export const cardHeight = (ports: readonly number[]): number =>
@@ -243,6 +268,7 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
       short: longWidth(inOne(lines, true), rule),
       along: false,
       ...(badge ? NO_GATE : gateSize(line, rule)),
+      rejected: rejectionOf(rule, known.rejections(station, rule)),
       ...(targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)) ? loopPill(rule, said) : NO_PILL),
       dead: said.rules[rule.id]?.status === "dead",
       stubs: pills.length > 0 ? [] : rest.map((target) => ({ target, width: pillWidth(stubName(line, target)) })),
@@ -363,6 +389,11 @@ function gateSize(line: LineDocument, rule: Rule): GateSize {
   if (first === undefined) return NO_GATE;
   const name = gateName(line, first);
   return gateOf(name.length <= ONE_LINE ? [name] : broken(name), others.length > 0);
+}
+
+function rejectionOf({ id }: Rule, targets: readonly string[]): Outlet["rejected"] {
+  if (targets.length === 0) return undefined;
+  return { id: rejectedId(id), targets, width: Math.ceil(widthOf(say("rejected"), 12)) };
 }
 
 function loopPill(rule: Rule, said: Said): Pick<Outlet, "pill" | "pillWords"> {

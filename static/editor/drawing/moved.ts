@@ -2,23 +2,20 @@
  * they are new and the layout is still under way. Only the edges at them, and those they stand on, are led anew. */
 import { type Point, Router } from "./routes";
 import type { Graph, Outlet, Part, Placed, Rect, Spot, Way } from "./types";
-import { after, HEXAGON, WORDS, wordsWidth, zoneOf } from "./zones";
+import { after, gateHeight, gateWidth, HEXAGON, leavingOf, rejectedFrom, WORDS, wordsWidth, zoneOf } from "./zones";
 
 export type Places = ReadonlyMap<string, readonly [number, number]>;
 
 const GATE_GAP = 20;
+/** So far below a gate what it rejects turns. */
+const BELOW = 8;
 const GAP = 64;
 
 const shifted = ({ x, y, width, height }: Rect, spot: Spot): Rect => ({ x: x + spot.x, y: y + spot.y, width, height });
 
-export const gateBox = ({ x, y }: Spot, { gate, gateOver }: Pick<Outlet, "gate" | "gateOver">): Rect => {
-  const width = Math.max(HEXAGON.width, gate);
-  return {
-    x: x - width / 2,
-    y: y - HEXAGON.height / 2 - gateOver,
-    width,
-    height: HEXAGON.height + gateOver,
-  };
+export const gateBox = ({ x, y }: Spot, outlet: Pick<Outlet, "gate" | "gateOver" | "rejected">): Rect => {
+  const width = gateWidth(outlet);
+  return { x: x - width / 2, y: y - HEXAGON.height / 2 - outlet.gateOver, width, height: gateHeight(outlet) };
 };
 
 /** `places` counts more than `placed`; what is in neither stands beside what leads to it. */
@@ -38,8 +35,12 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   const oldGates = new Map(placed.gates.map((each) => [each.key, each]));
   const stays = (part: Part, outlet: Outlet): boolean =>
     !elsewhere.has(part.key) &&
-    outlet.targets.every(
-      (to) => !elsewhere.has(to) && sits(oldWays.get(`${outlet.id}>${to}`), part, outlet, to, spots, parts),
+    leavingOf(outlet).every(({ id, targets }) =>
+      targets.every((to) => {
+        const way = oldWays.get(`${id}>${to}`);
+        const begins = id !== outlet.id || leaves(way, part, outlet, spots);
+        return !elsewhere.has(to) && begins && arrives(way, to, spots, parts);
+      }),
     );
   if (elsewhere.size === 0 && graph.parts.every((part) => part.outlets.every((outlet) => stays(part, outlet))))
     return placed;
@@ -54,7 +55,7 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
       const old = elsewhere.has(part.key) ? undefined : oldGates.get(outlet.id);
       const gate = old ?? {
         key: outlet.id,
-        x: spot.x + part.width + after(part) + GATE_GAP + Math.max(HEXAGON.width, outlet.gate) / 2,
+        x: spot.x + part.width + after(part) + GATE_GAP + gateWidth(outlet) / 2,
         y: spot.y + outlet.port,
       };
       gates.push(gate);
@@ -63,39 +64,49 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   }
   const fresh = [...elsewhere].flatMap((key) => zones.get(key) ?? []);
   const ways: Way[] = [];
-  const open: { part: Part; outlet: Outlet; to: string }[] = [];
+  const open: { part: Part; outlet: Outlet; id: string; to: string }[] = [];
   for (const part of graph.parts)
     for (const outlet of part.outlets)
-      for (const to of outlet.targets) {
-        const old = oldWays.get(`${outlet.id}>${to}`);
-        if (old && stays(part, outlet) && !fresh.some((zone) => passes(old.points, zone))) ways.push(old);
-        else if (zones.has(to)) open.push({ part, outlet, to });
-      }
+      for (const { id, targets } of leavingOf(outlet))
+        for (const to of targets) {
+          const old = oldWays.get(`${id}>${to}`);
+          if (old && stays(part, outlet) && !fresh.some((zone) => passes(old.points, zone))) ways.push(old);
+          else if (zones.has(to)) open.push({ part, outlet, id, to });
+        }
   const router = new Router([...zones.values(), ...gateBoxes.values()], open.length);
-  for (const { part, outlet, to } of open) {
+  for (const { part, outlet, id, to } of open) {
     const spot = spots.get(part.key) as Spot;
     const other = parts.get(to) as Part;
     const goal = spots.get(to) as Spot;
     const begin: Point = [spot.x + part.width, spot.y + outlet.port];
     const gate = gates.find((each) => each.key === outlet.id);
     const source = gateBoxes.get(outlet.id) ?? (zones.get(part.key) as Rect);
-    const from: Point = gate
-      ? [source.x + source.width, gate.y]
-      : [spot.x + part.width + Math.max(wordsWidth(part) > 0 ? after(part) : 0, 0), begin[1]];
+    const rejects = gate !== undefined && id !== outlet.id;
+    const below = rejects ? gate.x + rejectedFrom(outlet) : 0;
+    const from: Point = rejects
+      ? [below, source.y + source.height + BELOW]
+      : gate
+        ? [source.x + source.width, gate.y]
+        : [spot.x + part.width + Math.max(wordsWidth(part) > 0 ? after(part) : 0, 0), begin[1]];
     const entry: Point = [goal.x, goal.y + other.port];
     const target = zones.get(to) as Rect;
-    const led = router.route({ owner: outlet.id, from, to: entry, source, target, lane: part.outlets.indexOf(outlet) });
-    const lead: Point[] = gate && gate.y !== begin[1] ? [begin, [source.x, begin[1]], [source.x, gate.y]] : [begin];
-    const back = graph.back.includes(`${outlet.id}>${to}`);
+    const led = router.route({ owner: id, from, to: entry, source, target, lane: part.outlets.indexOf(outlet) });
+    const lead: Point[] = rejects
+      ? [[below, gate.y + HEXAGON.height / 2]]
+      : gate && gate.y !== begin[1]
+        ? [begin, [source.x, begin[1]], [source.x, gate.y]]
+        : [begin];
+    const back = graph.back.includes(`${id}>${to}`);
     const points = [...lead, ...led];
     const [x, y] = middleOf(led);
-    const words = outlet.along ? outlet.long : 0;
+    const words = outlet.along && !rejects ? outlet.long : 0;
+    const pill = rejects ? 0 : outlet.pill;
     ways.push({
-      rule: outlet.id,
+      rule: id,
       target: to,
       points,
       back,
-      pillAt: outlet.pill > 0 && back ? [x - (words > 0 ? (words + outlet.pill) / 2 + 6 : 0), y] : undefined,
+      pillAt: pill > 0 && back ? [x - (words > 0 ? (words + pill) / 2 + 6 : 0), y] : undefined,
       wordsAt: words > 0 ? { x: x - words / 2, y: y - WORDS.line / 2, width: words, height: WORDS.line } : undefined,
     });
   }
@@ -117,25 +128,22 @@ function roomsOf(graph: Graph, spots: ReadonlyMap<string, Spot>): Map<string, Re
   );
 }
 
-/** Whether a way still begins at its port and ends at its target: cards grow, rules change places. */
-function sits(
-  way: Way | undefined,
-  part: Part,
-  outlet: Outlet,
-  to: string,
-  spots: ReadonlyMap<string, Spot>,
-  parts: ReadonlyMap<string, Part>,
-): boolean {
-  const [first, last] = [way?.points[0], way?.points.at(-1)];
-  const [spot, goal] = [spots.get(part.key), spots.get(to)];
-  const target = parts.get(to);
-  if (!way || !first || !last || !spot || !goal || !target) return false;
-  const begins = first[0] === spot.x + part.width && first[1] === spot.y + outlet.port;
-  const ends =
-    last[0] === goal.x
-      ? last[1] === goal.y + target.port
-      : last[1] === goal.y + target.height && last[0] > goal.x && last[0] < goal.x + target.width;
-  return begins && ends;
+type Spots = ReadonlyMap<string, Spot>;
+
+/** Whether a way still begins at its port: cards grow, rules change places. */
+function leaves(way: Way | undefined, part: Part, outlet: Outlet, spots: Spots): boolean {
+  const [first, spot] = [way?.points[0], spots.get(part.key)];
+  if (!first || !spot) return false;
+  return first[0] === spot.x + part.width && first[1] === spot.y + outlet.port;
+}
+
+/** Whether it still ends at its target. */
+function arrives(way: Way | undefined, to: string, spots: Spots, parts: ReadonlyMap<string, Part>): boolean {
+  const [last, goal, target] = [way?.points.at(-1), spots.get(to), parts.get(to)];
+  if (!last || !goal || !target) return false;
+  return last[0] === goal.x
+    ? last[1] === goal.y + target.port
+    : last[1] === goal.y + target.height && last[0] > goal.x && last[0] < goal.x + target.width;
 }
 
 /** A place for what is new: right of what leads to it, under what stands there already. */

@@ -3,7 +3,7 @@
  * heights, and which edge runs left of what, stay as they are, so that nothing crosses that did not cross. */
 import { plain } from "./elk";
 import { packed } from "./packed";
-import { shapesOf } from "./shapes";
+import { rejectedBox, shapesOf } from "./shapes";
 import type { Graph, Placed, Point, Rect } from "./types";
 import { HEXAGON } from "./zones";
 
@@ -89,16 +89,26 @@ class Blocks {
         const isOver = shape.kind === "words" && over.has(shape.rule ?? "");
         this.#put(isOver ? "over" : shape.kind, own, shape, spot);
       }
-      for (const { id, gate, gateOver } of part.outlets) {
+      for (const outlet of part.outlets) {
+        const { id, gate, gateOver } = outlet;
         const middle = gate > 0 ? gates.get(id) : undefined;
         if (!middle) continue;
         const { width, height } = HEXAGON;
         const gated = this.#add(gateKey(id));
         this.#put("gate", gated, { x: -width / 2, y: -height / 2, width, height }, middle);
         this.#put("name", gated, { x: -gate / 2, y: -height / 2 - gateOver, width: gate, height: gateOver }, middle);
+        const word = rejectedBox({ key: id, x: 0, y: 0 }, outlet);
+        if (word) this.#put("words", gated, word, middle);
       }
     }
-    const source = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, part.key] as const)));
+    const source = new Map(
+      graph.parts.flatMap((part) =>
+        part.outlets.flatMap(({ id, rejected }): [string, string][] => [
+          [id, part.key],
+          ...(rejected ? [[rejected.id, gateKey(id)] as [string, string]] : []),
+        ]),
+      ),
+    );
     this.#points = placed.ways.map((way) => {
       const [first, last] = [this.of(source.get(way.rule) ?? ""), this.of(way.target)];
       const trunk = way.back ? JSON.stringify([way.target, way.points.at(-1)]) : undefined;
@@ -142,7 +152,7 @@ class Blocks {
     this.#earlier[Math.max(a, b)] = Math.min(a, b);
   }
 
-  /** A point moves with the run it is on; the first and the last with the card that they touch. */
+  /** A point moves with the run it is on; the first and the last with the card or gate that they touch. */
   #along(
     points: readonly Point[],
     [first, last]: readonly [number, number],
@@ -156,6 +166,7 @@ class Blocks {
       const [top, bottom] = [Math.min(y, next[1]), Math.max(y, next[1])];
       // Down from its port each stays for itself.
       const run = this.#run({ x, top, bottom, trunk: index > 1 ? trunk : undefined });
+      if (index === 0) this.#together(run, first);
       if (index + 2 === points.length) this.#together(run, last);
       if (gate && Math.abs(gate.x - x) <= 1 && gate.y >= top && gate.y <= bottom)
         this.#together(run, this.#blockAt(gate));

@@ -7,7 +7,7 @@ export interface Link {
   rule: string;
   /** Place of the rule at its station. */
   order: number;
-  /** How far from well it is that this rule is taken: 0 a success, 1 whatever, 3 a failure, 100 never. */
+  /** How far from well it is that this rule is taken: 0 a success, 1 whatever, 3 a failure, 100 never. What a gate rejects never goes well. */
   ill: number;
   /** Among the rules of its station: 0 what most tasks took; the same where that is not known. */
   rank: number;

@@ -2,7 +2,7 @@
  * to the beginning of another through the free room around them. */
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
 import type { Graph, Part } from "./types";
-import { HEXAGON, zoneOf } from "./zones";
+import { gateWidth, leavingOf, zoneOf } from "./zones";
 
 /** Which parts stand in which row. */
 export type RowOf = ReadonlyMap<string, number>;
@@ -27,11 +27,11 @@ export function edgesOf(graph: Graph): Edge[] {
   const back = new Set(graph.back);
   const silent = graph.silent.map(([from, to]): Edge => ({ from, to }));
   const drawn = graph.parts.flatMap((part) =>
-    part.outlets.flatMap((outlet) =>
-      outlet.targets.map((to) =>
-        back.has(`${outlet.id}>${to}`) ? { from: to, to: part.key } : { from: part.key, to },
+    part.outlets
+      .flatMap(leavingOf)
+      .flatMap(({ id, targets }) =>
+        targets.map((to) => (back.has(`${id}>${to}`) ? { from: to, to: part.key } : { from: part.key, to })),
       ),
-    ),
   );
   return [...drawn, ...silent].filter(({ from, to }) => from !== to);
 }
@@ -68,7 +68,7 @@ export function columnsOf(graph: Graph, edges: readonly Edge[]): Map<string, num
 }
 
 const widthOf = (part: Part): number => {
-  const gates = part.outlets.map((each) => (each.gate > 0 ? Math.max(HEXAGON.width, each.gate) + BETWEEN : 0));
+  const gates = part.outlets.map((each) => (each.gate > 0 ? gateWidth(each) + BETWEEN : 0));
   return zoneOf(part).width + Math.max(0, ...gates) + BETWEEN;
 };
 

@@ -1,7 +1,21 @@
 /** What of a part nothing else may cover or come through, each piece for itself: its card, its ports, the words and pills at
  * its edges. Their frame (zones.ts) is what the layout keeps free; narrowed.ts lets others into its empty corners. */
 import type { Graph, Outlet, Part, Placed, Rect, Spot } from "./types";
-import { BADGE, badgesWidth, HEXAGON, JOIN, PORT, plusWidth, STUB, stubsFrom, stubsWidth, wordsOf } from "./zones";
+import {
+  BADGE,
+  badgesWidth,
+  HEXAGON,
+  JOIN,
+  PORT,
+  plusWidth,
+  REJECTED,
+  rejectedFrom,
+  STUB,
+  stubsFrom,
+  stubsWidth,
+  WORDS,
+  wordsOf,
+} from "./zones";
 
 export interface Shape extends Rect {
   kind: "card" | "bar" | "port" | "words" | "stub";
@@ -44,6 +58,14 @@ export const gateBoxes = ({ x, y }: Spot, { gate, gateOver }: Pick<Outlet, "gate
   { x: x - gate / 2, y: y - HEXAGON.height / 2 - gateOver, width: gate, height: gateOver },
 ];
 
+/** The word beside the edge of what a gate rejects. */
+export function rejectedBox({ x, y }: Spot, outlet: Pick<Outlet, "loops" | "rejected">): Rect | undefined {
+  if (!outlet.rejected) return undefined;
+  const { width } = outlet.rejected;
+  const right = x + rejectedFrom(outlet) - REJECTED.beside;
+  return { x: right - width, y: y + HEXAGON.height / 2 + REJECTED.under, width, height: WORDS.line };
+}
+
 /** All that a drawing takes, edges too. */
 export function frameOf(graph: Graph, placed: Placed): Rect {
   const spots = new Map(placed.parts.map((each) => [each.key, each]));
@@ -60,6 +82,8 @@ export function frameOf(graph: Graph, placed: Placed): Rect {
   for (const gate of placed.gates) {
     const outlet = outlets.get(gate.key);
     if (outlet) for (const each of gateBoxes(gate, outlet)) add(each);
+    const word = outlet && rejectedBox(gate, outlet);
+    if (word) add(word);
   }
   for (const { points } of placed.ways) for (const [x, y] of points) add({ x, y, width: 0, height: 0 });
   const [x, y] = [Math.min(...xs), Math.min(...ys)];

@@ -15,6 +15,15 @@ export interface PillPart {
   width: number;
 }
 
+/** What people reject leaves a gate below, with a word beside it. */
+export interface Rejection {
+  /** Of its ways. */
+  id: string;
+  targets: readonly string[];
+  /** Of the word. */
+  width: number;
+}
+
 /** One rule at its station, as much of it as takes room. */
 export interface Outlet {
   id: string;
@@ -36,6 +45,8 @@ export interface Outlet {
   many: boolean;
   /** How high that name stands over it. */
   gateOver: number;
+  /** Where the gate leads what it rejects, as an edge of its own out of it. */
+  rejected: Rejection | undefined;
   /** What stands on a loop ("at most 3 times"), as wide as it is; 0 without. */
   pill: number;
   pillWords: string;

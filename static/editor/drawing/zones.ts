@@ -17,10 +17,34 @@ export const BAR = { width: 6, port: 24, under: 14, over: 2 * WORDS.line + 4 };
 export const PORT = 10;
 /** `apart`: what runs above or below it. */
 export const HEXAGON = { width: 40, height: 32, over: 2, many: 6, apart: 6 };
+/** The word beside the edge of what a gate rejects: left of it, below the hexagon. `aside`: how far left of the middle it
+ * leaves where the rule itself leads back from there. */
+export const REJECTED = { beside: 6, under: 4, aside: 8 };
 export const PILL = { height: 20 };
 
 export type GateSize = Pick<Outlet, "gate" | "gateOver" | "gateRows" | "many">;
-export const NO_GATE: GateSize = { gate: 0, gateOver: 0, gateRows: [], many: false };
+export const NO_GATE: GateSize & { rejected: undefined } = {
+  gate: 0,
+  gateOver: 0,
+  gateRows: [],
+  many: false,
+  rejected: undefined,
+};
+
+/** A gate with its name, and the word below it: its hexagon stands in the middle of that width. */
+export const gateWidth = ({ gate, rejected }: Pick<Outlet, "gate" | "rejected">): number =>
+  Math.max(HEXAGON.width, gate, rejected ? 2 * (REJECTED.beside + rejected.width) : 0);
+export const gateHeight = ({ gateOver, rejected }: Pick<Outlet, "gateOver" | "rejected">): number =>
+  gateOver + HEXAGON.height + (rejected ? REJECTED.under + WORDS.line : 0);
+
+/** Where what is rejected leaves a gate: beside what leads back out of it. */
+export const rejectedFrom = ({ loops }: Pick<Outlet, "loops">): number => (loops ? -REJECTED.aside : 0);
+
+/** Everything that leads out of a station by this rule: past its gate, and out of it. */
+export const leavingOf = ({ id, targets, rejected }: Outlet): { id: string; targets: readonly string[] }[] => [
+  { id, targets },
+  ...(rejected ? [rejected] : []),
+];
 
 /** As wide as its name in these lines over the hexagon, and how high they are; `many`: it is one of several gates. */
 export const gateOf = (gateRows: readonly string[], many: boolean): GateSize => ({

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { intoList } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import type { Guarantee } from "../store/findings";
+import type { Guarantee, Way } from "../store/findings";
 import { type Editor, useEditor } from "../store/store";
 import { paintWay } from "../testmode/overlay";
 import { DrawerHead, Of, toLine } from "./DrawerHead";
@@ -43,7 +43,7 @@ function toForm(editor: Editor): void {
 }
 
 function Row({ editor, guarantee }: { editor: Editor; guarantee: Guarantee }) {
-  const { sentence, answer, because, tried, rules } = guarantee;
+  const { sentence, answer, because, tried, ways } = guarantee;
   const [open, setOpen] = useState(false);
   const [tone, icon] = PILLS[answer];
   // Of a refuted one the path is painted, and told beside it as a problem.
@@ -56,7 +56,7 @@ function Row({ editor, guarantee }: { editor: Editor; guarantee: Guarantee }) {
           {sentence}
         </button>
         <span className="ed-promise-marks">
-          {rules.length > 0 ? <Path editor={editor} sentence={sentence} rules={rules} /> : null}
+          {ways.length > 0 ? <Path editor={editor} sentence={sentence} ways={ways} /> : null}
           {why ? (
             <button
               type="button"
@@ -79,10 +79,10 @@ function Row({ editor, guarantee }: { editor: Editor; guarantee: Guarantee }) {
 }
 
 /** The path of a task that breaks it, on the canvas as a test paints one, until it is taken back. */
-function Path({ editor, sentence, rules }: { editor: Editor; sentence: string; rules: readonly string[] }) {
+function Path({ editor, sentence, ways }: { editor: Editor; sentence: string; ways: readonly Way[] }) {
   const line = useEditor(editor, ({ history }) => history.line);
   const [shown, setShown] = useState(false);
-  useEffect(() => (shown ? paintWay(line, rules) : undefined), [shown, line, rules]);
+  useEffect(() => (shown ? paintWay(line, ways) : undefined), [shown, line, ways]);
   return (
     <button type="button" className="ed-drawer-link" aria-pressed={shown} onClick={() => setShown((now) => !now)}>
       <Icon name="station-route" size={14} />

@@ -82,6 +82,8 @@ const WORDS = {
   arrange: gettext("Arrange the selection"),
   blockedShort: gettext("Wait for answer"),
   originShort: gettext("Back to origin"),
+  rejected: gettext("rejected"),
+  rejectedBy: gettext("Rejected by %s"),
   unknownTarget: gettext("There is no %s in this line"),
   ruleNumber: gettext("Rule %s"),
   atMost: gettext("%s×"),

@@ -294,10 +294,10 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
 }
 
 /** The canvas says a rule by its label, else by what the server says of it: here its condition. */
-function saying({ conditions, onward = {}, otherwise = {}, limits = {}, taken }: Picture): Findings {
+function saying({ conditions, onward = {}, rejected = {}, otherwise = {}, limits = {}, taken }: Picture): Findings {
   const says = (words: string) => ({ status: "live" as const, words, faulty: false, why: "", example: "" });
   const rules = Object.fromEntries(Object.entries(conditions).map(([id, words]) => [id, says(words)]));
-  return { ...NOTHING, rules, onward, otherwise, taken, signs: { ...NOTHING.signs, rules: limits } };
+  return { ...NOTHING, rules, onward, rejected, otherwise, taken, signs: { ...NOTHING.signs, rules: limits } };
 }
 
 function withSigns(drawn: readonly Drawn[], rules: Marks): Drawn[] {

@@ -57,6 +57,16 @@ export interface Elsewhere {
   open: number;
 }
 
+/** A move of a walk (pipelines/routing/simulate/drawn_moves.py). */
+export interface Way {
+  source: string;
+  target: string;
+  /** "" where no rule was taken. */
+  rule: string;
+  /** The edge that is drawn for it, by its id; "": none is. */
+  edge: string;
+}
+
 /** A promise of the line, and what was found out about it. */
 export interface Guarantee {
   id: string;
@@ -67,7 +77,7 @@ export interface Guarantee {
   /** How far an unknown one was searched. */
   tried: string;
   /** Those of the path that breaks it. */
-  rules: string[];
+  ways: Way[];
 }
 
 /** Limits, escalations, what going forward needs: small signs, and the sentences that they stand for. */
@@ -90,6 +100,8 @@ export interface Findings {
   visits: Record<string, number>;
   /** Of stations from which the policy leads passed outcomes on that no rule takes: where to. */
   onward: Record<string, string>;
+  /** Of gates: the station that a rejection leads to. */
+  rejected: Record<string, string>;
   /** Of rules: the targets by which a task can go round without a budget. */
   endless: Record<string, string[]>;
   guarantees: Guarantee[];
@@ -109,6 +121,7 @@ export const NOTHING: Findings = {
   otherwise: {},
   visits: {},
   onward: {},
+  rejected: {},
   endless: {},
   guarantees: [],
   signs: { stations: {}, rules: {}, line: [] },

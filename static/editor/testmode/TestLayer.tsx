@@ -1,25 +1,25 @@
 import { ViewportPortal } from "@xyflow/react";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import type { Covered, Walked, Way } from "../api/walk";
-import { type Box, laidOut, nextPort } from "../canvas/layout";
+import type { Counted, Covered, Walked } from "../api/walk";
+import { type Box, type Laid, laidOut, nextPort } from "../canvas/layout";
 import { paint } from "../canvas/marks";
+import { onwardId, rejectingRule } from "../drawing/graph";
 import { edition, onLayout } from "../drawing/layouts";
+import type { Point } from "../drawing/types";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import { type LineDocument, rulesOf, stationOf, targetsOf } from "../store/document";
-import type { Findings } from "../store/findings";
+import { type LineDocument, rulesOf, stationOf } from "../store/document";
 import { type Editor, useEditor } from "../store/store";
-import { isOnward, marksOf } from "./overlay";
+import { marksOf } from "./overlay";
 import { testOf, useTest } from "./session";
 
 /** The words and signs of a test over the canvas: where it stands, how often each way was taken, what is covered. */
 export function TestLayer({ editor }: { editor: Editor }) {
   const line = useEditor(editor, ({ history }) => history.line);
-  const onward = useEditor(editor, ({ findings }) => findings.onward);
   const session = useTest(editor);
   const { open, walked, coverage, kept } = session;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the parts of the session that the marks are made of.
-  useEffect(() => paint(marksOf(line, session, onward)), [line, onward, open, walked, coverage, kept]);
+  useEffect(() => paint(marksOf(line, session)), [line, open, walked, coverage, kept]);
   useEffect(() => () => paint(), []);
   useEffect(() => void testOf(editor).fromAddress(), [editor]);
   const layout = useSyncExternalStore(onLayout, edition);
@@ -28,30 +28,29 @@ export function TestLayer({ editor }: { editor: Editor }) {
   const isSeen = shown !== undefined || rules !== undefined;
   // Only where it is seen: when the page opens this comes before the canvas has its size, and would be a layout of its own.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
-  const boxes = useMemo(
-    () => new Map(isSeen ? laidOut(line).boxes.map((box) => [box.key, box]) : []),
-    [isSeen, line, layout],
-  );
-  if (!isSeen) return null;
+  const laid = useMemo(() => (isSeen ? laidOut(line) : undefined), [isSeen, line, layout]);
+  if (!laid) return null;
+  const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   return (
     <ViewportPortal>
-      {shown ? <Undrawn {...{ line, boxes, onward }} ways={shown.ways} /> : null}
+      {shown ? <Undrawn {...{ line, boxes }} ways={shown.ways} /> : null}
       <div className="ed-test-layer">
         {shown ? <Places boxes={boxes} walked={shown} /> : null}
-        {shown ? <Counts {...{ line, boxes, onward }} ways={shown.ways} /> : null}
+        {shown ? <Counts {...{ line, boxes }} gates={laid.gates} ways={shown.ways} /> : null}
         {rules ? <Coverage line={line} boxes={boxes} rules={rules} /> : null}
       </div>
     </ViewportPortal>
   );
 }
 
+const UNDER_GATE = 30;
+
 type Boxes = ReadonlyMap<string, Box>;
 
 interface Moves {
   line: LineDocument;
   boxes: Boxes;
-  onward: Findings["onward"];
-  ways: Way[];
+  ways: Counted[];
 }
 
 const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` });
@@ -94,14 +93,17 @@ function portOf(
   return [box.x + box.width, box.y + (port ?? box.port)];
 }
 
-/** Beside the port of each rule that was taken. */
-function Counts({ line, boxes, onward, ways }: Moves) {
+/** Beside the port of each rule that was taken, or under the gate that rejected. */
+function Counts({ line, boxes, gates, ways }: Moves & Pick<Laid, "gates">) {
   return ways.map((way) => {
-    const port = portOf(line, boxes, way.source, isOnward(onward, way) ? undefined : way.rule);
+    const gate = gates.get(rejectingRule(way.edge) ?? "");
+    const port: Point | undefined = gate
+      ? [gate[0], gate[1] + UNDER_GATE]
+      : portOf(line, boxes, way.source, way.edge === onwardId(way.source) ? undefined : way.rule);
     if (!port) return null;
     return (
       <span
-        key={`${way.rule} ${way.source} ${way.target}`}
+        key={`${way.rule} ${way.edge} ${way.source} ${way.target}`}
         className="ed-taken-count"
         style={at(port[0] + 12, port[1])}
       >
@@ -111,16 +113,13 @@ function Counts({ line, boxes, onward, ways }: Moves) {
   });
 }
 
-/** Moves that no edge of the line stands for: by a gate's word, a signal, the policy after a failure, or back to an
- * origin. Dashed, from where it was to where it went. */
-function Undrawn({ line, boxes, onward, ways }: Moves) {
+/** Moves that no edge of the line stands for: by a gate's word that sends back, a signal, the policy after a failure, or
+ * back to an origin. Dashed, from where it was to where it went. */
+function Undrawn({ line, boxes, ways }: Moves) {
   const paths = ways.flatMap((way) => {
-    const found = stationOf(line, way.source);
-    const rule = found && rulesOf(found).find((each) => each.id === way.rule);
-    const isDrawn = rule ? targetsOf(rule).includes(way.target) : isOnward(onward, way);
     const from = portOf(line, boxes, way.source, way.rule);
     const to = boxes.get(way.target);
-    if (isDrawn || !from || !to || way.source === way.target) return [];
+    if (way.edge || !from || !to || way.source === way.target) return [];
     const [x, y] = from;
     const [tx, ty] = [to.x, to.y + to.port];
     const bend = Math.max(40, Math.abs(tx - x) / 2);

@@ -17,19 +17,21 @@ it("paints the way of a task over its rules, and nothing else", () => {
       { key: "ship", rules: [] },
     ],
   };
-  const marks = wayMarks(line, ["bad"]);
+  const marks = wayMarks(line, [{ source: "build", target: "failed", rule: "bad", edge: "bad" }]);
   expect([marks.build, marks.ship, marks.failed]).toEqual(["been", "not", "been"]);
   expect([marks[edgeMark("ok")], marks[edgeMark("bad")]]).toEqual(["not", "taken"]);
 });
 
-it("lights up where the policy led, and not where a gate or a signal led from there", () => {
+it("lights up the edge that the policy or a gate's rejection went along, and none for a signal", () => {
   const line: LineDocument = {
     stations: [{ key: "build", rules: [{ id: "bad", to: "ship" }] }, { key: "check" }, { key: "ship" }],
   };
-  const marked = (target: string): string | undefined => {
-    const walked = { tokens: [], visits: {}, ways: [{ source: "build", target, rule: "", count: 1 }] };
-    const session = { open: true, walked } as unknown as Session;
-    return marksOf(line, session, { build: "check" })[edgeMark("build@onward")];
+  const marked = (edge: string): (string | undefined)[] => {
+    const walked = { tokens: [], visits: {}, ways: [{ source: "build", target: "check", rule: "", edge, count: 1 }] };
+    const marks = marksOf(line, { open: true, walked } as unknown as Session);
+    return ["build@onward", "bad@rejected", "bad"].map((each) => marks[edgeMark(each)]);
   };
-  expect([marked("check"), marked("ship")]).toEqual(["taken", "not"]);
+  expect(marked("build@onward")).toEqual(["taken", "not", "not"]);
+  expect(marked("bad@rejected")).toEqual(["not", "taken", "not"]);
+  expect(marked("")).toEqual(["not", "not", "not"]);
 });

@@ -33,8 +33,8 @@ class GuaranteeFinding(Protocol):
         """The path of the walk that breaks it, in words; nothing for others."""
 
     @property
-    def rules(self) -> tuple[str, ...]:
-        """Those that this walk takes."""
+    def moves(self) -> tuple[Any, ...]:
+        """Those of this walk, each a `DrawnMove`."""
 
     def to_dict(self) -> dict[str, Any]: ...
 

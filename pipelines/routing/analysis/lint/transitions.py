@@ -72,14 +72,46 @@ def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[CyclePath]:
         return
     if "reject" in gate.offers:
         knob = gate.on_reject or line.policy.on_reject
-        if knob.startswith("route:"):
-            yield CyclePath(station.key, knob.removeprefix("route:"), "gate")
+        if (target := rejected(line, gate)) is not None:
+            yield CyclePath(station.key, target, "gate")
         elif knob == "reviewer_chooses":
             yield CyclePath(station.key, ANYWHERE, "gate")
         elif knob == "fail":
             yield CyclePath(station.key, "failed", "gate")
     if "abort" in gate.offers:
         yield CyclePath(station.key, "failed", "gate")
+
+
+def rejected(line: Line, gate: Gate) -> str | None:
+    """The station that a rejection leads to (law §5); None: it ends the task, runs its station again, is not offered,
+    or the reviewer chooses."""
+    knob = gate.on_reject or line.policy.on_reject
+    routed = gate.mode != "skip" and "reject" in gate.offers and knob.startswith("route:")
+    return knob.removeprefix("route:") if routed else None
+
+
+def rejections(line: Line) -> dict[str, str]:
+    """Of each gate, by key, whose rejection leads to a station: to which."""
+    found = ((gate.key, rejected(line, gate)) for gate in line.gates)
+    return {key: target for key, target in found if target is not None}
+
+
+ONWARD, REJECTED = "@onward", "@rejected"
+"""Drawings name edges by the ids of rules; behind the key of a station that of the policy, behind the id of a rule that
+of what its gates reject (static/editor/drawing/graph.ts)."""
+
+
+def edge_of(line: Line, station: str, by: str, rule: str, target: str) -> str:
+    """The drawn edge of a move from a station, by what a decision says of it; "": no edge stands for it, as for the
+    policy after a failure, a signal, a word that sends back, or an origin."""
+    if by == "policy" and not rule and onward(line, line.station(station)) == target:
+        return f"{station}{ONWARD}"
+    _source, found = line.rules_by_id.get(rule, (None, None))
+    if found is None:
+        return ""
+    if by == "gate" and target in {rejected(line, line.gate(key)) for key in found.gates} - {station}:
+        return f"{rule}{REJECTED}"
+    return rule if by == "rule" and target in found.to else ""
 
 
 def onward(line: Line, station: Station) -> str | None:

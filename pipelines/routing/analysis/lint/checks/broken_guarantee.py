@@ -21,7 +21,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 severity=ERROR,
                 path=f"guarantees[{index}]",
                 message=_("“%(promise)s” is refuted: %(path)s", promise=each.sentence, path=each.path),
-                rules=each.rules,
+                rules=tuple(dict.fromkeys(move.rule for move in each.moves if move.rule)),
                 short=each.sentence,
                 why=each.path,
                 hint=_("change the line so that this path is not possible, or remove the guarantee"),

@@ -1,0 +1,35 @@
+"""Which edges of a drawn line a walk goes along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pipelines.routing.analysis.lint.transitions import edge_of
+from pipelines.routing.decide.decisions import Finish, Move
+from pipelines.routing.document.model import Line
+from pipelines.routing.simulate.expect import StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMove:
+    """One move. `target`: a station or an end. `rule`: "" where none was taken. `edge`: the drawn edge, as `edge_of`
+    names it."""
+
+    source: str
+    target: str
+    rule: str
+    edge: str
+
+
+def drawn_moves(line: Line, told: Iterable[StepRecord]) -> Iterator[DrawnMove]:
+    """Every move, in order."""
+    for each in told:
+        for station, decision in each.decisions:
+            if not isinstance(decision, Move | Finish):
+                continue
+            rule = decision.rule or ""
+            taken = rule if rule in each.rules else ""
+            by = "rule" if taken else decision.by
+            for target in decision.to if isinstance(decision, Move) else (decision.end,):
+                yield DrawnMove(station, target, taken, edge_of(line, station, by, rule, target))

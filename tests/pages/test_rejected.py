@@ -1,0 +1,120 @@
+"""Where a gate leads what people reject: what drawings are told, the list in their place, the paths of tasks, tests,
+reviews and guarantees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from pipelines.formats.changes import changes
+from pipelines.formats.overlay import overlay
+from pipelines.lines.comparing import Apart
+from pipelines.models import Task
+from pipelines.queries.task import TaskView
+from pipelines.routing.document.line import read_line
+from pipelines.web.editor.findings import findings_of
+from pipelines.web.lines.changed import picture
+from pipelines.web.lines.drawing import drawing_of, told_of
+from pipelines.web.tasks.path import endings_of, told
+from reviews.decision import paths
+from reviews.decision.consequences import options
+from tests.factories import World, document, station
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+
+READY = {"id": "ready", "label": "Ready", "when": {"result": "success"}, "to": "build", "gates": ["look"]}
+LOOK = {"key": "look", "name": "A look", "on_reject": "route:triage"}
+
+
+def line(*, gate: Mapping[str, Any] = LOOK, **more: Any) -> dict[str, Any]:
+    """Plan leads to Build by a gate, which leads to Triage what it rejects; Triage leads back to Build."""
+    stations = [
+        station("plan", READY),
+        station("triage", {"id": "fixed", "to": "build"}),
+        station("build", {"id": "done", "to": "completed"}),
+    ]
+    return document(stations, gates=[dict(gate)], **more)
+
+
+@pytest.mark.parametrize(
+    ("of", "rejected"),
+    [
+        (line(), {"look": "triage"}),
+        (
+            line(gate={"key": "look", "name": "A look"}, policy={"on_reject": "route:build"}),
+            {"look": "build"},
+        ),
+        (line(gate={**LOOK, "on_reject": "fail"}, policy={"on_reject": "route:build"}), {}),
+        (line(gate={**LOOK, "offers": ["approve", "send_back"]}), {}),
+        (line(gate={**LOOK, "on_reject": "rework"}), {}),
+    ],
+    ids=["gate", "line", "fail", "not offered", "again"],
+)
+def test_it_is_told_of_gates_whose_rejection_leads_to_a_station(
+    world: World, of: dict[str, Any], rejected: dict[str, str]
+) -> None:
+    assert findings_of(of, world.project)["rejected"] == rejected
+    assert told_of(read_line(of))["rejected"] == rejected
+
+
+def test_the_list_for_who_has_no_script_says_it(world: World, signed_in: As) -> None:
+    version = world.line(line())
+    drawing = drawing_of(read_line(line()))
+    assert drawing.listed[0].rules == ("Ready → build (A look)", "Rejected by A look → triage")
+    page = text(signed_in(world.viewer).get(at(world, "line", version.line.key)))
+    assert "<li>Rejected by A look → triage</li>" in page
+
+
+def path(task: Task) -> dict[str, str]:
+    view = TaskView(Task.objects.get(pk=task.pk), timezone.now())
+    return dict(json.loads(told(view, endings_of(view)))["ways"])
+
+
+def test_a_task_that_was_rejected_lights_it_up_and_no_other_does(world: World) -> None:
+    version = world.line(line())
+    refused, agreed = world.start(version), world.start(version)
+    for task, word in ((refused, "reject"), (agreed, "approve")):
+        world.report(task)
+        world.vote(task, word, reason="As it is")
+    assert world.at(refused) == ["triage"]
+    assert (path(refused)["ready@rejected"], path(refused)["ready"]) == ("taken", "not")
+    assert (path(agreed)["ready@rejected"], path(agreed)["ready"]) == ("not", "taken")
+
+
+def test_a_review_shows_it_as_what_a_rejection_does(world: World) -> None:
+    task = world.start(world.line(line()))
+    world.report(task)
+    visit = task.gate_visits.get()
+    drawn = paths.drawn(visit, options(visit))
+    assert drawn is not None
+    shown = {each.option.word: json.loads(each.told)["ways"] for each in drawn.choices}
+    assert (shown["reject"]["ready@rejected"], shown["reject"]["ready"]) == ("taken", "not")
+    assert (shown["approve"]["ready@rejected"], shown["approve"]["ready"]) == ("not", "taken")
+    assert set(shown["send_back"].values()) == {"not"}
+
+
+def test_the_path_that_refutes_a_promise_goes_along_it(world: World) -> None:
+    promise = {"id": "never", "after": {"gate": "look", "word": "reject"}, "never": {"reach": "build"}}
+    (refuted,) = findings_of(line(guarantees=[promise]), world.project)["guarantees"]
+    assert [(each["source"], each["target"], each["edge"]) for each in refuted["ways"]] == [
+        ("plan", "triage", "ready@rejected"),
+        ("triage", "build", "fixed"),
+    ]
+
+
+def apart_of(*documents: dict[str, Any]) -> Apart:
+    old, new = (read_line(each).to_document() for each in documents)
+    found = tuple(changes(old, new))
+    return Apart(old, new, found, overlay(old, new, found))
+
+
+def test_a_comparison_tells_it_of_both_sides(world: World) -> None:
+    other = {**LOOK, "on_reject": "route:build"}
+    assert picture(apart_of(line(), line(gate=other)), 0)["rejected"] == {"look": "build"}
+    without = document([station("plan"), "triage", "build"])
+    assert picture(apart_of(line(), without), 0)["rejected"] == {"look": "triage"}
