@@ -89,9 +89,8 @@ export function edgesOf(line: LineDocument, said: Pick<Findings, "onward" | "rej
       for (const target of targetsOf(rule)) {
         if (there.has(target)) found.push({ id: edgeId(rule.id, target), source: station.key, target, rule: rule.id });
       }
-      for (const target of rejectionsOf(station, rule, said))
-        if (there.has(target))
-          found.push({ id: edgeId(rejectedId(rule.id), target), source: station.key, target, rule: "" });
+      for (const target of rejectionsOf(line, station, rule, said))
+        found.push({ id: edgeId(rejectedId(rule.id), target), source: station.key, target, rule: "" });
     }
     const target = said.onward[station.key];
     if (target !== undefined && there.has(target) && target !== station.key)

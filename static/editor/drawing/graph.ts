@@ -57,16 +57,22 @@ const between = (least: number, value: number, most: number): number => Math.min
 /** What the layout needs to know of what the server said. */
 export type Said = Pick<Findings, "onward" | "rejected" | "rules" | "signs" | "endless" | "taken">;
 
-/** Stations to which the gates of a rule lead what they reject, but for its own: it runs again, as after a word that sends
- * back. */
-export const rejectionsOf = (
+/** Stations to which the gates of a rule lead what they reject, as far as that is drawn: not to its own, which runs again as
+ * after a word that sends back, nor far away in a long line. */
+export function rejectionsOf(
+  line: LineDocument,
   station: Station,
   rule: Rule,
   { rejected, rules }: Pick<Said, "rejected" | "rules">,
-): string[] =>
-  isBadge(station, rule) || rules[rule.id]?.status === "dead"
-    ? []
-    : [...new Set((rule.gates ?? []).flatMap((key) => rejected[key] ?? []))].filter((to) => to !== station.key);
+): string[] {
+  const found = new Set((rule.gates ?? []).flatMap((key) => rejected[key] ?? []));
+  found.delete(station.key);
+  if (found.size === 0 || isBadge(station, rule) || rules[rule.id]?.status === "dead") return [];
+  const at = (key: string): number => line.stations.findIndex((each) => each.key === key);
+  const here = at(station.key);
+  const isNear = (place: number): boolean => line.stations.length <= LONG || Math.abs(place - here) <= FAR;
+  return [...found].filter((key) => at(key) >= 0 && isNear(at(key)));
+}
 
 export function graphOf(line: LineDocument, said: Said, window: readonly [number, number]): Graph {
   const at = new Map(line.stations.map((station, index) => [station.key, index]));
@@ -87,8 +93,6 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const drawn = (station: Station, rule: Rule): string[] => [
     ...new Set(targetsOf(rule).filter((to) => there.has(to) && !far(station.key, to))),
   ];
-  const rejections = (station: Station, rule: Rule): string[] =>
-    rejectionsOf(station, rule, said).filter((to) => there.has(to) && !far(station.key, to));
   line.stations.forEach((station, index) => {
     const rules = rulesOf(station);
     const next = said.onward[station.key];
@@ -105,7 +109,7 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
       const rank = said.taken?.[rule.id] ?? UNRANKED;
       for (const to of drawn(station, rule))
         if (!isBadge(station, rule)) links.push({ from: station.key, to, rule: rule.id, order, ill, rank });
-      for (const to of rejections(station, rule))
+      for (const to of rejectionsOf(line, station, rule, said))
         links.push({ from: station.key, to, rule: rejectedId(rule.id), order, ill: NEVER, rank: UNRANKED });
     });
   });
@@ -127,7 +131,7 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const parts = new Map<string, Part>();
   parts.set(START_ID, startPart(begins ? [start] : []));
   for (const station of line.stations)
-    parts.set(station.key, stationPart(line, station, said, { drawn, rejections, there, leadsBack, mainRules }));
+    parts.set(station.key, stationPart(line, station, said, { drawn, there, leadsBack, mainRules }));
   for (const key of ends) parts.set(key, endPart(line, key));
   const pills = line.stations.flatMap((station) => pillParts(line, station, drawn));
   return {
@@ -206,7 +210,6 @@ function endPart(line: LineDocument, key: string): Part {
 
 interface Known {
   drawn(station: Station, rule: Rule): string[];
-  rejections(station: Station, rule: Rule): string[];
   there: ReadonlySet<string>;
   leadsBack: ReadonlySet<string>;
   mainRules: ReadonlySet<string>;
@@ -268,7 +271,7 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
       short: longWidth(inOne(lines, true), rule),
       along: false,
       ...(badge ? NO_GATE : gateSize(line, rule)),
-      rejected: rejectionOf(rule, known.rejections(station, rule)),
+      rejected: rejectionOf(rule, rejectionsOf(line, station, rule, said)),
       ...(targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)) ? loopPill(rule, said) : NO_PILL),
       dead: said.rules[rule.id]?.status === "dead",
       stubs: pills.length > 0 ? [] : rest.map((target) => ({ target, width: pillWidth(stubName(line, target)) })),

@@ -82,20 +82,19 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
     const gate = gates.find((each) => each.key === outlet.id);
     const source = gateBoxes.get(outlet.id) ?? (zones.get(part.key) as Rect);
     const rejects = gate !== undefined && id !== outlet.id;
-    const below = rejects ? gate.x + rejectedFrom(outlet) : 0;
-    const from: Point = rejects
-      ? [below, source.y + source.height + BELOW]
-      : gate
-        ? [source.x + source.width, gate.y]
-        : [spot.x + part.width + Math.max(wordsWidth(part) > 0 ? after(part) : 0, 0), begin[1]];
+    let lead: Point[] = [begin];
+    let from: Point = [spot.x + part.width + (wordsWidth(part) > 0 ? after(part) : 0), begin[1]];
+    if (rejects) {
+      const x = gate.x + rejectedFrom(outlet);
+      lead = [[x, gate.y + HEXAGON.height / 2]];
+      from = [x, source.y + source.height + BELOW];
+    } else if (gate) {
+      if (gate.y !== begin[1]) lead = [begin, [source.x, begin[1]], [source.x, gate.y]];
+      from = [source.x + source.width, gate.y];
+    }
     const entry: Point = [goal.x, goal.y + other.port];
     const target = zones.get(to) as Rect;
     const led = router.route({ owner: id, from, to: entry, source, target, lane: part.outlets.indexOf(outlet) });
-    const lead: Point[] = rejects
-      ? [[below, gate.y + HEXAGON.height / 2]]
-      : gate && gate.y !== begin[1]
-        ? [begin, [source.x, begin[1]], [source.x, gate.y]]
-        : [begin];
     const back = graph.back.includes(`${id}>${to}`);
     const points = [...lead, ...led];
     const [x, y] = middleOf(led);
