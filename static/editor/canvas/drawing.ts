@@ -78,6 +78,8 @@ export interface Drawn {
   gateAt: Point | undefined;
   /** Over it, as its room was made. */
   gateRows: readonly string[];
+  /** What it rejects leaves it below. */
+  rejects: boolean;
   state: "dead" | undefined;
   /** Whether somebody or something has to be asked before it can match. */
   asks: boolean;
@@ -221,6 +223,7 @@ function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index,
     gates,
     gateAt: gates.length > 0 ? gateAt : undefined,
     gateRows: outlet.gateRows,
+    rejects: outlet.rejected !== undefined,
     state,
     asks,
     endlessAt: limit ? undefined : pillAt,
@@ -274,6 +277,7 @@ function rejectionOf({ line, laid, findings, box, outlet, rule, rejected, met }:
     gates: [],
     gateAt: undefined,
     gateRows: [],
+    rejects: false,
     state: undefined,
     asks: false,
     endlessAt: undefined,
@@ -304,6 +308,7 @@ function isSame(was: Drawn, now: Drawn): boolean {
     was.state === now.state &&
     was.label === now.label &&
     was.main === now.main &&
+    was.rejects === now.rejects &&
     JSON.stringify([
       was.from,
       was.joins,

@@ -256,7 +256,7 @@ interface Said {
 }
 
 const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
-  const { label, labelAt, gateAt, gates, gateRows, endlessAt, limit, limitAt, stubs, state, id } = drawn;
+  const { label, labelAt, gateAt, gates, endlessAt, limit, limitAt, stubs, state, id } = drawn;
   const words = state === "dead" && !drawn.along ? drawn.lines.slice(0, -1) : drawn.lines;
   const edge = edgeId(id, (drawn.branches[0] ?? stubs[0])?.target ?? "");
   return (
@@ -282,9 +282,7 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
           {state === "dead" && !drawn.along ? <span className="ed-never">{say("neverReached")}</span> : null}
         </span>
       ) : null}
-      {gateAt ? (
-        <Gates at={gateAt} gates={gates} rows={gateRows} rule={id} edge={edge} near={near} chosen={chosenGate} />
-      ) : null}
+      {gateAt ? <Gates at={gateAt} gates={gates} drawn={drawn} edge={edge} near={near} chosen={chosenGate} /> : null}
       {endlessAt ? (
         <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
           <Icon name="warning" size={near ? 12 : 20} /> {near ? say("noLimit") : null}
@@ -307,16 +305,14 @@ const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` }
 interface GateShown {
   at: Point;
   gates: readonly GateMark[];
-  /** The name of the first. */
-  rows: readonly string[];
-  rule: string;
+  drawn: Drawn;
   edge: string;
   near: boolean;
   chosen: string | undefined;
 }
 
 /** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
-function Gates({ at: [x, y], gates, rows, rule, edge, near, chosen }: GateShown) {
+function Gates({ at: [x, y], gates, drawn: { id: rule, gateRows, rejects }, edge, near, chosen }: GateShown) {
   const mark = useContext(GatePath)?.[rule];
   const shown = gates.find((gate) => gate.key === chosen) ?? gates[0];
   if (!shown) return null;
@@ -331,6 +327,7 @@ function Gates({ at: [x, y], gates, rows, rule, edge, near, chosen }: GateShown)
       data-chosen={gates.some((gate) => gate.key === chosen) || undefined}
       data-unknown={gates.some((gate) => !gate.known) || undefined}
       data-many={gates.length > 1 || undefined}
+      data-rejects={rejects || undefined}
       data-state={mark?.state}
       title={names}
       aria-label={[say("ruleGate", names), mark?.words].filter(Boolean).join(", ")}
@@ -340,7 +337,7 @@ function Gates({ at: [x, y], gates, rows, rule, edge, near, chosen }: GateShown)
         <Icon name={`gate-${shown.mode}`} size={14} />
       </span>
       {near && gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
-      {near ? <span className="ed-gate-name">{rows.join("\n")}</span> : null}
+      {near ? <span className="ed-gate-name">{gateRows.join("\n")}</span> : null}
       {mark ? <Over mark={mark} /> : null}
     </button>
   );
