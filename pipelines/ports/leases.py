@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.db import connection
@@ -70,23 +70,13 @@ class Held:
     worker_id: uuid.UUID
 
 
-def grant(job_ids: Sequence[int], claim: Claim) -> list[uuid.UUID]:
-    """Write the leases of jobs and return their keys, in the same order. The caller holds the locks of their tasks and
-    no lease is in force."""
-    keys = [uuid.uuid4() for _ in job_ids]
-    if keys:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_at)
-                   SELECT job_id, key, %s, clock_timestamp() + make_interval(secs => %s)
-                   FROM unnest(%s::bigint[], %s::uuid[]) AS new(job_id, key)
-                   ON CONFLICT (job_id) DO UPDATE SET key = excluded.key, worker_id = excluded.worker_id,
-                                                      expires_at = excluded.expires_at""",
-                [claim.worker, claim.seconds, list(job_ids), keys],
-            )
-    return keys
-
-
+GRANT = """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_at)
+           SELECT job_id, key, %s, clock_timestamp() + make_interval(secs => %s)
+           FROM unnest(%s::bigint[], %s::uuid[]) AS new(job_id, key)
+           ON CONFLICT (job_id) DO UPDATE SET key = excluded.key, worker_id = excluded.worker_id,
+                                              expires_at = excluded.expires_at"""
+"""Writes the leases of jobs: worker, seconds, jobs and their keys. The caller holds the locks of their tasks, and no
+lease is in force."""
 DROP = "DELETE FROM pipelines_lease WHERE job_id = ANY(%s::bigint[])"
 """Removes the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
 

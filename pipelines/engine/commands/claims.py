@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import connection
 
@@ -19,7 +19,7 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
 from pipelines.models import Job, Purpose, Status
-from pipelines.ports import leases, queue
+from pipelines.ports import queue
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 
 TAKE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
@@ -43,8 +43,9 @@ def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
     batch = Batch.of_jobs(job_ids)
     found = [batch.jobs[each] for each in job_ids if each in batch.jobs]
     begun = [job for job in found if _begun(batch, job, claim)]
-    for job, key in zip(begun, leases.grant([job.pk for job in begun], claim), strict=True):
-        job.lease_key = key
+    for job in begun:
+        job.lease_key = uuid4()
+        batch.grant_lease(job, claim)
         _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
     batch.flush()
     return begun

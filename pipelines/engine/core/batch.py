@@ -109,6 +109,7 @@ class Batch:
         self.agents = Agents(self)
         self._over: set[int] = set()
         self._handed_on: dict[int, list[HandOn]] = {}
+        self._granted: dict[leases.Claim, list[Job]] = {}
         self.consequences: list[observers.Consequence] = []
 
     @classmethod
@@ -207,6 +208,10 @@ class Batch:
     def ticket(self, token: Token) -> None:
         """A queue job “drive this token”."""
         self._tickets.append(token)
+
+    def grant_lease(self, job: Job, claim: leases.Claim) -> None:
+        """To the worker of the claim, with the job's `lease_key`."""
+        self._granted.setdefault(claim, []).append(job)
 
     def drop_lease(self, job: Job) -> None:
         self._dropped.add(job.id)
@@ -355,6 +360,9 @@ class Batch:
         yield from (rows.updating([*which.values()], names) for which, names in changed if which)
         if self._handed_on:
             yield handing_on([each for heirs in self._handed_on.values() for each in heirs])
+        for claim, jobs in self._granted.items():
+            keys = [job.lease_key for job in jobs]
+            yield Statement(leases.GRANT, [claim.worker, claim.seconds, [job.id for job in jobs], keys])
 
     def _news(self) -> Iterator[Statement]:
         """The same, and the leases that are over, also those that were handed on before."""
