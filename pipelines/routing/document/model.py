@@ -316,6 +316,11 @@ class Line:
         return any(path.lstrip("$.['\"").startswith("stations") or path.startswith("$..") for path in paths)
 
     @cached_property
+    def worked_out(self) -> dict[Any, Any]:
+        """What is costly to find in a line and asked again and again, kept with it (`decide/joining/reach.py`)."""
+        return {}
+
+    @cached_property
     def asks_a_person(self) -> bool:
         """Whether the line declares a gate at which people decide, about every task or a sample: then a jump is
         reviewed, too."""

@@ -20,7 +20,7 @@ from pipelines.routing.decide.joining.branches import (
     Branch,
     Fork,
 )
-from pipelines.routing.decide.joining.reach import Ways, drawn, reached, ways
+from pipelines.routing.decide.joining.reach import Ways, drawn, once, reached, ways, ways_but
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Join
 
@@ -196,15 +196,25 @@ def _may(
     line: Line, station: str, fork: Fork | None, others: Sequence[Branch], missing: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
     """A fork further on that fills the join by itself has a join of its own there: it comes back as one token."""
-    after = ways(line, _own_forks(line, station))
     places = {branch.id: _place(line, branch, station, fork) for branch in others}
-    reach = {key: reached(after, [key]) for key in set(places.values())}
+    reach = {key: _reach(line, station, key) for key in set(places.values())}
     return {key: tuple(pk for pk, place in places.items() if key in reach[place]) for key in missing}
 
 
 def _place(line: Line, branch: Branch, station: str, fork: Fork | None) -> str:
     """Where it goes on from. What belongs to a fork further in is joined there first."""
     return branch.station if home_of(line, branch, station) == fork else station
+
+
+@once
+def _reach(line: Line, station: str, place: str) -> frozenset[str]:
+    """Where a token at this place can get to, as the join before `station` counts."""
+    return frozenset(reached(_onward(line, station), [place]))
+
+
+@once
+def _onward(line: Line, station: str) -> Ways:
+    return ways_but(line, _own_forks(line, station))
 
 
 def _own_forks(line: Line, station: str) -> dict[str, str]:

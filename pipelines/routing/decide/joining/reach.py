@@ -7,6 +7,8 @@ Sound and conservative: by rules, by what an exhausted budget names, by the poli
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import wraps
+from typing import TypeVar, TypeVarTuple
 
 from pipelines.routing.document.algebra import Always
 from pipelines.routing.document.gates import Gate
@@ -16,16 +18,36 @@ from pipelines.routing.document.stations import Station
 
 CHOOSES = "reviewer_chooses"
 Ways = Mapping[str, frozenset[str]]
+Given = TypeVarTuple("Given")
+Found = TypeVar("Found")
 
 
-def ways(line: Line, instead: Mapping[str, str] | None = None) -> Ways:
-    """The stations that each station may lead to next. `instead`: of forks, by the id of their rule, the one station to
-    which they count as leading."""
-    found = _closed(line, lambda station: [*_drawn(line, station, {}), *_else(line, station)])
-    if not instead:
+def once(find: Callable[[Line, *Given], Found]) -> Callable[[Line, *Given], Found]:
+    """Work it out once for each line, which never changes: tasks by the thousand go through a published one."""
+
+    @wraps(find)
+    def kept(line: Line, *given: *Given) -> Found:
+        key = (find, *given)
+        if key not in line.worked_out:
+            line.worked_out[key] = find(line, *given)
+        found: Found = line.worked_out[key]
         return found
+
+    return kept
+
+
+@once
+def ways(line: Line) -> Ways:
+    """The stations that each station may lead to next."""
+    return _closed(line, lambda station: [*_drawn(line, station, {}), *_else(line, station)])
+
+
+def ways_but(line: Line, instead: Mapping[str, str]) -> Ways:
+    """The same where some forks, by the id of their rule, count as leading to one station."""
+    if not instead:
+        return ways(line)
     # A token arrives at a join from an awaited station, never from the fork, so no path back leads there.
-    back = {key: _origins(found, key) for key in _returning(line)}
+    back = {key: _origins(ways(line), key) for key in _returning(line)}
     return {
         station.key: frozenset(
             {*_drawn(line, station, instead), *_else(line, station), *back.get(station.key, ())}
@@ -34,6 +56,7 @@ def ways(line: Line, instead: Mapping[str, str] | None = None) -> Ways:
     }
 
 
+@once
 def drawn(line: Line) -> Ways:
     """Only the paths that somebody drew: rules, and the order of stations without rules."""
     return _closed(line, lambda station: _drawn(line, station, {}))
