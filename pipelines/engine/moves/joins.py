@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 from pipelines.engine.core import rows
@@ -85,14 +86,20 @@ class Meeting:
         self.count: dict[str, dict[str, int]] = {}
         self.touched: dict[int, Token] = {}
         self.arrived = [batch.tokens[pk] for pk in merge.arrived]
-        [stored] = send([Statement(FAMILY, [task.pk])])
+
+    @cached_property
+    def family(self) -> dict[int, Token]:
+        """Every token of the task. Those that live are in the batch: only what has ended has to be read."""
+        [stored] = send([Statement(FAMILY, [self.task.pk])])
         family = [rows.read(Token, json.loads(row)) for (row,) in stored]
-        self.family = {token.pk: token for token in family} | {
-            pk: token for pk, token in batch.tokens.items() if token.task_id == task.pk
+        return {token.pk: token for token in family} | {
+            pk: token for pk, token in self.batch.tokens.items() if token.task_id == self.task.pk
         }
 
     def meet(self, route: Route) -> None:
-        keys = contradictions(self._writes()) if len(self.arrived) > 1 else ()
+        # The context only grows: where it is empty, no branch wrote anything.
+        writes = self.task.context and len(self.arrived) > 1
+        keys = contradictions(self._writes()) if writes else ()
         token, closed = self._become_one()
         job: Job | None = None
         if self.merge.verdict != PASS:
@@ -110,14 +117,14 @@ class Meeting:
     def _become_one(self) -> tuple[Token, list[Token]]:
         """The merged token and those it closes. It replaces the forked token once no sibling is living and none has
         ended in a way that still affects the task's end; otherwise it stays a sibling."""
-        over = [token for token in self.family.values() if self._is_over(token)]
+        over = [] if self._all_arrived() else [each for each in self.family.values() if self._is_over(each)]
         counted = [token for token in over if accounts_for(self.line, self.merge, token.station)]
         untold = [t for t in over if t not in counted and t.status != Status.COMPLETED]
-        emptied = [self.family[pk] for pk in self.merge.emptied]
+        emptied = [self.batch.tokens[pk] for pk in self.merge.emptied]
         if self.merge.fork is None:
             token = self.arrived[0]
         elif self.merge.alone and not untold:
-            token = self.family[self.merge.fork.id]
+            token = self.batch.tokens[self.merge.fork.id]
         else:
             token = self.batch.add_token(self._sibling())
             self._replace((*self.arrived, *emptied, *counted), token)
@@ -126,6 +133,11 @@ class Meeting:
             self._close(each, token)
         self._stand(token)
         return token, closed
+
+    def _all_arrived(self) -> bool:
+        """Whether every branch of this fork merges here, so that none ended by itself."""
+        fork = self.batch.tokens[self.merge.fork.id] if self.merge.fork else None
+        return fork is not None and set(fork.wait.get("branches", ())) == set(self.merge.arrived)
 
     def _is_over(self, token: Token) -> bool:
         """Whether a branch of this fork ended by itself, so that its end still affects the fork's."""
