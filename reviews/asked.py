@@ -20,6 +20,7 @@ from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.moves.absences import Seat, seats
 from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
+from pipelines.models.compiled import array
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable
@@ -44,7 +45,7 @@ STATES = {
 }
 """What is asked of an open visit besides: who looks after it, whether its requester was asked."""
 
-OVER = "DELETE FROM reviews_askedplace WHERE visit_id = ANY(%s::uuid[])"
+OVER = f"DELETE FROM reviews_askedplace WHERE visit_id = ANY({array('uuid')})"
 Place = tuple[datetime, UUID]
 """The place of a visit in a list: `order_at`, then its id."""
 

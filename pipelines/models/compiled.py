@@ -32,14 +32,24 @@ else:
     AnyLookup = Lookup
 
 
-class GivenValue(Expression):
-    """Stands for a value of the call."""
+def array(kind: str) -> str:
+    """An array of the call in a statement that the server keeps. Seen as it is, the server counts what is in it, and
+    plans anew each time: for one id that looks cheaper than the plan for any number, and planning takes longer than the
+    rest."""
+    return f"(SELECT %s::{kind}[])::{kind}[]"
 
-    def __init__(self, name: str, field: Field[Any, Any]) -> None:
+
+class GivenValue(Expression):
+    """Stands for a value of the call. `kept`: in a statement that the server keeps."""
+
+    def __init__(self, name: str, field: Field[Any, Any], *, kept: bool = False) -> None:
         super().__init__(output_field=field)
-        self.name = name
+        self.name, self._kept = name, kept
 
     def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        field = self.output_field
+        if self._kept and isinstance(field, ArrayField):
+            return array(str(field.base_field.db_type(connection))), [self]
         return "%s", [self]
 
 
@@ -80,8 +90,10 @@ class Compiled(Generic[Row]):
     def __call__(self, **given: Any) -> list[Row]:
         # Two threads that come first compile it twice: both have the same.
         if self._statement is None:
-            written = self._write(**{name: GivenValue(name, field) for name, field in self._given.items()})
-            self._statement = _Statement(written, kept=self._kept)
+            given_values = {
+                name: GivenValue(name, field, kept=self._kept) for name, field in self._given.items()
+            }
+            self._statement = _Statement(self._write(**given_values), kept=self._kept)
         return self._statement.rows(given)
 
     def first(self, **given: Any) -> Row | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from pipelines.models.compiled import array
 from pipelines.ports.terms import ALIVE_SECONDS, LEASE_SECONDS
 from pipelines.routing.document.kinds import needs
 from pipelines.routing.document.line import Station
@@ -77,7 +78,7 @@ GRANT = """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_at)
                                               expires_at = excluded.expires_at"""
 """Writes the leases of jobs: worker, seconds, jobs and their keys. The caller holds the locks of their tasks, and no
 lease is in force."""
-DROP = "DELETE FROM pipelines_lease WHERE job_id = ANY(%s::bigint[])"
+DROP = f"DELETE FROM pipelines_lease WHERE job_id = ANY({array('bigint')})"
 """Removes the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
 
 

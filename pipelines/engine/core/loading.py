@@ -11,10 +11,11 @@ from datetime import datetime
 from pipelines.engine.core import rows
 from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Due, Job, Owner, Project, Task, Token
+from pipelines.models.compiled import array
 
 # A job never changes its task, so finding the tasks needs no lock.
 OF_JOBS = "ARRAY(SELECT DISTINCT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[]))"
-OF_TASKS = "%s::bigint[]"
+OF_TASKS = array("bigint")
 LOCK = """SELECT to_json(task)::text FROM pipelines_task task WHERE id = ANY({of})
           ORDER BY id FOR NO KEY UPDATE"""
 # An open job has a living token, and by that it is found: a task's open jobs, not the installation's.

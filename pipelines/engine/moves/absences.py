@@ -18,6 +18,7 @@ from pipelines.engine.moves.entitlement import (
     person_of,
 )
 from pipelines.models import GateVisit, Task, User, Vote
+from pipelines.models.compiled import array
 from pipelines.routing.document.line import Approval
 
 LONGEST_CHAIN = 3
@@ -49,12 +50,12 @@ class Seat:
 
 
 # Of a member who may sign in and is away, the stand-in: the one for the project, else the one for all.
-AWAY = """
+AWAY = f"""
     SELECT DISTINCT ON (m.project_id, a.user_id) m.project_id, a.user_id, a.stand_in_id
     FROM pipelines_absence a
     JOIN pipelines_membership m ON m.user_id = a.user_id AND (a.project_id IS NULL OR a.project_id = m.project_id)
     JOIN pipelines_user u ON u.id = a.user_id AND u.is_active
-    WHERE m.project_id = ANY(%s::bigint[]) AND a.until > clock_timestamp()
+    WHERE m.project_id = ANY({array("bigint")}) AND a.until > clock_timestamp()
     ORDER BY m.project_id, a.user_id, a.project_id NULLS LAST
 """
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Delivery, HostLink
+from pipelines.models.compiled import array
 from pipelines.ports.host_notices import ENDED, STATUS, WITHDRAW, note
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 
 HEARD = (GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
-LINKED = "SELECT id FROM pipelines_hostlink WHERE task_id = ANY(%s::bigint[])"
+LINKED = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array('bigint')})"
 Kind = HostLink.Kind
 
 
