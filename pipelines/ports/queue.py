@@ -7,17 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 from procrastinate import exceptions, jobs, manager
-from procrastinate.contrib.django.django_connector import DjangoConnector
+from procrastinate.contrib.django.django_connector import DjangoConnector, wrap_exceptions
 from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
+from pipelines.models.compiled import from_kept
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import instant
 
-_manager = manager.JobManager(DjangoConnector())
+
+class _Connector(DjangoConnector):
+    """Writes queue jobs by a statement that the server keeps. Its answer is their ids, and nothing else is asked."""
+
+    @wrap_exceptions()
+    def execute_query_all(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+        return [{"id": pk} for (pk,) in from_kept(query, self._wrap_json(arguments))]
+
+
+_manager = manager.JobManager(_Connector())
 
 
 def queue_of(job: Job | None) -> str:
