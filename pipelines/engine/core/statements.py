@@ -61,4 +61,5 @@ def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
 def _answer(cursor: Any, statement: Statement) -> list[tuple[Any, ...]]:
     if statement.rows is not None and cursor.rowcount != statement.rows:
         raise LostRow(f"{cursor.rowcount} of {statement.rows} {statement.of} were written")
-    return list(cursor.fetchall()) if cursor.description else []
+    # Not its `description`, which says everything of every column.
+    return cursor.fetchall() if cursor.pgresult.nfields else []
