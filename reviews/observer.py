@@ -23,12 +23,12 @@ class ReviewObserver:
     def consequences(self, batch: Sequence[Consequence]) -> None:
         heard = Heard([each for each in batch if not isinstance(each, UNHEARD)])
         if heard.batch:
-            asked.keep(heard.batch, heard.opened)
+            asked.keep(heard.batch, heard.lookups.visits)
             told = writing.write(heard)
             writing.settle(heard.batch)
             posting.post_notices(heard)
             posting.post_mails(heard, told)
-            channels.post_messages(heard.batch)
+            channels.post_messages(heard)
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS

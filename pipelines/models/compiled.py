@@ -15,6 +15,7 @@ these values: no time zone, no language, no setting."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import psycopg
@@ -74,6 +75,16 @@ def ids(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
     return ArrayField(of or BigIntegerField())
 
 
+@dataclass(frozen=True)
+class Question(Generic[Row]):
+    """A statement that the server keeps, with the values of a call: to be sent together with others
+    (`engine/core/statements.py`). `read`: of the rows that it finds, what the call answers."""
+
+    text: str
+    parameters: Sequence[Any]
+    read: Callable[[Sequence[Sequence[Any]]], list[Row]] = list  # type: ignore[assignment]
+
+
 class Compiled(Generic[Row]):
     """A function that answers with the rows of what it was written as."""
 
@@ -88,13 +99,22 @@ class Compiled(Generic[Row]):
         self._statement: _Statement | None = None
 
     def __call__(self, **given: Any) -> list[Row]:
+        return self._once().rows(given)
+
+    def question(self, **given: Any) -> Question[Row]:
+        """The call, not made yet; of what the server keeps."""
+        assert self._kept
+        statement = self._once()
+        return Question(statement.sql, statement.values(given), statement.read)
+
+    def _once(self) -> _Statement:
         # Two threads that come first compile it twice: both have the same.
         if self._statement is None:
             given_values = {
                 name: GivenValue(name, field, kept=self._kept) for name, field in self._given.items()
             }
             self._statement = _Statement(self._write(**given_values), kept=self._kept)
-        return self._statement.rows(given)
+        return self._statement
 
     def first(self, **given: Any) -> Row | None:
         return next(iter(self(**given)), None)
@@ -134,7 +154,7 @@ class _Statement:
         besides = written._prefetch_related_lookups  # type: ignore[attr-defined]
         assert not besides, "what is fetched besides has statements of its own"
         self._compiler = compiler = written.query.get_compiler(DEFAULT_DB_ALIAS)
-        self._sql, self._values = compiler.as_sql()
+        self.sql, self._values = compiler.as_sql()
         self._flat = written._iterable_class is FlatValuesListIterable
         select, info = compiler.select, compiler.klass_info
         assert select is not None and not compiler.has_extra_select
@@ -151,9 +171,13 @@ class _Statement:
             self._names = [each[0].target.attname for each in columns]
             self._populators = populators_of(info, select, DEFAULT_DB_ALIAS)
 
+    def values(self, given: dict[str, Any]) -> list[Any]:
+        return [given[each.name] if isinstance(each, GivenValue) else each for each in self._values]
+
     def rows(self, given: dict[str, Any]) -> list[Any]:
-        values = [given[each.name] if isinstance(each, GivenValue) else each for each in self._values]
-        found = self._fetched(self._sql, values)
+        return self.read(self._fetched(self.sql, self.values(given)))
+
+    def read(self, found: Sequence[Sequence[Any]]) -> list[Any]:
         if self._converters:
             found = list(self._compiler.apply_converters(found, self._converters))
         if self._model is None:

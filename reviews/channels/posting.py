@@ -9,36 +9,27 @@ from uuid import UUID
 
 from procrastinate.types import JSONDict
 
-from pipelines.engine.core.statements import Statement, send
-from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened
+from pipelines.ports.observers import GateClosed, GateDecided, GateOpened
 from pipelines.ports.queue import enqueue
 from reviews.models import ChannelConnection, ChannelMessage
+from reviews.notifications.kind import Heard
 
 TASK, QUEUE = "reviews.send_channel_message", "channels"
-CONNECTED = (
-    "SELECT id FROM reviews_channelconnection WHERE project_id = ANY(%s::bigint[]) AND enabled LIMIT 1"
-)
-TOLD = "SELECT id FROM reviews_channelmessage WHERE visit_id = ANY(%s::uuid[]) AND kind = 'opened' LIMIT 1"
 
 
-def post_messages(batch: Sequence[Consequence]) -> None:
+def post_messages(heard: Heard) -> None:
     """One message for each review that opens, to each connection of its project; one for each that is over, to those
     that were told."""
-    opened = [each for each in batch if isinstance(each, GateOpened)]
-    over = {each.visit_id: each.at for each in batch if isinstance(each, GateDecided | GateClosed)}
-    made = [*_opened(opened), *_over(over)]
+    over = {each.visit_id: each.at for each in heard.batch if isinstance(each, GateDecided | GateClosed)}
+    opened = _opened(heard.of(GateOpened)) if heard.lookups.connected else ()
+    made = [*opened, *(_over(over) if heard.lookups.messaged else ())]
     if made:
         put(made)
 
 
 def _opened(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
-    if not opened:
-        return
     connections = defaultdict(list)
     projects = {each.project_id for each in opened}
-    # Most projects have none: that is asked first, in the cheapest way.
-    if not send([Statement(CONNECTED, [list(projects)])])[0]:
-        return
     for connection in ChannelConnection.objects.filter(project__in=projects, enabled=True):
         connections[connection.project_id].append(connection)
     for each in opened:
@@ -47,8 +38,6 @@ def _opened(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
 
 
 def _over(over: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
-    if not over or not send([Statement(TOLD, [list(over)])])[0]:
-        return
     told = ChannelMessage.objects.filter(visit__in=over, kind=ChannelMessage.Kind.OPENED)
     for visit_id, connection_id in told.values_list("visit_id", "connection_id"):
         assert visit_id is not None

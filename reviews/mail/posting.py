@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from pipelines.engine.core.statements import Statement, send
 from pipelines.ports.observers import Alarm, GateClosed, GateDecided, GateOpened, GateOverdue
 from reviews.models import Mail, Notice, Posted
 from reviews.notifications.kind import Heard, NotificationKind
@@ -15,7 +14,6 @@ from reviews.notifications.kinds import escalation, review
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
 from reviews.notifications.writing import Written, late, post
 
-MAILED = "SELECT id FROM reviews_mail WHERE visit_id = ANY(%s::uuid[]) LIMIT 1"
 NOTICES, MAILS = ("reviews.send_notice", "notice_id"), ("reviews.send_mail", "mail_id")
 
 
@@ -82,8 +80,7 @@ def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
     closings: dict[uuid.UUID, GateDecided | GateClosed] = {
         each.visit_id: each for each in heard.batch if isinstance(each, GateDecided | GateClosed)
     }
-    # Most reviews nobody was mailed about: that is asked first, in the cheapest way.
-    if not closings or not send([Statement(MAILED, [list(closings)])])[0]:
+    if not closings or not heard.lookups.mailed:
         return
     told = Mail.objects.filter(
         visit_id__in=closings, kind__in=[Mail.Kind.ASKED, Mail.Kind.SOON, Mail.Kind.OVERDUE]

@@ -8,12 +8,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.db.models import QuerySet, UUIDField
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 
-from pipelines.models import GateVisit, Task
+from pipelines.models import Task
 from pipelines.models.compiled import ids, kept
 from pipelines.ports.observers import Alarm, Consequence, GateOpened, GateOverdue
+from reviews.notifications.lookups import Lookups
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
 
 if TYPE_CHECKING:
@@ -97,10 +98,9 @@ class Heard:
         return {task.pk: task for task in _tasks(tasks=list(wanted))}
 
     @cached_property
-    def opened(self) -> list[GateVisit]:
-        """The gate visits that were opened, as they are now."""
-        opened = [each.visit_id for each in self.of(GateOpened)]
-        return _visits(visits=opened) if opened else []
+    def lookups(self) -> Lookups:
+        """Looked up at the first question, before anything is written."""
+        return Lookups(self.batch)
 
     @cached_property
     def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:
@@ -125,11 +125,3 @@ class Heard:
 @kept(tasks=ids())
 def _tasks(tasks: Any) -> QuerySet[Task, Task]:
     return Task.objects.filter(pk__among=tasks).only("project_id", "line_id", "requester_id", "pinned_id")
-
-
-@kept(visits=ids(UUIDField()))
-def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
-    """Without what is large and nobody is told of."""
-    found = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
-    large = ("asked_by__situation", "asked_by__trace", "asked_by__answer", "job__outcome", "job__question")
-    return found.defer("evidence", *large).order_by("task_id", "position")

@@ -20,10 +20,19 @@ from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor, VoteResult
 from pipelines.engine.moves import effects, escalations
-from pipelines.engine.moves.absences import Seat, seats, usable
+from pipelines.engine.moves.absences import Seat, seats_of, usable
 from pipelines.engine.moves.completion import close_visit, drop_times
-from pipelines.engine.moves.entitlement import asked_of_all, counted, decides_alone, meets_any
-from pipelines.engine.moves.gate_visits import asked_together, decide, visit_of, votes_on
+from pipelines.engine.moves.entitlement import (
+    EntitledPerson,
+    asked_of_all,
+    counted,
+    decides_alone,
+    meets_any,
+    person_in,
+    person_of,
+    questions_of,
+)
+from pipelines.engine.moves.gate_visits import asked_with, decide, this_one, visit_of, votes_on
 from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
@@ -36,7 +45,8 @@ from pipelines.routing.document.line import Approval, Gate, Line
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
 CHOOSES = "reviewer_chooses"
-FOUND = "SELECT task_id, state FROM pipelines_gatevisit WHERE id = %s"
+FOUND = """SELECT visit.task_id, task.project_id, visit.state
+           FROM pipelines_gatevisit visit JOIN pipelines_task task ON task.id = visit.task_id WHERE visit.id = %s"""
 
 
 @dataclass(frozen=True)
@@ -93,17 +103,22 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     [found] = send([Statement(FOUND, [visit_id])])
     if not found:
         raise NotFound()
-    [(task_id, state)] = found
+    [(task_id, project_id, state)] = found
+    assert said.user is not None
     if state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
         visit = visit_of(visit_id)
-        _may_say(visit, said, list(visit.votes.all()))
+        _may_say(visit, said, list(visit.votes.all()), person_of(project_id, said.user))
         raise too_late(visit)
-    batch = Batch.of_tasks(task_id)
-    task, visit = batch.tasks[task_id], visit_of(visit_id)
+    batch, (together, votes, memberships, groups) = Batch.of_task_and(
+        task_id,
+        asked_with.question(visit=visit_id),
+        votes_on.question(visit=visit_id),
+        *questions_of(project_id, said.user),
+    )
+    task, visit = batch.tasks[task_id], this_one(visit_id, together)
     visit.task = task
-    votes = votes_on(visit=visit_id)
-    seat, policy = _may_say(visit, said, votes)
+    seat, policy = _may_say(visit, said, votes, person_in(said.user, memberships, groups))
     said = replace(said, fields=filled(visit, said))
     token = still_shown(batch, visit, said, votes)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
@@ -118,7 +133,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     cast = _cast(batch, task, visit, said, seat, _marked(alone))
     votes.append(cast)
     decides = _settled(task, visit, policy, votes)
-    moved = decides and decide_visit(batch, task, token, visit, said, votes)
+    moved = decides and decide_visit(batch, task, token, visit, said, votes, together)
     batch.flush()
     return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
 
@@ -128,19 +143,22 @@ def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vot
     return counted(policy, votes, asked_of_all(task, visit, policy)).word is not None
 
 
-def _may_say(visit: GateVisit, said: VoteRequest, votes: Sequence[Vote]) -> tuple[Seat, Approval]:
-    """In whose place somebody votes, and under which policy. Raises NotFound, Forbidden, Invalid."""
+def _may_say(
+    visit: GateVisit, said: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
+) -> tuple[Seat, Approval]:
+    """In whose place somebody votes, and under which policy. `person`: who they are in the project. Raises NotFound,
+    Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_at(visit, line)
     assert said.user is not None
-    seat = _seat(said.user, visit, policy, said.seat, votes)
+    mine = seats_of(said.user, visit.task.project_id, person)
+    seat = _seat(mine, visit, policy, said.seat, votes)
     _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
     return seat, policy
 
 
-def _seat(user: User, visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]) -> Seat:
+def _seat(mine: Sequence[Seat], visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]) -> Seat:
     """Raises NotFound for a non-member, Forbidden for somebody who is not asked or is barred."""
-    mine = seats(user, visit.task.project_id).get(visit.task.project_id, [])
     if not mine:
         raise NotFound()
     named = [seat for seat in mine if name in ("", seat.person.username)]
@@ -262,9 +280,11 @@ def decide_visit(
     visit: GateVisit,
     said: VoteRequest,
     votes: Sequence[Vote] | None = None,
+    together: Sequence[GateVisit] | None = None,
 ) -> bool:
     """Record the decision of the visit. Returns whether everything that was asked is settled: after an approval, only
-    when no other gate is open. `votes`: all that were cast here, in their order, if they are known."""
+    when no other gate is open. `votes`: all that were cast here, in their order, `together`: this visit and those that
+    were asked with it, if they are known."""
     _swap(batch, visit, said)
     approvals = [] if said.word != Word.APPROVE else _approvals(visit, votes)
     drop_times(batch, task, visit)
@@ -277,7 +297,8 @@ def decide_visit(
     tell(batch, task, visit, said, "gate.decided", count=count, **marks, **variables)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
-    together = asked_together(decision=visit.asked_by_id)
+    if together is None:
+        together = asked_with(visit=visit.pk)
     others = [each for each in together if each.state == GateVisit.State.OPEN]
     if said.word == Word.APPROVE and others:
         return False
@@ -315,7 +336,8 @@ def _variables(batch: Batch, task: Task, approvals: Iterable[Vote], said: VoteRe
 
 def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
     decided = {
-        "word": said.word,
+        # As it is read from its row: a choice of an enumeration is no plain text.
+        "word": str(said.word),
         "route": said.route,
         "reason": said.reason,
         "decided_by": said.user,

@@ -22,6 +22,7 @@ from pipelines.engine.core.state import token_state
 from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
+from pipelines.models.compiled import Question
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
 from pipelines.routing.basics.statuses import status_of
@@ -115,6 +116,12 @@ class Batch:
     @classmethod
     def of_tasks(cls, *ids: int) -> Batch:
         return cls(loading.of_tasks(ids))
+
+    @classmethod
+    def of_task_and(cls, pk: int, *besides: Question[Any]) -> tuple[Batch, list[list[Any]]]:
+        """And what is asked besides, in the same round trip and after the lock."""
+        loaded = loading.of_tasks([pk], besides)
+        return cls(loaded), loaded.besides
 
     @classmethod
     def of_jobs(cls, ids: Iterable[int]) -> Batch:

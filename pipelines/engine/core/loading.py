@@ -4,14 +4,15 @@ statement, which sees them as they are once they are locked, the clock and all t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from pipelines.engine.core import rows
 from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Due, Job, Owner, Project, Task, Token
-from pipelines.models.compiled import array
+from pipelines.models.compiled import Question, array
 
 # A job never changes its task, so finding the tasks needs no lock.
 OF_JOBS = "ARRAY(SELECT DISTINCT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[]))"
@@ -63,7 +64,7 @@ Unmet = dict[int, dict[str, str]]
 @dataclass(frozen=True)
 class Loaded:
     """`clock`: the time after the lock; `job_ids`: for as many jobs as will be opened at least; `jobs`: the open ones,
-    and those that were asked for."""
+    and those that were asked for; `besides`: the answers to what was asked besides, after the lock."""
 
     clock: datetime
     job_ids: Iterator[int]
@@ -72,20 +73,22 @@ class Loaded:
     jobs: list[Job]
     dues: list[Due]
     unmet: Unmet
+    besides: list[list[Any]]
 
 
-def of_tasks(ids: Collection[int]) -> Loaded:
-    return _load(OF_TASKS, list(ids), [])
+def of_tasks(ids: Collection[int], besides: Sequence[Question[Any]] = ()) -> Loaded:
+    return _load(OF_TASKS, list(ids), [], besides)
 
 
 def of_jobs(ids: Collection[int]) -> Loaded:
     return _load(OF_JOBS, list(ids), list(ids))
 
 
-def _load(of: str, which: list[int], jobs: list[int]) -> Loaded:
+def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[Question[Any]] = ()) -> Loaded:
     lock = Statement(LOCK.format(of=of), [which])
     read = Statement(READ.format(of=of), [which, jobs, len(jobs) + SPARE])
-    locked, [(clock, job_ids, tokens, work, projects, dues, unmet)] = send([lock, read])
+    more = [Statement(each.text, each.parameters) for each in besides]
+    locked, [(clock, job_ids, tokens, work, projects, dues, unmet)], *found = send([lock, read, *more])
     known = {}
     for project, owner in json.loads(projects or "[]"):
         known[project["id"]] = rows.read(Project, project)
@@ -101,6 +104,7 @@ def _load(of: str, which: list[int], jobs: list[int]) -> Loaded:
         jobs=[rows.read(Job, row) for row in json.loads(work or "[]")],
         dues=[rows.read(Due, row) for row in json.loads(dues or "[]")],
         unmet={int(pk): names for pk, names in json.loads(unmet or "{}").items()},
+        besides=[each.read(answer) for each, answer in zip(besides, found, strict=True)],
     )
 
 

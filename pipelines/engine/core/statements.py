@@ -13,6 +13,8 @@ from typing import Any
 import psycopg
 from django.db import connection
 
+from pipelines.models.compiled import Question
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -34,6 +36,12 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     :raises LostRow: one wrote another number of rows"""
     watched = connection.execute_wrappers or connection.queries_logged
     return _one_by_one(statements) if watched else _together(statements)
+
+
+def ask(*questions: Question[Any]) -> list[list[Any]]:
+    """What each of them finds."""
+    found = send([Statement(each.text, each.parameters) for each in questions])
+    return [each.read(rows) for each, rows in zip(questions, found, strict=True)]
 
 
 def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.core.statements import Statement, send
+from pipelines.engine.core.statements import ask
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
     barred,
@@ -15,10 +16,9 @@ from pipelines.engine.moves.entitlement import (
     is_barred,
     meets_any,
     people_of_projects,
-    person_of,
 )
 from pipelines.models import GateVisit, Task, User, Vote
-from pipelines.models.compiled import array
+from pipelines.models.compiled import Question, array
 from pipelines.routing.document.line import Approval
 
 LONGEST_CHAIN = 3
@@ -62,8 +62,17 @@ AWAY = f"""
 
 def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
     """Who is away in these projects by the clock of the database, and who stands in; one statement."""
+    return stand_ins_in(project_ids, *ask(question_of_absences(project_ids)))
+
+
+def question_of_absences(project_ids: Collection[int]) -> Question[Any]:
+    """What `stand_ins_in` reads, for whoever asks more besides."""
+    return Question(AWAY, [list(project_ids)])
+
+
+def stand_ins_in(project_ids: Collection[int], away: Iterable[Any]) -> dict[int, dict[int, int]]:
+    """By project, who is away and who stands in, as the answer to `question_of_absences` tells."""
     found: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
-    [away] = send([Statement(AWAY, [list(project_ids)])])
     for project_id, user_id, stand_in in away:
         found[project_id][user_id] = stand_in
     return found
@@ -85,14 +94,18 @@ def _chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
             yield people[: people.index(user_id) + 1]
 
 
-def seats(user: User, project_id: int | None = None) -> dict[int, list[Seat]]:
-    """By project, the seats of one person: their own first. No more statements than `everywhere` or `person_of` where
-    nobody has named them as a stand-in."""
-    if project_id is None:
-        own = everywhere(user)
-    else:
-        person = person_of(project_id, user)
-        own = {project_id: person} if person else {}
+def seats(user: User) -> dict[int, list[Seat]]:
+    """By project, the seats of one person: their own first. No more statements than `everywhere` where nobody has named
+    them as a stand-in."""
+    return _with_others(user, everywhere(user))
+
+
+def seats_of(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:
+    """Those in one project, in which they are this `person`; none for who is no member."""
+    return _with_others(user, {project_id: person})[project_id] if person else []
+
+
+def _with_others(user: User, own: Mapping[int, EntitledPerson]) -> dict[int, list[Seat]]:
     found = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
     if any(person.named for person in own.values()):
         chains = {pk: list(_chains_to(away, user.pk)) for pk, away in stand_ins(own).items()}

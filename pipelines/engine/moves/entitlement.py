@@ -11,8 +11,9 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
+from pipelines.engine.core.statements import ask
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
-from pipelines.models.compiled import ids, kept
+from pipelines.models.compiled import Question, ids, kept
 from pipelines.models.people import expand
 from pipelines.routing.decide.approval import APPROVE, Tally, Voter, bar, fills, outstanding, tally
 from pipelines.routing.decide.approval import CountedVote as Word
@@ -80,20 +81,33 @@ def people_of_projects(
     project_ids: Collection[int], only: Collection[int] | None = None
 ) -> dict[int, dict[int, EntitledPerson]]:
     """By project, in two statements for all of them. `only`: the ids of some people, of whom nobody is alone."""
-    groups: dict[tuple[int, int | None], list[str]] = {}
     if only is None:
-        found, in_groups = _members(projects=list(project_ids)), _in_groups(projects=list(project_ids))
-    else:
-        found = list(_described(Membership.objects.filter(project__in=project_ids, user__in=only)))
-        some = Group.objects.filter(project__in=project_ids, members__in=only)
-        in_groups = list(some.values_list("project_id", "members", "key"))
+        return people_in(project_ids, *ask(*questions_of_projects(project_ids)))
+    members = list(_described(Membership.objects.filter(project__in=project_ids, user__in=only)))
+    some = Group.objects.filter(project__in=project_ids, members__in=only)
+    return people_in(project_ids, members, some.values_list("project_id", "members", "key"), everybody=False)
+
+
+def questions_of_projects(project_ids: Collection[int]) -> tuple[Question[Any], Question[Any]]:
+    """What `people_in` reads, for whoever asks more besides."""
+    projects = list(project_ids)
+    return _members.question(projects=projects), _in_groups.question(projects=projects)
+
+
+def people_in(
+    project_ids: Collection[int], members: Iterable[Any], in_groups: Iterable[Any], *, everybody: bool = True
+) -> dict[int, dict[int, EntitledPerson]]:
+    """By project, the people as the answers to `questions_of_projects` tell. `everybody`: whether these are all
+    members, so that whoever is the only one is alone."""
+    groups: dict[tuple[int, int | None], list[str]] = {}
     for project_id, user_id, key in in_groups:
         groups.setdefault((project_id, user_id), []).append(key)
+    found = list(members)
     sizes = Counter(project_id for project_id, *_rest in found)
     people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
     for project_id, user_id, username, roles, owns in found:
         keys = tuple(sorted(groups.get((project_id, user_id), ())))
-        alone = only is None and sizes[project_id] == 1
+        alone = everybody and sizes[project_id] == 1
         people[project_id][user_id] = EntitledPerson(
             user_id, username, tuple(roles), keys, alone, agents=tuple(owns)
         )
@@ -120,12 +134,21 @@ def _in_groups(projects: Any) -> QuerySet[Group, tuple[int, int | None, str]]:
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
     """One of `people_of`."""
-    found = _in_project(user=user.pk, project=project_id)
-    if not found:
+    return person_in(user, *ask(*questions_of(project_id, user)))
+
+
+def questions_of(project_id: int, user: User) -> tuple[Question[Any], Question[Any]]:
+    """What `person_in` reads, for whoever asks more besides."""
+    whose = {"user": user.pk, "project": project_id}
+    return _in_project.question(**whose), _groups_in.question(**whose)
+
+
+def person_in(user: User, memberships: list[Any], groups: list[Any]) -> EntitledPerson | None:
+    """The person as the answers to `questions_of` tell; None for who is no member."""
+    if not memberships:
         return None
-    [(_project, username, roles, others, named, owns)] = found
-    keys = tuple(_groups_in(user=user.pk, project=project_id))
-    return EntitledPerson(user.pk, username, tuple(roles), keys, not others, named, tuple(owns))
+    [(_project, username, roles, others, named, owns)] = memberships
+    return EntitledPerson(user.pk, username, tuple(roles), tuple(groups), not others, named, tuple(owns))
 
 
 def everywhere(user: User) -> dict[int, EntitledPerson]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet, UUIDField
+from django.db.models import QuerySet, Subquery, UUIDField
 
 from pipelines.engine.core.errors import NotFound
 from pipelines.engine.core.statements import Statement, send
@@ -20,27 +20,30 @@ DECIDE = """UPDATE pipelines_gatevisit SET state = 'decided', word = %s, route =
 
 def visit_of(visit_id: UUID) -> GateVisit:
     """With its job, the decision that asked it and whoever decided it. Raises NotFound."""
-    visit = _visit.first(visit=visit_id)
-    if visit is None:
-        raise NotFound()
-    return visit
+    return this_one(visit_id, asked_with(visit=visit_id))
+
+
+def this_one(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
+    """Raises NotFound."""
+    for visit in together:
+        if visit.pk == visit_id:
+            return visit
+    raise NotFound()
 
 
 @kept(visit=UUIDField())
-def _visit(visit: Any) -> QuerySet[GateVisit, GateVisit]:
-    return GateVisit.objects.filter(pk=visit).select_related("job", "asked_by", "decided_by")
+def asked_with(visit: Any) -> QuerySet[GateVisit, GateVisit]:
+    """A visit and the others that its decision asked, in its order: each with its job, that decision and whoever
+    decided it."""
+    asked = GateVisit.objects.filter(pk=visit).values("asked_by")
+    together = GateVisit.objects.filter(asked_by=Subquery(asked))
+    return together.select_related("job", "asked_by", "decided_by").order_by("position")
 
 
 @kept(visit=UUIDField())
 def votes_on(visit: Any) -> QuerySet[Vote, Vote]:
     """In their order, with whoever cast them."""
     return Vote.objects.filter(visit=visit).select_related("user").order_by("pk")
-
-
-@kept(decision=UUIDField())
-def asked_together(decision: Any) -> QuerySet[GateVisit, GateVisit]:
-    """The visits that one decision asked, in its order."""
-    return GateVisit.objects.filter(asked_by=decision).order_by("position")
 
 
 def decide(visit: GateVisit, decided: Mapping[str, Any], token_version: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,12 +12,12 @@ from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.core.statements import Statement, send
+from pipelines.engine.core.statements import ask as ask_together
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Artifact, BranchPush, GateVisit, Job, Membership, Status, Task, Word
-from pipelines.models.compiled import kept
+from pipelines.models.compiled import Question, kept
 from pipelines.ports import observers
 from pipelines.routing.decide.approval import UNPROVEN, as_asked
 from pipelines.routing.decide.decisions import Wait
@@ -46,8 +47,9 @@ def policy_at(visit: GateVisit, line: Line) -> Approval:
 def ask(turn: DecisionContext, answer: Wait) -> None:
     """Make the token wait for people at every gate of the decision, asked together. If one of them was rejected and
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
-    evidence = [_evidence(turn, answer, key) for key in answer.gates]
-    rejection = _unchanged_rejection(turn.task.pk, answer.gates, [each["content"] for each in evidence])
+    left = _left(turn.job)
+    evidence = [_evidence(turn, answer, key, left) for key in answer.gates]
+    rejection = _unchanged_rejection(left, answer.gates, [each["content"] for each in evidence])
     if rejection:
         _hold(turn, answer, rejection)
         return
@@ -125,16 +127,36 @@ def _pushers(task: Task) -> list[str]:
     return [*(f"person:{pk}" for pk in people.distinct()), *([UNPROVEN] if unproven else [])]
 
 
-def _evidence(turn: DecisionContext, answer: Wait, key: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Left:
+    """What a job left behind, as it is shown, and whether a gate of its task was decided before."""
+
+    job: Job
+    artifacts: list[dict[str, Any]]
+    log: str
+    decided: bool
+
+
+def _left(job: Job) -> _Left:
+    found, [(log,)], decided = ask_together(
+        _artifacts.question(job=job.pk),
+        Question(LOG_DIGEST, [job.pk, job.attempt]),
+        _decided.question(task=job.task_id),
+    )
+    artifacts = [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
+    return _Left(job, artifacts, log or "", bool(decided))
+
+
+def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
     """What is shown and voted on. `content` is the digest of what a run produced, without what differs from run to run:
     two visits with the same content ask the same question again."""
     task, job = turn.task, turn.job
-    shown = _shown(turn.judged_by, turn.token.station, job, answer, key)
+    shown = _shown(turn.judged_by, turn.token.station, answer, key, left)
     return {
         **shown,
         "task": {"name": task.name, "title": task.title},
         "job": {"id": job.pk, "visit": job.visit, "attempt": job.attempt},
-        "log": {"digest": _log_digest(turn)},
+        "log": {"digest": left.log},
         "round": 1 + task.rounds.get(key, 0),
         "content": payload.digest(shown),
         **_observed(job),
@@ -152,38 +174,29 @@ def _observed(job: Job) -> dict[str, Any]:
     return {"base": git.get("base", ""), "tree": next(filter(None, trees), ""), "facts": facts}
 
 
-def _shown(line: Line, station: str, job: Job, answer: Wait, key: str) -> dict[str, Any]:
-    outcome = job.outcome or {}
+def _shown(line: Line, station: str, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
+    outcome = left.job.outcome or {}
     asked = shown_at(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
-    return {**asked, "artifacts": _artifacts(job)}
-
-
-def _artifacts(job: Job) -> list[dict[str, Any]]:
-    found = _artifacts_of(job=job.pk)
-    return [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
+    return {**asked, "artifacts": left.artifacts}
 
 
 @kept(job=BigIntegerField())
-def _artifacts_of(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
+def _artifacts(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
-
-
-def _log_digest(turn: DecisionContext) -> str:
-    [[(digest,)]] = send([Statement(LOG_DIGEST, [turn.job.pk, turn.job.attempt])])
-    return digest or ""
 
 
 def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVisit | None:
     """The rejection that would hold a token here instead of asking the same again."""
-    contents = [payload.digest(_shown(line, station, job, answer, key)) for key in answer.gates]
-    return _unchanged_rejection(job.task_id, answer.gates, contents)
+    left = _left(job)
+    contents = [payload.digest(_shown(line, station, answer, key, left)) for key in answer.gates]
+    return _unchanged_rejection(left, answer.gates, contents)
 
 
-def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
+def _unchanged_rejection(left: _Left, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
     """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""
-    if not _decided(task=task_id):
+    if not left.decided:
         return None
-    decided = GateVisit.objects.filter(task=task_id, gate__in=gates, state=GateVisit.State.DECIDED)
+    decided = GateVisit.objects.filter(task=left.job.task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     for key, content in zip(gates, contents, strict=True):
         visit = last.get(key)

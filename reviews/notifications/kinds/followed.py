@@ -9,7 +9,6 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Membership, Status, Task, Word
 from pipelines.ports.observers import Consequence, GateDecided, TaskEnded, TaskMoved, TaskWaits
 from pipelines.queries import versions
@@ -18,11 +17,6 @@ from reviews.models import Follow, Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
 
-FOLLOWED = """
-    SELECT id FROM reviews_follow WHERE task_id = ANY(%s::bigint[])
-    UNION ALL
-    SELECT id FROM reviews_follow
-    WHERE line_id = ANY(ARRAY(SELECT DISTINCT line_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))"""
 STOPS = (Status.BLOCKED, Status.STUCK, Status.HELD)
 SENTENCES = {
     "review": gettext_lazy("“%(task)s” waits for a review."),
@@ -55,8 +49,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
     happened = [each for one in heard.batch if (each := _read(one)) is not None]
     if not happened:
         return
-    follows = list(_follows({each.of.task_id for each in happened}))
-    for follow in follows:
+    for follow in _follows(heard.lookups.followed):
         for each in happened:
             if _tells(follow, each, heard.tasks):
                 yield _event(follow, each, heard.tasks[each.of.task_id])
@@ -77,11 +70,8 @@ def _read(of: Consequence) -> _FollowedEvent | None:
     return None
 
 
-def _follows(task_ids: Iterable[int]) -> Iterable[Follow]:
-    """Of those who can still see it. Most moves interest nobody: that is asked first, in the cheapest way."""
-    tasks = list(task_ids)
-    [found] = send([Statement(FOLLOWED, [tasks, tasks])])
-    followed = [pk for (pk,) in found]
+def _follows(followed: Sequence[int]) -> Iterable[Follow]:
+    """Those of them who can still see it."""
     if not followed:
         return []
     members = Membership.objects.filter(

@@ -8,8 +8,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.engine.moves.absences import deciders, stand_ins
-from pipelines.engine.moves.entitlement import EntitledPerson, people_of
+from pipelines.engine.moves.absences import deciders
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue
 from pipelines.queries import versions
 from pipelines.routing.document.gates import MAX_REMINDERS
@@ -23,12 +22,9 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
     """Everybody who may decide, stand-ins included, and the members among the addresses the gate names."""
     opened = {each.visit_id: each for each in heard.of(GateOpened)}
     if opened:
-        people: dict[int, dict[int, EntitledPerson]] = {}
-        away = stand_ins({each.project_id for each in opened.values()})
-        for visit in heard.opened:
+        people, away = heard.lookups.people, heard.lookups.away
+        for visit in heard.lookups.visits:
             each = opened[visit.pk]
-            if each.project_id not in people:
-                people[each.project_id] = people_of(each.project_id)
             gate = gate_at(visit, versions.by_id(visit.asked_by.pinned_id))
             asked = deciders(people[each.project_id], away[each.project_id], visit, gate.approval)
             for user_id in dict.fromkeys([*asked, *heard.at(each.task_id, each.notify)]):

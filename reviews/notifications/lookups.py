@@ -1,0 +1,93 @@
+"""What is looked up about a batch of consequences before anything is written: one round trip for all of it. Most of it
+finds nothing, and is asked in the cheapest way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet, UUIDField
+
+from pipelines.engine.core.statements import ask
+from pipelines.engine.moves.absences import StandIns, question_of_absences, stand_ins_in
+from pipelines.engine.moves.entitlement import EntitledPerson, people_in, questions_of_projects
+from pipelines.models import GateVisit
+from pipelines.models.compiled import Question, array, ids, kept
+from pipelines.ports.observers import (
+    Consequence,
+    GateClosed,
+    GateDecided,
+    GateOpened,
+    TaskEnded,
+    TaskMoved,
+    TaskWaits,
+)
+
+FOLLOWED = """
+    SELECT id FROM reviews_follow WHERE task_id = ANY(%s::bigint[])
+    UNION ALL
+    SELECT id FROM reviews_follow
+    WHERE line_id = ANY(ARRAY(SELECT DISTINCT line_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))"""
+CONNECTED = f"""SELECT id FROM reviews_channelconnection
+                WHERE project_id = ANY({array("bigint")}) AND enabled LIMIT 1"""
+MESSAGED = f"""SELECT id FROM reviews_channelmessage
+               WHERE visit_id = ANY({array("uuid")}) AND kind = 'opened' LIMIT 1"""
+MAILED = f"SELECT id FROM reviews_mail WHERE visit_id = ANY({array('uuid')}) LIMIT 1"
+HEARD_BY_FOLLOWERS = (TaskMoved, TaskEnded, TaskWaits, GateDecided)
+
+
+class Lookups:
+    """`followed`: ids of the follows of tasks to which something happened, and of their lines. `connected`: whether a
+    channel hears of a project in which a gate opened; `messaged`, `mailed`: whether one, or somebody by mail, was told
+    of a gate that is over. `visits`: those that opened, as they are now; `people` and `away`: by the projects of these,
+    the members and who stands in for whom."""
+
+    followed: Sequence[int] = ()
+    connected = messaged = mailed = False
+    visits: Sequence[GateVisit] = ()
+
+    def __init__(self, batch: Sequence[Consequence]) -> None:
+        self.people: dict[int, dict[int, EntitledPerson]] = {}
+        self.away: Mapping[int, StandIns] = {}
+        asked: dict[str, Question[Any]] = {}
+        tasks = list({each.task_id for each in batch if isinstance(each, HEARD_BY_FOLLOWERS)})
+        if tasks:
+            asked["followed"] = Question(FOLLOWED, [tasks, tasks])
+        opened = [each for each in batch if isinstance(each, GateOpened)]
+        over = [each.visit_id for each in batch if isinstance(each, GateDecided | GateClosed)]
+        if over:
+            asked |= {"messaged": Question(MESSAGED, [over]), "mailed": Question(MAILED, [over])}
+        if opened:
+            projects = list({each.project_id for each in opened})
+            members, groups = questions_of_projects(projects)
+            asked |= {
+                "connected": Question(CONNECTED, [projects]),
+                "visits": _visits.question(visits=[each.visit_id for each in opened]),
+                "members": members,
+                "groups": groups,
+                "away": question_of_absences(projects),
+            }
+        if not asked:
+            return
+        found = dict(zip(asked, ask(*asked.values()), strict=True))
+        self.followed = [pk for (pk,) in found.get("followed", ())]
+        self.messaged, self.connected = bool(found.get("messaged")), bool(found.get("connected"))
+        # Of what opened just now a mail is written after this was asked.
+        both: set[UUID] = {each.visit_id for each in opened} & {*over}
+        self.mailed = bool(found.get("mailed") or both)
+        if opened:
+            self.visits = found["visits"]
+            self.people = people_in(projects, found["members"], found["groups"])
+            self.away = stand_ins_in(projects, found["away"])
+
+
+@kept(visits=ids(UUIDField()))
+def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
+    """With no more than whom they ask depends on, and what is said of them."""
+    found = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
+    needed = ("task_id", "gate", "state", "producers", "opened_at", "due_at", "job_id", "asked_by_id")
+    of_task = ("task__project_id", "task__line_id", "task__requester_id")
+    return found.only(*needed, *of_task, "job__reported_by", "asked_by__pinned_id").order_by(
+        "task_id", "position"
+    )
