@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
+import orjson
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models.base import ModelState
@@ -171,20 +172,18 @@ def _values(model: type[models.Model]) -> str:
 
 
 def _json(rows: Sequence[models.Model], columns: Columns) -> str:
-    return json.dumps(
-        [{name: row.__dict__[name] for name in columns} for row in rows], default=_Written().__getitem__
-    )
+    found = [{name: row.__dict__[name] for name in columns} for row in rows]
+    try:
+        return orjson.dumps(found).decode()
+    except TypeError:
+        # What orjson refuses: a number of more than 64 bits, or a key that is no text. It happens to hardly any row.
+        return json.dumps(found, default=_as_text)
 
 
-class _Written(dict[Any, str]):
-    """What JSON has no type for, as text. Most rows of a batch have the same time, worker and version."""
-
-    def __missing__(self, value: Any) -> str:
-        if isinstance(value, datetime):
-            text = value.isoformat()
-        elif isinstance(value, uuid.UUID):
-            text = str(value)
-        else:
-            raise TypeError(f"{type(value).__name__} has no place in a row")
-        self[value] = text
-        return text
+def _as_text(value: Any) -> str:
+    """What JSON has no type for; orjson writes it so by itself."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no place in a row")
