@@ -5,6 +5,7 @@ They are texts that never change, so psycopg prepares them after a few times, wh
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -52,8 +53,16 @@ def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
         # One by itself is one round trip anyway.
         with server.pipeline() if len(statements) > 1 else nullcontext():
             for cursor, each in zip(cursors, statements, strict=True):
-                cursor.execute(each.text, each.parameters)
+                cursor.execute(each.text, [_as_sent(value) for value in each.parameters])
         return [_answer(cursor, each) for cursor, each in zip(cursors, statements, strict=True)]
+
+
+def _as_sent(value: Any) -> Any:
+    """Ids as the text of their array, which each statement casts. Of a list, psycopg looks at each element and sends
+    the type that fits the largest: what was prepared for `smallint[]` is then prepared once more for `int[]`."""
+    if type(value) is list and value and type(value[0]) in (int, uuid.UUID):
+        return f"{{{','.join(map(str, value))}}}"
+    return value
 
 
 def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
