@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from tests.axe import grave
+from tests.browser.canvas import draft, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
 from tests.fixtures.browser import PHONE
@@ -103,3 +104,41 @@ def test_guarantees_fold_by_themselves_below_the_problems_of_a_phone(line: Line,
     expect(page.locator('.ed-promise[data-answer="refuted"]')).to_be_visible()
     expect(page.locator('.ed-problem[data-check="dead-rule"]')).to_be_visible()
     assert grave(page, ".ed-drawer") == []
+
+
+def rejecting(world: World) -> Line:
+    """What is rejected goes to repair and from there to ship, which the guarantee forbids."""
+    success, failure = {"result": "success"}, {"result": "failure"}
+    stations = [
+        station("build", {"id": "on", "when": success, "to": "ship", "gates": ["look"]},
+                {"id": "bad", "when": failure, "to": "repair"}, name="Build"),
+        station("repair", {"id": "repaired", "to": "ship"}, name="Repair"),
+        station("ship", {"id": "out", "to": "completed"}, name="Ship"),
+    ]  # fmt: skip
+    look = {"key": "look", "name": "Look", "offers": ["approve", "reject"], "on_reject": "route:repair"}
+    promised = {"id": "not-shipped", "never": {"reach": "ship"}, "after": {"gate": "look", "word": "reject"}}
+    drawn = document(stations, key="rejecting", gates=[look], guarantees=[promised])
+    return create_line(world.project, "rejecting", "Rejecting", drawn, world.admin)
+
+
+@pytest.mark.wide
+def test_ending_the_task_fixes_a_refuted_guarantee_and_undo_takes_it_back(
+    world: World, enter_canvas: Enter
+) -> None:
+    line = rejecting(world)
+    page = enter_canvas(line)
+    before = draft(line)
+    promise = page.locator(".ed-promise")
+    expect(promise).to_have_attribute("data-answer", "refuted")
+    page.get_by_role("button", name=re.compile("^Fix: end the task")).click()
+    expect(promise).to_have_attribute("data-answer", "proved")
+    expect(promise).to_contain_text("Proved")
+    expect(page.locator('.ed-problem[data-check="broken-guarantee"]')).to_have_count(0)
+    saved(page)
+    after = draft(line)
+    assert after["gates"] == [{**before["gates"][0], "on_reject": "fail"}]
+    assert {**after, "gates": before["gates"]} == before
+    page.keyboard.press("Control+z")
+    expect(promise).to_have_attribute("data-answer", "refuted")
+    saved(page)
+    assert draft(line) == before

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.routing.guarantees.refuting import Refuting
 from pipelines.web.editor.findings import findings_of
 from tests.factories import World, document, station
 from tests.pages.applying import applied
@@ -306,6 +307,47 @@ def test_a_remedy_takes_its_finding_away_and_makes_nothing_worse(world: World, n
         assert finding["message"] not in [f["message"] for f in after["findings"]], remedy
         assert not [f for f in same if f["rule"] == finding["rule"] and f["rule"]], remedy
         assert not grave(after) - grave(before), remedy
+
+
+def fixes_of_guarantees(project: Any, guarantees: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """By the path of each refuted guarantee: what its remedies are called."""
+    broken = {**rejected(BAD, on_reject="route:repair"), "guarantees": guarantees}
+    found = findings_of(broken, project)["findings"]
+    return {
+        each["path"]: [remedy["label"] for remedy in each["remedies"]]
+        for each in found
+        if each["check"] == "broken-guarantee"
+    }
+
+
+AFTER_REJECT = {"after": {"gate": "ask", "word": "reject"}}
+SHIPS = {"id": "ships", "never": {"reach": "ship"}, **AFTER_REJECT}
+
+
+def test_every_guarantee_that_one_gate_breaks_has_its_fix(world: World) -> None:
+    assert world.reviewers(2)
+    repaired = {"id": "repaired", "never": {"reach": "repair"}, **AFTER_REJECT}
+    completed = {"id": "completed", "never": {"reach": "completed"}, **AFTER_REJECT}
+    assert fixes_of_guarantees(world.project, [SHIPS, repaired, completed]) == {
+        f"guarantees[{index}]": ["End the task"] for index in range(3)
+    }
+
+
+def test_ending_the_task_searches_for_no_path_that_breaks_another_guarantee(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert world.reviewers(2)
+    searched: list[str] = []
+    find = Refuting.find
+
+    def counted(self: Refuting, guarantee: Any, near: Any) -> Any:
+        searched.append(guarantee.id)
+        return find(self, guarantee, near)
+
+    monkeypatch.setattr(Refuting, "find", counted)
+    found = fixes_of_guarantees(world.project, [SHIPS, {"id": "moves", "ends_within": 1}])
+    assert found["guarantees[0]"] == ["End the task"]
+    assert searched == ["ships", "moves"]
 
 
 def test_what_no_rule_takes_comes_with_an_example_what_happens_then_and_a_rule_for_it(world: World) -> None:

@@ -88,6 +88,12 @@ def prove(
     return tuple(map(proving.answer, asked))
 
 
+def proofs(subject: LintSubject) -> tuple[bool, ...]:
+    """Of every guarantee of the line whether it is proved. No path that breaks one is searched for."""
+    proving = _Proving(subject.line, subject)
+    return tuple(proving.is_proved(each) for each in subject.line.guarantees)
+
+
 class _Proving:
     def __init__(self, line: Line, subject: LintSubject) -> None:
         self._line, self._subject = line, subject
@@ -103,6 +109,9 @@ class _Proving:
     @cached_property
     def _refuting(self) -> Refuting:
         return Refuting(self._line, self._subject)
+
+    def is_proved(self, guarantee: Guarantee) -> bool:
+        return self._proved(guarantee)[0]
 
     def answer(self, guarantee: Guarantee) -> GuaranteeAnswer:
         sentence = promised(self._line, guarantee)

@@ -10,26 +10,28 @@ from weakref import WeakKeyDictionary
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.analysis.lint.checks import broken_guarantee, unproved_guarantee
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.promises import PROVED
 from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.document.guarantees import REJECT, Guarantee
-from pipelines.routing.document.line import Gate, Line
-from pipelines.routing.guarantees.proving import answers, prove
+from pipelines.routing.document.guarantees import REJECT
+from pipelines.routing.document.line import Gate
+from pipelines.routing.guarantees.proving import proofs
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 
 if TYPE_CHECKING:
     from pipelines.web.editor.fixes.of_findings import Remedies
 
+PROMISED = frozenset({broken_guarantee.ID, unproved_guarantee.ID})
 ENDS = "fail"
 """What follows a rejection that ends the task."""
 MAX_TRIED = 2
-"""Gates of one line that are tried: each costs the proof and lint of the whole line."""
+"""Gates of one line that are tried: each costs the analysis and lint of the whole line."""
 
-_tried: WeakKeyDictionary[LintSubject, dict[int, bool]] = WeakKeyDictionary()
-"""By the place of the guarantee. An examination is remembered, and what is told of it is asked again and again."""
+_endings: WeakKeyDictionary[LintSubject, dict[str, _Ending]] = WeakKeyDictionary()
+"""By the key of the gate. An examination is remembered, and what is told of it is asked again and again."""
 
 
 def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -51,24 +53,38 @@ def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
 def _helps(subject: LintSubject, index: int, gate: Gate) -> bool:
     """Whether it is proved then, and nothing is worse. What was not tried is no remedy."""
-    known = _tried.setdefault(subject, {})
-    if index not in known and len(known) < MAX_TRIED:
-        known[index] = _proves(subject, subject.line.guarantees[index], gate)
-    return known.get(index, False)
+    known = _endings.setdefault(subject, {})
+    if gate.key not in known and len(known) < MAX_TRIED:
+        known[gate.key] = _Ending(subject, gate)
+    ending = known.get(gate.key)
+    return ending is not None and ending.proves[index] and ending.harms_nothing
 
 
-def _proves(subject: LintSubject, guarantee: Guarantee, gate: Gate) -> bool:
-    after = LintSubject(_ending(subject.line, gate), subject.people, subject.required)
-    if prove(after.line, after, (guarantee,))[0].answer != PROVED:
-        return False
-    after.promises = answers(after)
-    return not _grave(after) - _grave(subject)
+class _Ending:
+    """A line as it is when a rejection at this gate ends the task.
 
+    What is not proved in it is not searched for a path that breaks it: that may take seconds, and such a path would
+    be one of the line as well. All paths of the new line are, but those that end here, and `failed` is never kept
+    from a task: whatever it does may be aborted."""
 
-def _ending(line: Line, gate: Gate) -> Line:
-    ends = replace(gate, on_reject=ENDS)
-    return replace(line, gates=tuple(ends if each is gate else each for each in line.gates))
+    def __init__(self, subject: LintSubject, gate: Gate) -> None:
+        # What is remembered goes with the subject, so it does not hold it.
+        line = subject.line
+        ends = replace(gate, on_reject=ENDS)
+        changed = replace(line, gates=tuple(ends if each is gate else each for each in line.gates))
+        after = LintSubject(changed, subject.people, subject.required)
+        self.proves = proofs(after)
+        broken = any(
+            found.answer == PROVED and not proved
+            for found, proved in zip(subject.promises, self.proves, strict=True)
+        )
+        self.harms_nothing = not broken and not _grave(after) - _grave(subject)
 
 
 def _grave(subject: LintSubject) -> set[tuple[str, str, str | None]]:
-    return {(each.check, each.path, each.rule) for each in findings_of(subject) if each.severity != INFO}
+    """What lint finds besides what became of the guarantees."""
+    return {
+        (each.check, each.path, each.rule)
+        for each in findings_of(subject)
+        if each.severity != INFO and each.check not in PROMISED
+    }
