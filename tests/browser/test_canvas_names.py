@@ -84,3 +84,16 @@ def test_the_editor_shows_no_key_and_no_id(canvas: Page) -> None:
 def test_the_pages_of_a_line_show_no_key_and_no_id(canvas: Page, world: World, place: str) -> None:
     canvas.goto(at(world, place, "drawn"))
     assert shown(canvas) == []
+
+
+@pytest.mark.wide
+def test_a_missing_reference_is_told_by_names_with_its_fix(world: World, enter_canvas: Enter) -> None:
+    drawn = copy.deepcopy(DOCUMENT)
+    drawn["stations"][2]["rules"][0]["to"] = "zq-sennt"
+    page = enter_canvas(create_line(world.project, "drawn", "Drawn", drawn, world.admin))
+    problem = page.locator('.ed-problem[data-check="unknown-reference"]')
+    problem.locator(".ed-problem-more summary").click()
+    expect(problem).to_contain_text("Did you mean “Sent”?")
+    expect(problem.get_by_role("button", name="Fix: lead to Sent")).to_be_visible()
+    problem.get_by_role("button", name="Fix: lead to Sent").click()
+    expect(problem).to_have_count(0)

@@ -93,7 +93,7 @@ STUCK, ESCALATED, FALLBACK = (
             "Lint · rule 1 · “Condition” cannot be “good”.",
             "Choose one of: “success”, “failure”, “cancelled”, “blocked”, “any”.",
         ),
-        ({"start": "build"}, "“A task starts at” cannot be “build”: the line has no such station.", "Known: lint."),
+        ({"start": "build"}, "“A task starts at” cannot be “build”: the line has no such station.", "Choose one of: “Lint”."),
         ({"budgets": [{"key": "most", "most": 2}]}, "Most · “What is counted” is missing.", None),
     ],
 )  # fmt: skip
@@ -108,3 +108,89 @@ def test_a_choice_that_is_none_is_said_in_the_words_of_its_form(
     found = next(each for each in said if each.message == sentence)
     assert hint in (None, found.hint)
     assert not re.search(r"\b[a-z]+_[a-z]+\b", found.hint), found.hint
+
+
+NEAR = {
+    "stations": [
+        station("s-build", {"id": "s-on", "label": "On", "to": "s-test"}, {"id": "s-bad", "to": "done"}, name="Build"),
+        station("s-test", {"id": "s-good", "to": "g-done"}, {"id": "s-plain", "to": "completed"}, name="Test"),
+    ],
+    "gates": [{"key": "k-look", "name": "A look"}],
+    "ends": [{"key": "g-done", "label": "ROLLED_BACK", "kind": "failed"}],
+}  # fmt: skip
+TEST = station("s-test", name="Test")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint", "machine"),
+    [
+        ({"start": "s-tset"}, "Did you mean “Test”?", "did you mean s-test?"),
+        ({"start": "elsewhere"}, "Choose one of: “Build”, “Test”.", "known: s-build, s-test"),
+        (
+            {"stations": [station("s-a", {"id": "r", "to": "g-dnoe"}), TEST]},
+            "Did you mean “Rolled back”?",
+            "did you mean g-done?",
+        ),
+        (
+            {"stations": [station("s-a", {"id": "r", "to": "compleded"}), TEST]},
+            "Did you mean “Completed”?",
+            "did you mean completed?",
+        ),
+        (
+            {"stations": [station("s-a", {"id": "r", "to": "@orign"}), TEST]},
+            "Did you mean “Back where it came from”?",
+            "did you mean @origin?",
+        ),
+        (
+            {"stations": [station("s-a", {"id": "r", "to": "s-test", "gates": ["k-loko"]}), TEST]},
+            "Did you mean “A look”?",
+            "did you mean k-look?",
+        ),
+        (
+            {"budgets": [{"key": "b", "kind": "rules", "rules": ["s-onn"], "most": 2}]},
+            "Did you mean “On”?",
+            "did you mean s-on?",
+        ),
+        (
+            {"budgets": [{"key": "b", "kind": "rules", "rules": ["s-plian"], "most": 2}]},
+            "Did you mean “Test, rule 2”?",
+            "did you mean s-plain?",
+        ),
+        (
+            {"guarantees": [{"id": "p", "never": {"reach": "s-tset"}}]},
+            "Did you mean “Test”?",
+            "did you mean s-test?",
+        ),
+        (
+            {"policy": {"on_reject": "route:s-tset"}},
+            "Did you mean “Test”?",
+            "did you mean s-test?",
+        ),
+    ],
+)
+def test_what_is_near_a_missing_reference_is_said_by_name_on_pages(
+    wrong: dict[str, Any], hint: str, machine: str
+) -> None:
+    given = {**document([]), **NEAR, **wrong}
+    with pytest.raises(DocumentError) as fault:
+        read_line(given)
+    assert hint in [each.hint for each in by_name(fault.value.problems, given)]
+    assert machine in [str(each.hint) for each in fault.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("to", "sentence"),
+    [
+        (["s-test", "s-test"], "Build · rule 1 · “Target” the fork leads to “Test” twice."),
+        (
+            ["s-test", "g-done"],
+            "Build · rule 1 · “Target” a fork leads to stations of the line, not to “Rolled back”.",
+        ),
+    ],
+)
+def test_a_faulty_fork_is_said_by_names(to: list[str], sentence: str) -> None:
+    stations = [station("s-build", {"id": "r", "to": to}, name="Build"), station("s-test", name="Test")]
+    given = {**document([]), **NEAR, "stations": stations}
+    with pytest.raises(DocumentError) as fault:
+        read_line(given)
+    assert [each.message for each in by_name(fault.value.problems, given)] == [sentence]

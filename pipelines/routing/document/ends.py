@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.fields.field import Around, declared
 from pipelines.routing.document.fields.plain import Choice, Key, Text, extra
 from pipelines.routing.document.fields.record import Record
@@ -15,6 +16,14 @@ from pipelines.routing.document.reading.reader import Reader, quote
 BUILT_IN_ENDS: Final = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 """Those that exist in every line, with their kinds."""
 KINDS: Final = {"completed": _("Completed"), "failed": _("Failed"), "cancelled": _("Cancelled")}
+
+
+def end_words(key: str, label: str) -> str:
+    """Labels are kept in capitals in documents and logs; people read them as words."""
+    label = label or key
+    if key == label.lower() and key in KINDS:
+        return words(KINDS[key])
+    return label.replace("_", " ").capitalize() if label.isupper() or label == key else label
 
 
 @dataclass(frozen=True)

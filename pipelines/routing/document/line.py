@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from pipelines.routing.basics.canonical import CanonicalError, canonical, digest
 from pipelines.routing.basics.problems import DocumentError, Malformed, Problem
 from pipelines.routing.basics.values import check
+from pipelines.routing.basics.wording import PartName
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import Check
-from pipelines.routing.document.ends import BUILT_IN_ENDS, End
+from pipelines.routing.document.ends import BUILT_IN_ENDS, End, end_words
 from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate
 from pipelines.routing.document.inputs import Input
@@ -43,39 +46,53 @@ def read_line(document: Any, *, keep_faulty_rules: bool = False) -> Line:
 
 
 def _around(document: dict[str, Any], keep: bool) -> Around:
-    """The keys of stations, ends and gates and the preset, before anything else is read."""
-    ends = dict.fromkeys((*_keys(document, "ends"), *BUILT_IN_ENDS))
+    """The keys of stations, ends, gates and rules and the preset, before anything else is read."""
+    labels = _named(document, "ends", "label")
+    labels.update({key: "" for key in BUILT_IN_ENDS if key not in labels})
     names = Names(
-        _keys(document, "stations"),
-        tuple(ends),
-        _keys(document, "gates"),
-        _rules(document),
-        _agents(document),
+        stations=_named(document, "stations", "name"),
+        ends={key: PartName(key, partial(end_words, key, label)) for key, label in labels.items()},
+        gates=_named(document, "gates", "name"),
+        rules=_rules(document),
+        agents=_agents(document),
     )
     preset = document.get("preset")
     known = preset if type(preset) is str and preset in PRESETS else DEFAULT_PRESET
     return Around(names, str(known), keep, read_work)
 
 
-def _rules(document: dict[str, Any]) -> tuple[str, ...]:
-    stations = document.get("stations")
-    given = stations if type(stations) is list else []
-    rules = [each.get("rules") for each in given if type(each) is dict]
-    members = [rule for own in rules if type(own) is list for rule in own if type(rule) is dict]
-    return tuple(rule["id"] for rule in members if type(rule.get("id")) is str)
+def _rules(document: dict[str, Any]) -> dict[str, object]:
+    """Each by its label, else by its number at its station."""
+    found: dict[str, object] = {}
+    for station in _members(document, "stations"):
+        rules = station.get("rules")
+        name = _text(station, "name") or _text(station, "key")
+        for number, rule in enumerate(rules if type(rules) is list else (), start=1):
+            if type(rule) is dict and type(rule.get("id")) is str:
+                said = _text(rule, "label") or _("%(station)s, rule %(number)s", station=name, number=number)
+                found[rule["id"]] = said
+    return found
 
 
 def _agents(document: dict[str, Any]) -> dict[str, str]:
-    stations = document.get("stations")
-    members = [each for each in stations if type(each) is dict] if type(stations) is list else []
-    named = ((each.get("key"), each.get("agent")) for each in members)
-    return {key: agent for key, agent in named if type(key) is str and type(agent) is str and agent}
+    named = ((each.get("key"), _text(each, "agent")) for each in _members(document, "stations"))
+    return {key: agent for key, agent in named if type(key) is str and agent}
 
 
-def _keys(document: dict[str, Any], part: str) -> tuple[str, ...]:
+def _named(document: dict[str, Any], part: str, naming: str) -> dict[str, str]:
+    """By key: what the member says under `naming`, else its key."""
+    keys = ((each.get("key"), each) for each in _members(document, part))
+    return {key: _text(each, naming) or key for key, each in keys if type(key) is str}
+
+
+def _members(document: dict[str, Any], part: str) -> list[dict[str, Any]]:
     members = document.get(part)
-    found = [m.get("key") for m in members if type(m) is dict] if type(members) is list else []
-    return tuple(key for key in found if type(key) is str)
+    return [each for each in members if type(each) is dict] if type(members) is list else []
+
+
+def _text(member: dict[str, Any], key: str) -> str:
+    found = member.get(key)
+    return found if type(found) is str else ""
 
 
 __all__ = [

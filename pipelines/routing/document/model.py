@@ -86,7 +86,7 @@ class Start(Reference):
     """The first station where nothing is said."""
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        return around.names.stations[0] if around.names.stations else ""
+        return next(iter(around.names.stations), "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,10 +24,13 @@ from pipelines.routing.document.fields.plain import Choice, Count, Flag, Id, Tex
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.paths import OutputPath, PathError, compile_path
 from pipelines.routing.document.reading.conditions import FALLBACK, read_condition
+from pipelines.routing.document.reading.names import called
 from pipelines.routing.document.reading.reader import Problems, Reader, expected, quote
 
 ORIGIN: Final = "@origin"
 BLOCKED: Final = "@blocked"
+SYMBOLS: Final = {ORIGIN: _("Back where it came from"), BLOCKED: _("Wait for an answer")}
+"""What a rule can lead to beside stations and ends, as its form calls it."""
 MAX_TARGETS: Final = 100
 LATE: Final = ("when", "to", "gates")
 """Keys that may be faulty until the rule is reached."""
@@ -136,7 +139,7 @@ class Targets(Late):
 
 
 def _one_target(value: str, path: str, around: Around, own: Problems) -> tuple[str, ...]:
-    known = (*around.names.places, ORIGIN, BLOCKED)
+    known = {**around.names.places, **SYMBOLS}
     if value not in known:
         own.note(
             path, _("the line has no station or end %(value)s", value=quote(value)), expected(value, known)
@@ -149,12 +152,13 @@ def _targets(values: list[Any], path: str, around: Around, own: Problems) -> tup
         own.note(path, _("a fork has between 1 and %(most)s targets", most=MAX_TARGETS))
     for index, value in enumerate(values):
         if type(value) is not str or value not in around.names.stations:
-            shown = quote(value) if type(value) is str else named(value)
+            shown = called(around.names.ends, value) if type(value) is str else named(value)
             own.note(
                 join(path, index), _("a fork leads to stations of the line, not to %(shown)s", shown=shown)
             )
         elif value in values[:index]:
-            own.note(join(path, index), _("the fork leads to %(value)s twice", value=quote(value)))
+            twice = called(around.names.stations, value)
+            own.note(join(path, index), _("the fork leads to %(value)s twice", value=twice))
     return tuple(map(str, values))
 
 

@@ -105,7 +105,7 @@ class Branches(Texts):
             if station not in around.names.stations:
                 path = join(reader.at(key), index)
                 reader.problems.note(path, no_such(_("station"), station))
-        note_twins(reader, key, found, _("the station"))
+        note_twins(reader, key, found, _("the station"), around.names.stations)
         return found
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:

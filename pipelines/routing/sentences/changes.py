@@ -10,13 +10,13 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.translation import in_english
 from pipelines.routing.basics.wording import PartName, Wording, joined, words
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.ends import end_words
 from pipelines.routing.document.fields.field import Field
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut, cuts_of
 from pipelines.routing.sentences.fields import field_of, label, shown_words
-from pipelines.routing.sentences.names import end_words
 
 Document = Mapping[str, Any]
 PLACES: Final = {"@origin": _("where they came from"), "@blocked": _("an answer (blocked)")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pipelines.routing.basics.translation import gettext as _
+from pipelines.routing.document.ends import end_words
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN
@@ -47,14 +48,6 @@ def by_rule(line: Line, rule_id: str) -> str:
 
 def end_name(line: Line, key: str) -> str:
     return end_words(key, line.end(key).label)
-
-
-def end_words(key: str, label: str) -> str:
-    """Labels are kept in capitals in documents and logs; people read them as words."""
-    label = label or key
-    if key == label.lower() and key in ("completed", "failed", "cancelled"):
-        return {"completed": _("Completed"), "failed": _("Failed"), "cancelled": _("Cancelled")}[key]
-    return label.replace("_", " ").capitalize() if label.isupper() or label == key else label
 
 
 def target_name(line: Line, key: str) -> str:

@@ -17,7 +17,8 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
-from pipelines.routing.sentences.fields import field_of, label
+from pipelines.routing.sentences.changes import FIELDS
+from pipelines.routing.sentences.fields import INDEX, field_of, label
 from pipelines.web.lines.document_places import PathParts, member_of, parts_of
 
 MOST = 200
@@ -96,9 +97,12 @@ def _field(found: PathParts) -> str:
     if kind == "rule" and steps[:1] == ["when"]:
         return _("Condition")
     for count in range(len(steps), 0, -1):
-        field = field_of(kind, ".".join(steps[:count]), of_work)
+        within = INDEX.sub("", ".".join(steps[:count]))
+        field = field_of(kind, within, of_work)
         if field and field.label:
             return label(field, found.rest)
+        if name := FIELDS.get(kind, {}).get(within):
+            return words(name)
     return found.rest
 
 

@@ -31,7 +31,7 @@ class Written(Enum):
     """Also not where it is False, or an empty text, list or object; 0 is written."""
 
 
-NO_NAMES: Final = Names((), (), ())
+NO_NAMES: Final = Names()
 
 
 def _as_it_is(reader: Reader) -> Mapping[str, Any]:

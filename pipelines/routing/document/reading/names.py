@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from pipelines.routing.basics.wording import PartName, words
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.reader import Reader, expected, quote
 
@@ -14,31 +15,40 @@ KEY_WORDS = _("small letters, digits, _ . and -, beginning with a letter or digi
 MAX_ID = 128
 
 
-@dataclass(frozen=True, slots=True)
+Called = Mapping[str, object]
+"""Keys in the order of the document, each with what people call it (`wording.words`)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Names:
     """All keys that a document declares, known before any reference is read."""
 
-    stations: tuple[str, ...]
-    ends: tuple[str, ...]
-    gates: tuple[str, ...]
-    rules: tuple[str, ...] = ()
-    agents: Mapping[str, str] = field(default_factory=dict, hash=False)
+    stations: Called = field(default_factory=dict)
+    ends: Called = field(default_factory=dict)
+    gates: Called = field(default_factory=dict)
+    rules: Called = field(default_factory=dict)
+    agents: Mapping[str, str] = field(default_factory=dict)
     """Of stations that name one, by their keys."""
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def places(self) -> Called:
         """What `to` can name."""
-        return (*self.stations, *self.ends)
+        return {**self.stations, **self.ends}
 
     @property
-    def passable(self) -> tuple[str, ...]:
+    def passable(self) -> Called:
         """What a task can pass before something else."""
-        return (*self.stations, *self.gates)
+        return {**self.stations, **self.gates}
 
     @property
-    def named(self) -> tuple[str, ...]:
+    def named(self) -> Called:
         """What a guarantee can speak of."""
-        return (*self.places, *self.gates)
+        return {**self.places, **self.gates}
+
+
+def called(names: Called, key: str) -> PartName:
+    """One of them in quotes: by its key for machines, by its name for people."""
+    return PartName(quote(key), lambda: quote(words(names.get(key, key))))
 
 
 def read_key(reader: Reader, name: str = "key") -> str:
@@ -70,13 +80,16 @@ def no_such(what: str, value: str) -> _:
     )
 
 
-def note_twins(reader: Reader, key: str, values: Collection[str], what: str) -> None:
-    """Note each value that stands more than once; `values` in the order of the list under `key`."""
+def note_twins(
+    reader: Reader, key: str, values: Collection[str], what: str, names: Called | None = None
+) -> None:
+    """Note each value that stands more than once; `values` in the order of the list under `key`, which `names` says by
+    name to people."""
     seen: set[str] = set()
     for index, value in enumerate(values):
         if value and value in seen:
             reader.problems.note(
                 f"{reader.at(key)}[{index}]",
-                _("%(what)s %(value)s appears twice", what=what, value=quote(value)),
+                _("%(what)s %(value)s appears twice", what=what, value=called(names or {}, value)),
             )
         seen.add(value)

@@ -33,9 +33,9 @@ from pipelines.routing.analysis.lint.checks import (
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.analysis.lint.visits import breaking
-from pipelines.routing.document.ends import BUILT_IN_ENDS
+from pipelines.routing.document.ends import BUILT_IN_ENDS, end_words
 from pipelines.routing.document.line import Line, Rule, Station
-from pipelines.routing.sentences.names import end_words
+from pipelines.routing.sentences.names import target_name
 from pipelines.web.editor.fixes import edits, of_checks, of_guarantees, of_joins
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.trials import Trials
@@ -265,16 +265,18 @@ def _unknown_target(line: Line, rule: Rule, index: int | None) -> Iterator[Remed
         left = [key for i, key in enumerate(rule.to) if i != index]
         if left:
             to = left[0] if len(left) == 1 else left
-            label = _("Take “%(name)s” out of the fork") % {"name": rule.to[index]}
-            fix = _("Fix: take “%(name)s” out of the fork") % {"name": rule.to[index]}
+            name = target_name(line, rule.to[index])
+            label = _("Take “%(name)s” out of the fork") % {"name": name}
+            fix = _("Fix: take “%(name)s” out of the fork") % {"name": name}
             yield Remedy(label, fix, (edits.change_rule(rule.id, to=to),), "x")
         return
     name = rule.to[0] if rule.to else ""
     known = [*line.stations_by_key, *line.ends_by_key]
     for near in difflib.get_close_matches(name[:100], known[:500], n=1):
+        place = target_name(line, near)
         yield Remedy(
-            _("Lead to %(place)s") % {"place": near},
-            _("Fix: lead to %(place)s") % {"place": near},
+            _("Lead to %(place)s") % {"place": place},
+            _("Fix: lead to %(place)s") % {"place": place},
             (edits.change_rule(rule.id, to=near),),
             "arrow-right",
         )

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.sentences.names import end_words
+from pipelines.routing.document.ends import end_words
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.of_joins import wait_for_all
