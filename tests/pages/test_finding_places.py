@@ -93,7 +93,11 @@ STUCK, ESCALATED, FALLBACK = (
             "Lint · rule 1 · “Condition” cannot be “good”.",
             "Choose one of: “success”, “failure”, “cancelled”, “blocked”, “any”.",
         ),
-        ({"start": "build"}, "“A task starts at” cannot be “build”: the line has no such station.", "Choose one of: “Lint”."),
+        (
+            {"start": "build"},
+            "“A task starts at” cannot be “build”: the line has no such station.",
+            "Choose one of: “Lint”.",
+        ),
         ({"budgets": [{"key": "most", "most": 2}]}, "Most · “What is counted” is missing.", None),
     ],
 )  # fmt: skip

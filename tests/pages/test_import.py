@@ -20,6 +20,7 @@ from pipelines.lines.publishing import create_line
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError, read_line
+from pipelines.web.lines.document_places import foreign_words
 from tests.api.conftest import Apis, api
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, door, text
@@ -234,12 +235,49 @@ def test_a_new_line_of_what_cannot_be_read_is_refused(
     assert Line.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"gateline": 1, "name": "Fresh", "stations": []}, "“Key” is missing."),
+        ({"stations": [{"id": "a", "onPass": "nowhere"}]}, None),
+        ({**FLUX, "stages": [{"id": "a", "onPass": "nowhere"}]}, "Stage 1 · On pass: "),
+    ],
+)
+def test_a_new_line_is_refused_with_places_in_words(
+    world: World, client: Client, given: dict[str, Any], sentence: str | None
+) -> None:
+    answer = client.post(at(world, "lines-new"), {"text": json.dumps(given)})
+    assert answer.status_code == 422
+    problems = html.unescape(
+        answer.content.decode().partition('<ul class="problems"')[2].partition("</ul>")[0]
+    )
+    assert problems
+    assert sentence is None or sentence in problems, problems
+    assert "<code" not in problems
+    assert not re.search(r"\w\[\d+\]", problems)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("stations[1].trigger.promptTemplate", "Block · Trigger · Prompt template"),
+        ("stations[0].rules[1].to", "Station 1 · Rule 2 · To"),
+        ("policies[0]", "Policy 1"),
+        ("a/station.json: gates[0].maxRetries", "a/station.json · Gate 1 · Max retries"),
+        ("[1].baseURL", "2 · Base url"),
+        ("", ""),
+    ],
+)
+def test_a_place_in_a_document_of_another_system_is_said_in_words(path: str, words: str) -> None:
+    assert foreign_words({"stations": [{"id": "a"}, {"id": "b", "name": "Block"}]}, path) == words
+
+
 def test_a_folder_of_an_assembly_line_comes_as_a_zip(world: World, client: Client) -> None:
     archive = SimpleUploadedFile("line.zip", zipped(ALP))
     page = text(client.post(at(world, "lines-new"), {"file": archive}))
     assert "ALP (Agentics)" in page and "1 station ·" in page
     wrong = client.post(at(world, "lines-new"), {"file": SimpleUploadedFile("line.zip", b"PK broken")})
-    assert wrong.status_code == 422 and "the archive cannot be read" in text(wrong)
+    assert wrong.status_code == 422 and "The archive cannot be read:" in text(wrong)
 
 
 def test_a_folder_comes_with_the_paths_of_its_files_and_is_drawn_before_it_is_saved(
@@ -261,12 +299,12 @@ def test_a_folder_comes_with_the_paths_of_its_files_and_is_drawn_before_it_is_sa
 
 def test_what_differs_in_several_places_is_told_once_with_each_of_them(world: World, client: Client) -> None:
     work = {"type": "dispatch_worker", "promptTemplate": "For {{project.name}}"}
-    stations = [{"id": each, "name": each, "trigger": work} for each in ("a", "b")]
+    stations = [{"id": each[0], "name": each, "trigger": work} for each in ("Apply", "Block")]
     given = {**ALP, "stations": stations, "transitionRules": []}
     page = client.post(at(world, "lines-new"), {"text": json.dumps(given, indent=1)}).content.decode()
     assert "2 differences from the original" in page and page.count("does not fill in") == 1
-    assert re.search(r"<span>stations\[0\]\.trigger\.promptTemplate · line \d+</span>", page)
-    assert "stations[1].trigger.promptTemplate · line" in page
+    assert re.search(r"<span>Apply · Trigger · Prompt template · line \d+</span>", page)
+    assert "Block · Trigger · Prompt template · line" in page
 
 
 def test_a_line_is_shown_as_a_document_of_another_system_with_what_it_loses(

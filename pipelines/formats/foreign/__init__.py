@@ -64,12 +64,13 @@ READERS: Final = {
 @dataclass(frozen=True)
 class Opened:
     """`dialect`: "" for a document of Gateline's own. `text`: the document as YAML. `losses`: what it says otherwise
-    than what was read, with places in that."""
+    than what was read, with places in that: in `given`, where it is one document."""
 
     document: Json
     text: str
     dialect: str = ""
     losses: tuple[Problem, ...] = ()
+    given: Any = None
 
     @property
     def system(self) -> str:
@@ -167,7 +168,7 @@ def _converted(given: Any, dialect: str, located: Callable[[list[Problem]], tupl
     document = reader.read(given, carrier)
     if carrier.faults:
         raise DocumentError(located(carrier.faults))
-    return Opened(document, native.dumps(document), dialect, located(carrier.losses))
+    return Opened(document, native.dumps(document), dialect, located(carrier.losses), given)
 
 
 def _in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

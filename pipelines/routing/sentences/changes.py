@@ -51,6 +51,7 @@ FIELDS: Final = {
     },
     "end": {"kind": _("Kind")},
     "line": {
+        "key": _("Key"),
         "name": _("Name of the line"),
         "description": _("Description of the line"),
         "start": _("First station"),

@@ -1,4 +1,5 @@
-"""What a path of a document leads through: “stations[2].rules[0].when” is a rule. A draft may hold anything."""
+"""What a path of a document leads through: “stations[2].rules[0].when” is a rule. A draft may hold anything, and so may
+the document of another system."""
 
 from __future__ import annotations
 
@@ -7,6 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.text import capfirst
+
+STEP = re.compile(r"[^.\[\]]+|\[\d+\]")
+WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+NAMING = ("name", "label", "title")
 PATH = re.compile(r"(stations|gates)\[(\d+)\](?:\.rules\[(\d+)\])?\.?")
 
 
@@ -39,3 +45,36 @@ def member_of(of: object, name: str, index: int) -> Mapping[str, Any]:
     members = of.get(name) if isinstance(of, Mapping) else None
     member = members[index] if isinstance(members, list) and index < len(members) else None
     return member if isinstance(member, Mapping) else {}
+
+
+def foreign_words(given: object, path: str) -> str:
+    """A place in a document of another system, of whose fields no form speaks: “Security · Rule 2 · Max retries”. What
+    has a name is said by it, a member without one by its number. Before a colon a path has the name of a file."""
+    file, colon, inner = path.rpartition(": ")
+    found: list[str] = [file] if colon else []
+    at, last = given, ""
+    for step in STEP.findall(inner):
+        if step.startswith("["):
+            index = int(step[1:-1])
+            at = at[index] if isinstance(at, list) and index < len(at) else None
+            if name := _name(at):
+                found[-1:] = [name]
+            elif last:
+                found[-1:] = [f"{_one_of(last)} {index + 1}"]
+            else:
+                found.append(str(index + 1))
+            continue
+        at = at.get(step) if isinstance(at, Mapping) else None
+        last = capfirst(" ".join(word.lower() for word in WORD.findall(step)) or step)
+        found.append(last)
+    return " · ".join(found)
+
+
+def _name(member: object) -> str:
+    names = (member.get(key) for key in NAMING) if isinstance(member, Mapping) else ()
+    return next((name for name in names if isinstance(name, str) and name.strip()), "")
+
+
+def _one_of(many: str) -> str:
+    """A list is called by many of its members."""
+    return f"{many[:-3]}y" if many.endswith("ies") else many.removesuffix("s")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -29,11 +30,13 @@ from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
 from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.networks import as_published, to_publish
+from pipelines.web.lines.document_places import foreign_words
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
-from pipelines.web.lines.findings import by_name
+from pipelines.web.lines.findings import by_name, place_words
 from pipelines.web.lines.guarantees import guarantees_of, proved
 from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
@@ -133,21 +136,24 @@ def _converted(opened: foreign.Opened) -> dict[str, Any]:
         "rules": sum(len(station["rules"]) for station in stations),
         "gates": len(opened.document.get("gates", ())),
         "different": len(opened.losses),
-        "losses": _by_what_is_said(opened.losses),
+        "losses": _by_what_is_said(opened),
     }
 
 
-def _by_what_is_said(losses: Iterable[Problem]) -> list[dict[str, Any]]:
+def _by_what_is_said(opened: foreign.Opened) -> list[dict[str, Any]]:
     """Each difference once, with all of its places."""
     found: dict[tuple[str, str], list[Problem]] = {}
-    for each in losses:
+    for each in opened.losses:
         found.setdefault((str(each.message), str(each.hint)), []).append(each)
-    return [{"said": places[0], "places": map(_place, places)} for places in found.values()]
+    return [
+        {"said": places[0], "places": [_place(each, opened.given) for each in places]}
+        for places in found.values()
+    ]
 
 
-def _place(problem: Problem) -> str:
+def _place(problem: Problem, given: object) -> str:
     line = _("line %(line)s") % {"line": problem.line} if problem.line else ""
-    return " · ".join(filter(None, (problem.path, line)))
+    return " · ".join(filter(None, (foreign_words(given, problem.path), line)))
 
 
 def _begun(
@@ -198,6 +204,7 @@ def _imported(
     request: SignedIn, project: Project, form: Import
 ) -> tuple[Line | None, list[Problem], foreign.Opened | None]:
     """The line; or what is wrong; or what a document of another system became, to be looked at first."""
+    document: Mapping[str, Any] = {}
     try:
         opened = form.opened()
         if opened.dialect:
@@ -206,13 +213,22 @@ def _imported(
         key, name = document.get("key"), document.get("name") or document.get("key")
         if not isinstance(key, str) or not isinstance(name, str):
             hint = _("A line is identified by its key, for example “key: my-line”.")
-            return None, [Problem("key", _("is missing"), hint)], None
+            return None, by_name([Problem("key", _("is missing"), hint)], document), None
         return publishing.create_line(project, key, name, opened.text, request.user), [], None
     except (DocumentError, Invalid) as fault:
-        return None, list(fault.problems), None
+        # What could not be opened may be of another system, whose fields no form has.
+        found = by_name(fault.problems, document) if document else list(map(_worded, fault.problems))
+        return None, found, None
     except Conflict as taken:
         hint = _("Change the key, or edit the existing line.")
-        return None, [Problem("key", taken.detail, hint)], None
+        return None, [Problem("", taken.detail, hint)], None
+
+
+def _worded(problem: Problem) -> Problem:
+    """Of a document that nothing is known of but the place."""
+    place = foreign_words(None, problem.path)
+    message = f"{place}: {words(problem.message)}" if place else problem.message
+    return replace(problem, path="", message=as_sentence(message), hint=as_sentence(problem.hint))
 
 
 def get(request: SignedIn, project: Project, key: str) -> Line:
@@ -328,6 +344,10 @@ def _in_dialect(
         "lines/dialect.html",
         line,
         made=made,
+        losses=[
+            {"message": each.message, "hint": each.hint, "place": place_words(document, each.path)}
+            for each in made.losses
+        ],
         system=foreign.NAMES[dialect],
         systems=foreign.NAMES,
         version=request.GET.get("version", ""),
