@@ -56,7 +56,7 @@ def test_it_lists_what_differs_with_what_it_affects(world: World, api: Apis, lin
     (change,) = api.as_(world.viewer).get("/lines/app-check/changes?from=1&to=2").json()
     assert (change["path"], change["old"], change["new"]) == ("stations[check].rules[bad].to", "fix", "ship")
     assert (change["affects"], change["kind"], change["station"]) == ("routing", "rule", "check")
-    assert change["sentence"] == "check, rule 1: target: fix → ship."
+    assert change["sentence"] == "check, rule 1: Target: fix → ship."
     assert api.as_(world.viewer).get("/lines/app-check/changes").json() == [], "live against an equal draft"
     assert api.as_(world.viewer).get("/lines/app-check/changes?to=9").status_code == 404
 

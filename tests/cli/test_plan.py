@@ -89,7 +89,7 @@ def test_a_merge_request_is_checked_and_commented(cli: Cli, world: World, tmp_pa
         "- Outcomes of Build such as \\{result: success\\} went to Ship by rule 1 after Second look;"
         in comment
     )
-    assert "- Build, rule 1: gates: Second look → none." in comment
+    assert "- Build, rule 1: Gates: Second look → none." in comment
     assert "Migrated now, 1 would move." in comment
     assert "| approval no longer required | 1 |" in comment
 

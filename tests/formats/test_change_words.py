@@ -55,14 +55,14 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (lambda d: rule(d).update(to="ship"), "Build, rule 1, “High”: target: Fix → Ship."),
+        (lambda d: rule(d).update(to="ship"), "Build, rule 1, “High”: Target: Fix → Ship."),
         (
             lambda d: rule(d).update(when={"result": "failure"}),
-            "Build, rule 1, “High”: condition: high is greater than 0 → result is failure.",
+            "Build, rule 1, “High”: Condition: high is greater than 0 → result is failure.",
         ),
         (
             lambda d: rule(d).pop("gates"),
-            "Build, rule 1, “High”: gates: A look → nothing.",
+            "Build, rule 1, “High”: Gates: A look → nothing.",
         ),
         (lambda d: build(d)["rules"].pop(), "Build, rule 2, is gone: always → Ship."),
         (
@@ -92,11 +92,11 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
         ),
         (
             lambda d: rule(d).update(on_exhausted={"to": "ship"}),
-            "Build, rule 1, “High”: when a limit is used up: nothing → On to Ship.",
+            "Build, rule 1, “High”: When a limit is used up: nothing → On to Ship.",
         ),
         (
             lambda d: build(d).update(limits={"max_timeout": 5400}),
-            "Build: timeout: nothing → 90m.",
+            "Build: Timeout: nothing → 90m.",
         ),
         (
             lambda d: build(d)["work"].update(made_up=1),
@@ -104,17 +104,17 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
         ),
         (
             lambda d: build(d).update(join={"wait_for": ["fix", "ship"], "aggregation": "any-pass"}),
-            "Build: join: nothing → Joins the branches from: Fix, Ship; Continues when: one branch passed.",
+            "Build: Join: nothing → Joins the branches from: Fix, Ship; Continues when: one branch passed.",
         ),
         (
             lambda d: d["gates"][0].update(
                 checks={"any": [{"field": "exit_code", "operator": "equals", "value": 0, "action": "rework"}]}
             ),
-            "Gate A look: checks: nothing → any of: exit_code is 0 (Rework: the rules as after a failure).",
+            "Gate A look: Checks: nothing → any of: exit_code is 0 (Rework: the rules as after a failure).",
         ),
         (
             lambda d: d["gates"][0]["approval"].update(who=[{"group": "leads", "count": 2}]),
-            "Gate A look: who decides: Role: reviewer; How many of them: 1 → "
+            "Gate A look: Who decides: Role: reviewer; How many of them: 1 → "
             "Group: leads; How many of them: 2.",
         ),
         (lambda d: d.update(start="ship"), "First station: Build → Ship."),

@@ -36,7 +36,7 @@ def words(html: str) -> str:
 def test_a_version_is_compared_with_the_one_before_it(world: World, signed_in: As) -> None:
     line = versions(world)
     page = words(text(signed_in(world.viewer).get(at(world, "line-versions", line.key))))
-    assert "Build, rule 1, “Good”: target: ship → test" in page
+    assert "Build, rule 1, “Good”: Target: ship → test" in page
     assert "Station test is new." in page
     assert "2 affect where tasks go" in page
 

@@ -313,7 +313,7 @@ def test_a_line_is_shown_as_a_document_of_another_system_with_what_it_loses(
     page = at(world, "line-export", line.key)
     shown = client.get(page, {"dialect": "own"})
     assert shown.status_code == 200 and "as a document of ALP (Agentics)" in text(shown)
-    assert "kind of work:" in text(client.get(page, {"dialect": "alp"}))
+    assert "Kind of work:" in text(client.get(page, {"dialect": "alp"}))
     saved = client.get(page, {"dialect": "contenox", "version": "draft", "download": "1"})
     assert "drawn-draft.contenox.json" in saved.headers["Content-Disposition"]
     assert json.loads(saved.content)["tasks"][0]["handler"] == "noop"

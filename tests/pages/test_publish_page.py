@@ -66,7 +66,7 @@ def test_what_changes_is_said_in_words_with_its_hand_and_what_decides_first(
     saved(line, world.designer, station("build", {**GOOD, "to": "failed"}, name="Make"), "ship")
     shown = parts(signed_in(world.designer), world, line.key)["changes"]
     assert "1 change affects where tasks go" in shown
-    assert "Make, rule 1, “Good”: target: <s" in shown
+    assert "Make, rule 1, “Good”: Target: <s" in shown
     assert ">ship</s> → <strong" in shown
     assert ">Failed</strong>" in shown
     assert shown.index("Where tasks go") < shown.index("Names and notes")

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.translation import in_english
-from pipelines.routing.basics.wording import PartName, Wording, joined, words
+from pipelines.routing.basics.wording import PartName, Wording, joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.ends import end_words
 from pipelines.routing.document.fields.field import Field
@@ -215,7 +215,7 @@ def field_change(change: ChangeOfDocument, old: Document, new: Document) -> Fiel
     is_long = max(len(before), len(now)) > MAX_VALUE
     said = _values(change, old, new, cuts_of(before, now)) if is_long else whole
     of_line = change.kind == "line"
-    field = _cased(_named(change, _declared(change, new)), capital=of_line)
+    field = _named(change, _declared(change, new))
     what = field if of_line else _("%(thing)s: %(field)s", thing=thing(change, new), field=field)
     return FieldChange(what, *said, whole if is_long else None)
 
@@ -225,15 +225,6 @@ def _values(
 ) -> tuple[PartName | Wording | str, PartName | Wording | str]:
     before = _("nothing") if change.what == "added" else _said(change, change.old, old, cut)
     return before, _("nothing") if change.what == "removed" else _said(change, change.new, new, cut)
-
-
-def _cased(name: Wording | PartName, capital: bool) -> PartName:
-    """The name of a field at the beginning of a sentence, or within one."""
-
-    def cased(said: str) -> str:
-        return (said[:1].upper() if capital else said[:1].lower()) + said[1:]
-
-    return PartName(cased(str(name)), lambda: cased(words(name)))
 
 
 def _named(change: ChangeOfDocument, field: Field | None) -> Wording | PartName:
