@@ -86,3 +86,43 @@ def test_on_a_phone_a_long_name_of_a_line_leaves_room_for_the_way_back(
     assert back and here and around
     assert back["width"] > 20
     assert here["x"] + here["width"] <= around["x"] + around["width"] + 1
+
+
+JUMPS = """() => {
+  window.jump = 0;
+  const moved = each => Math.abs(each.currentRect.y - each.previousRect.y);
+  new PerformanceObserver(list => list.getEntries().forEach(each => {
+    window.jump = Math.max(window.jump, ...each.sources.map(moved));
+  })).observe({ type: "layout-shift", buffered: true });
+}"""
+"""How far anything was moved at most, in pixels."""
+LETTERS = 30
+"""Another font may come a little later and break a line elsewhere, which moves what is below by one."""
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("many", [2, 6])
+def test_an_overview_on_a_phone_does_not_jump_when_its_drawing_comes(
+    page: Page, sign_in: SignIn, world: World, many: int
+) -> None:
+    keys = [f"s{number}" for number in range(many)]
+    to = [*keys[1:], "completed"]
+    version = world.line(
+        stations=[station(key, {"id": f"r-{key}", "to": on}) for key, on in zip(keys, to, strict=True)]
+    )
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.add_init_script(f"({JUMPS})()")
+    sign_in(page, world.operator)
+    page.goto(at(world, "line", version.line.key), wait_until="commit")
+    frame = page.locator(".graph-card .line-shown")
+    expect(frame).to_be_visible()
+    expect(frame.locator(".ed-station")).to_have_count(many)
+    box = frame.bounding_box()
+    assert box
+    inside = [each.bounding_box() for each in frame.locator(".ed-station").all()]
+    assert all(
+        each and box["y"] <= each["y"] and each["y"] + each["height"] <= box["y"] + box["height"]
+        for each in inside
+    )
+    settled = "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(window.jump))))"
+    assert page.evaluate(settled) <= LETTERS

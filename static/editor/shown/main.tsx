@@ -48,13 +48,14 @@ function draw(figure: HTMLElement): void {
   const { links, linksEnd = "", gateLinks, path, drawing: look } = figure.dataset;
   const root = createRoot(place);
   const small = look === "small";
+  const grows = !small && !getComputedStyle(figure).getPropertyValue("--held");
   const leads = links ? { before: links, after: linksEnd } : undefined;
   const render = (): void => {
     const way = path ? said<Path>(document.getElementById(path)?.dataset.told) : undefined;
     const label = figure.getAttribute("aria-label") ?? "";
     root.render(
       <StrictMode>
-        <LineCanvas picture={given} label={label} path={way} links={leads} grows={!small} small={small} />
+        <LineCanvas picture={given} label={label} path={way} links={leads} grows={grows} small={small} />
       </StrictMode>,
     );
   };
