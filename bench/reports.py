@@ -6,8 +6,8 @@ the first job of a task as a runner, report it, and go straight on with the next
 With --together each has so many tasks in hand, as a runner with that many places, and claims and reports in one call
 what comes together.
 
-Beside it: milliseconds of the processor a move that the web process took, and all processes of PostgreSQL. What the
-programs take is theirs, but they run on the same machine. The server is one of its own, writing to disk, in a temporary
+Beside it: milliseconds of the processor a move that the web process took, all processes of PostgreSQL, and the programs
+themselves, which run on the same machine. The server is one of its own, writing to disk, in a temporary
 folder."""
 
 from __future__ import annotations
@@ -100,12 +100,13 @@ def reports(home: Path, tasks: int, clients: int, together: int) -> Json:
         warm = programs[0].drive(jobs[:1], 1)  # the process has read the version
         assert warm == STATIONS, f"{warm} moves"
         shares = [jobs[1 + at :: clients] for at in range(clients)]
-        before, servers = cpu_of(web.process.pid), of_server(home)
+        before, servers, own = cpu_of(web.process.pid), of_server(home), time.process_time()
         began = time.perf_counter()
         with ThreadPoolExecutor(clients) as pool:
             count = sum(pool.map(Program.drive, programs, shares, [together] * clients))
         seconds = time.perf_counter() - began
         taken, there = cpu_of(web.process.pid) - before, of_server(home) - servers
+        programs_took = time.process_time() - own
     finally:
         fleet.stop()
     return {
@@ -115,6 +116,7 @@ def reports(home: Path, tasks: int, clients: int, together: int) -> Json:
         "per second": round(count / seconds, 1),
         "ms of its processor a move": round(1000 * taken / count, 2),
         "ms of PostgreSQL a move": round(1000 * there / count, 2),
+        "ms of the programs a move": round(1000 * programs_took / count, 2),
     }
 
 
