@@ -133,6 +133,9 @@ def answer(most: int, busy: bool = False) -> bytes:
 
 
 class BoundedFactory(HTTPFactory):
+    def log(self, request: Any) -> None:
+        """Nothing: each request would be made a line for a log that nobody reads."""
+
     def buildProtocol(self, addr: Any) -> Any:  # noqa: N802  # as twisted names it
         made = super().buildProtocol(addr)
         made.requestFactory = BoundedRequest
