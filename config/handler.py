@@ -1,24 +1,45 @@
-"""How the web process serves a request: in one thread, from its first middleware to the end of its answer."""
+"""How the web process serves a request: in one thread, from its first middleware to the end of its answer. Reports of
+runners, which come more often than all else, share one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import IO, Any, Final
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
-from django.core.exceptions import RequestAborted
-from django.core.handlers.asgi import ASGIHandler, get_script_prefix
-from django.core.signals import request_started
-from django.http import HttpRequest
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestAborted, SuspiciousOperation
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
+from django.core.signals import request_finished, request_started
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
+from django.utils.module_loading import import_string
+
+from pipelines.api import runner_calls
+from pipelines.api.runner_calls import CallAnswer, SentCall
+from pipelines.engine.commands.report import LARGEST_BATCH
+from pipelines.work.runners.gathering import Gathering
 
 MOST_IDLE: Final = 40
 """Threads that wait for the next request."""
 RUNNERS: Final = ("/api/v1/runner/", "/api/runner/")
+PROJECTS: Final = 256
+"""Whose calls wait for each other. Of more, one that has sent nothing for longest is forgotten; who waits there is
+not."""
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """A request with reports, and what it says."""
+
+    request: HttpRequest
+    call: SentCall
 
 
 class OneThread(ASGIHandler):
@@ -26,39 +47,57 @@ class OneThread(ASGIHandler):
     synchronous, and begins and ends a thread for each request. Here nearly all are: two changes of thread, and what a
     new thread makes anew for the database, were a third of what a short request took (docs/proof.md).
 
-    The few asynchronous views run on the loop as before, and what is streamed is not touched."""
+    The few asynchronous views run on the loop as before, and what is streamed is not touched.
+
+    A report that is plainly in order needs no thread and no view: those of one project that are here at the same time
+    are answered together in one (api/runner_calls.py), each asked and finished by the middleware that concerns it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._idle: list[RequestThread] = []
+        self._gathering = lru_cache(maxsize=PROJECTS)(self._gathering_of)
+        through = [import_string(each)(_no_view) for each in settings.REPORT_MIDDLEWARE]
+        self._asked = [each for each in through if hasattr(each, "process_request")]
+        self._answering = [each for each in reversed(through) if hasattr(each, "process_response")]
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         asked = str(scope["path"]).removeprefix(scope.get("root_path", ""))
-        thread = self._idle.pop() if self._idle else RequestThread()
+        if scope["method"] == "POST" and asked.startswith(RUNNERS):
+            await self._answer_a_runner(asked, scope, receive, send)
+            return
+        thread = self._thread()
         try:
-            if scope["method"] == "POST" and asked.startswith(RUNNERS):
-                await self._answer_a_runner(thread, scope, receive, send)
-            else:
-                async with ThreadSensitiveContext(executor=thread):
-                    await self.handle(scope, receive, send)
+            async with ThreadSensitiveContext(executor=thread):
+                await self.handle(scope, receive, send)
         finally:
             self._leave(thread)
 
-    async def _answer_a_runner(self, thread: RequestThread, scope: Any, receive: Any, send: Any) -> None:
-        """One change of thread, from the signal that begins a request to the one that ends it. What such a call does is
-        done even if the runner has hung up, so nobody listens for that."""
+    async def _answer_a_runner(self, asked: str, scope: Any, receive: Any, send: Any) -> None:
+        """What such a call does is done even if the runner has hung up, so nobody listens for that."""
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        here = asyncio.get_running_loop()
-        response = await here.run_in_executor(thread, copy_context().run, self._answered, scope, body)
+        response = await self._together_with_others(asked, scope, body)
+        if response is None:
+            response = await self._in_a_thread(self._answered, scope, body)
+        else:
+            body.close()
         await self.send_response(response, send)
 
+    async def _in_a_thread(self, work: Callable[..., Any], *given: Any) -> Any:
+        thread = self._thread()
+        try:
+            here = asyncio.get_running_loop()
+            return await here.run_in_executor(thread, copy_context().run, work, *given)
+        finally:
+            self._leave(thread)
+
     def _answered(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
+        """One change of thread, from the signal that begins a request to the one that ends it."""
         with body:
             set_script_prefix(get_script_prefix(scope))
             request_started.send(sender=self.__class__, scope=scope)
@@ -69,14 +108,65 @@ class OneThread(ASGIHandler):
             response.close()
             return response
 
+    async def _together_with_others(self, asked: str, scope: Any, body: IO[bytes]) -> HttpResponse | None:
+        """None: it is to be answered as any other call, as if this had not been tried."""
+        if scope["query_string"] or not runner_calls.ADDRESS.fullmatch(asked):
+            return None
+        request = ASGIRequest(scope, body)
+        call = runner_calls.read(request) if self._is_let_in(request) else None
+        body.seek(0)
+        if call is None:
+            return None
+        return await self._gathering(call.project).answer(ReportRequest(request, call), call.jobs)
+
+    def _gathering_of(self, project: int) -> Gathering[ReportRequest, HttpResponse]:
+        async def send(requests: Sequence[ReportRequest]) -> Sequence[HttpResponse | None]:
+            answers: list[CallAnswer | None] = await self._in_a_thread(self._answered_together, requests)
+            gathering.expect([job for each in answers if each is not None for job in each.instant])
+            return [None if each is None else each.response for each in answers]
+
+        gathering = Gathering(send, lambda each: len(each.call.jobs), LARGEST_BATCH)
+        return gathering
+
+    def _answered_together(self, requests: Sequence[ReportRequest]) -> list[CallAnswer | None]:
+        request_started.send(sender=self.__class__)
+        try:
+            answers = runner_calls.answer([each.call for each in requests])
+        finally:
+            request_finished.send(sender=self.__class__)
+        return [
+            answer and replace(answer, response=self._through_middleware(each.request, answer.response))
+            for each, answer in zip(requests, answers, strict=True)
+        ]
+
+    def _is_let_in(self, request: HttpRequest) -> bool:
+        """By the middleware of reports, the check of the host among it. Who is not is told by all of the middleware."""
+        try:
+            return all(each.process_request(request) is None for each in self._asked)
+        except (SuspiciousOperation, PermissionDenied):
+            return False
+
+    def _through_middleware(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        for each in self._answering:
+            response = each.process_response(request, response)
+        return response
+
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         return await sync_to_async(self.get_response)(request)
+
+    def _thread(self) -> RequestThread:
+        return self._idle.pop() if self._idle else RequestThread()
 
     def _leave(self, thread: RequestThread) -> None:
         if thread.is_idle and len(self._idle) < MOST_IDLE:
             self._idle.append(thread)
         else:
             thread.shutdown(wait=False)
+
+
+def _no_view(request: HttpRequest) -> HttpResponseBase:
+    """What middleware is made around that is asked before and after, and never called."""
+    raise NotImplementedError
 
 
 class RequestThread(ThreadPoolExecutor):

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
 
 from pipelines.web.shell import errors
 from pipelines.web.shell.away import is_away
@@ -78,14 +79,10 @@ class BodylessHeadMiddleware:
         return response
 
 
-class PrivateAnswersMiddleware:
+class PrivateAnswersMiddleware(MiddlewareMixin):
     """Pages and API answers are for one reader: no cache keeps them, the browser's included. Files of the front end
     are served before and keep what they say."""
 
-    def __init__(self, get_response: View) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response.headers["Cache-Control"] = "private, no-store"
         return response

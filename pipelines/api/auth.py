@@ -20,8 +20,6 @@ from pipelines.web.shell.anonymous import wrong_tokens
 from pipelines.web.shell.turns import TooMuch
 
 Caller: TypeAlias = ApiToken | User
-SHORT: Final = 256 * 1024
-"""Bytes that are read before it is known whether a token is in force still."""
 MOST_REMEMBERED: Final = 10_000
 _PROJECTS: dict[str, int] = {}
 """{digest of a token that was in force: its project}, which never changes. It opens nothing: it says who goes
@@ -66,35 +64,28 @@ class Presented:
 
 
 class ReportBearer(RunnerBearer):
-    """Of calls that bring reports: `request.auth` is Presented. The tokens of those that are here at once are looked up
-    together (runner_reports), where it is known of which project they are; that of one that sends much before any of it
-    is read."""
+    """Of calls that bring reports: `request.auth` is Presented. Of which project a token is that is in force is
+    remembered, for the next call to go together with others (runner_calls)."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Presented | None:  # type: ignore[override]
-        project = _PROJECTS.get(accounts.digest_of(token)) if _is_short(request) else None
-        if project is None:
-            found = super().authenticate(request, token)
-            if found is None or found.project_id is None:
-                return None
-            project = found.project_id
-            remember(token, project)
-        return Presented(token, project)
+        found = super().authenticate(request, token)
+        if found is None or found.project_id is None:
+            forget(token)
+            return None
+        if len(_PROJECTS) >= MOST_REMEMBERED:
+            _PROJECTS.clear()
+        _PROJECTS[accounts.digest_of(token)] = found.project_id
+        return Presented(token, found.project_id)
 
 
-def remember(token: str, project: int) -> None:
-    if len(_PROJECTS) >= MOST_REMEMBERED:
-        _PROJECTS.clear()
-    _PROJECTS[accounts.digest_of(token)] = project
+def project_of(token: str) -> int | None:
+    """Of which project it was when it was last in force; None: nobody has looked at it yet."""
+    return _PROJECTS.get(accounts.digest_of(token))
 
 
 def forget(token: str) -> None:
     """It was refused: the next look at it is one by itself, which counts wrong ones."""
     _PROJECTS.pop(accounts.digest_of(token), None)
-
-
-def _is_short(request: HttpRequest) -> bool:
-    size = request.META.get("CONTENT_LENGTH") or ""
-    return size.isdecimal() and len(size) < 10 and int(size) <= SHORT
 
 
 class AnyBearer(Bearer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import DataError
@@ -21,6 +21,7 @@ from pipelines.web.editor import merge_conflicts
 from pipelines.web.shell.away import AWAY, RETRY_SECONDS, words
 from pipelines.web.shell.turns import TooMuch
 
+CONTENT_TYPE: Final = "application/problem+json"
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (TooMuch, 429),
     (Invalid, 400),
@@ -82,6 +83,15 @@ TITLES = {
 }
 
 
+def body(status: int, detail: str, errors: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {
+        "title": TITLES.get(status, "Error"),
+        "status": status,
+        "detail": detail,
+        "errors": errors or [],
+    }
+
+
 def answer(
     api: NinjaAPI,
     request: HttpRequest,
@@ -90,15 +100,8 @@ def answer(
     errors: list[dict[str, Any]] | None = None,
     **more: Any,
 ) -> HttpResponse:
-    body = {
-        "title": TITLES.get(status, "Error"),
-        "status": status,
-        "detail": detail,
-        "errors": errors or [],
-        **more,
-    }
-    response = api.create_response(request, body, status=status)
-    response["Content-Type"] = "application/problem+json"
+    response = api.create_response(request, {**body(status, detail, errors), **more}, status=status)
+    response["Content-Type"] = CONTENT_TYPE
     if status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="Gateline"'
     return response

@@ -1,32 +1,26 @@
-"""Calls that bring reports. Those of one project that are here at the same time are answered together, each as by
-itself: one statement looks up their tokens, one their runners and jobs, one transaction records them
-(`work/runners/gathering.py`)."""
+"""What calls of one project answer that bring reports, each as by itself: one statement looks up their tokens, one
+their runners and jobs, one transaction records them. Which calls go together: `runner_calls.py`."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import ApiToken
 from pipelines.people import accounts
 from pipelines.work.runners import reported, reports
-from pipelines.work.runners.gathering import Gathering
 from pipelines.work.runners.presence import claim_of
 from pipelines.work.runners.reported import Reported, Reporter
 from pipelines.work.runners.reports import Told
 from pipelines.work.transport.protocol import ReportAnswer
 
-PROJECTS: Final = 256
-"""Of which one has gone longest is forgotten; who waits there is not."""
 NOT_ITS: Final = ReportAnswer("not_found")
 
 
@@ -73,18 +67,13 @@ class ReportCall:
 
 
 def answered(project: int, call: ReportCall) -> list[ReportAnswer]:
-    """`project`: that of its token. :raises TokenOutOfForce, NotFound, Invalid"""
-    found = _gathering(project).answer(call)
+    """Of one that goes by itself. `project`: that of its token. :raises TokenOutOfForce, NotFound, Invalid"""
+    (found,) = answer(project, [call])
     if isinstance(found, RunnerUnknown):
         raise NotFound(_("This runner is not registered."))
     if isinstance(found, Exception):
         raise found
     return found
-
-
-@lru_cache(maxsize=PROJECTS)
-def _gathering(project: int) -> Gathering[ReportCall, Answered]:
-    return Gathering(partial(answer, project), lambda call: len(call.said), LARGEST_BATCH)
 
 
 @sensitive_variables("tokens")

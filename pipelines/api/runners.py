@@ -5,7 +5,6 @@ nothing was changed. 422: what was stored is refused."""
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,11 +15,10 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Header, Router
 from ninja.errors import AuthenticationError, HttpError
-from ninja.responses import NinjaJSONEncoder
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from pipelines.api import runner_bodies as bodies
-from pipelines.api import runner_reports
+from pipelines.api import runner_calls, runner_reports
 from pipelines.api.auth import Presented, ReportBearer, RunnerBearer, forget
 from pipelines.api.problems import ProblemOut
 from pipelines.api.runner_reports import NOT_ITS, Faulty, ReportCall, SentReport
@@ -359,7 +357,7 @@ def report(request: ReportRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
         raise NotFound
     if answer.status == "error":
         raise ReportFailed(answer.detail)
-    return _plain(wire.answer_json(answer))
+    return runner_calls.plain(wire.answer_json(answer))
 
 
 @router.post(RUNNER + "/reports", url_name="runner-reports", **REPORTING)
@@ -369,14 +367,7 @@ def report_together(request: ReportRequest, runner: uuid.UUID) -> HttpResponse:
     `{"answers": […]}` in their order. `not_found`: no job of this runner's. `error`: nothing of it moved, and it may
     come again."""
     answers = _reported(request, runner, lambda: bodies.together(request))
-    return _plain({"answers": [wire.answer_json(each) for each in answers]})
-
-
-def _plain(document: dict[str, Any]) -> HttpResponse:
-    """What the library would write, once it had looked at every value twice."""
-    return HttpResponse(
-        json.dumps(document, cls=NinjaJSONEncoder), content_type="application/json; charset=utf-8"
-    )
+    return runner_calls.plain({"answers": [wire.answer_json(each) for each in answers]})
 
 
 def _reported(

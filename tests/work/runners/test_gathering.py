@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import pytest
 
 from pipelines.work.runners.gathering import Gathering
-from tests.waiting import LONG, until
+from tests.waiting import LONG
 
-MOST = 4
+DEADLINE = 20
 
 
 class Halting:
@@ -20,15 +20,15 @@ class Halting:
 
     def __init__(self) -> None:
         self.sent: list[list[str]] = []
-        self.may_go_on: dict[str, threading.Event] = {}
+        self.may_go_on: dict[str, asyncio.Event] = {}
 
-    def hold(self, first: str) -> threading.Event:
-        return self.may_go_on.setdefault(first, threading.Event())
+    def hold(self, first: str) -> asyncio.Event:
+        return self.may_go_on.setdefault(first, asyncio.Event())
 
-    def __call__(self, calls: Sequence[str]) -> list[str]:
+    async def __call__(self, calls: Sequence[str]) -> list[str | None]:
         self.sent.append(list(calls))
         if calls[0] in self.may_go_on:
-            assert self.may_go_on[calls[0]].wait(LONG)
+            await asyncio.wait_for(self.may_go_on[calls[0]].wait(), LONG)
         if "faulty" in calls:
             raise ValueError(", ".join(calls))
         return [each.upper() for each in calls]
@@ -39,102 +39,176 @@ def send() -> Halting:
     return Halting()
 
 
-def gathering(send: Halting, lanes: int = 1, patience: float = LONG) -> Gathering[str, str]:
-    return Gathering(send, len, 100, lanes=lanes, patience=patience)
+def gathering(send: Halting, lanes: int = 1, patience: float = LONG, **more: Any) -> Gathering[str, str]:
+    return Gathering(send, len, more.pop("most", 100), lanes=lanes, patience=patience, **more)
 
 
-def waiting(made: Gathering[str, str]) -> int:
-    return sum(not each.leads for each in made._waiting)
+async def until(condition: Callable[[], bool]) -> None:
+    for _round in range(100_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("never")
+
+
+Answers = list[str | None]
+
+
+async def while_the_first_is_held(
+    made: Gathering[str, str], send: Halting, others: Sequence[str]
+) -> tuple[asyncio.Task[str | None], list[asyncio.Task[str | None]]]:
+    """The first is being answered, and the others are here."""
+    first = asyncio.create_task(made.answer("first"))
+    await until(lambda: bool(send.sent))
+    tasks = [asyncio.create_task(made.answer(each)) for each in others]
+    await asyncio.sleep(0)
+    return first, tasks
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(work, DEADLINE))
+
+
+def is_at_rest(made: Gathering[str, str]) -> bool:
+    return not made._waiting and not made._coming and not made._lanes
 
 
 def test_one_that_is_alone_goes_at_once(send: Halting) -> None:
-    made = gathering(send)
-    assert [made.answer(each) for each in ("a", "b")] == ["A", "B"]
-    assert send.sent == [["a"], ["b"]]
+    async def work() -> Answers:
+        made = gathering(send)
+        return [await made.answer(each) for each in ("a", "b")]
+
+    assert run(work()) == ["A", "B"] and send.sent == [["a"], ["b"]]
 
 
 def test_those_who_come_meanwhile_go_together_and_each_has_its_own_answer(send: Halting) -> None:
-    made, first = gathering(send), send.hold("first")
-    with ThreadPoolExecutor(MOST) as pool:
-        one = pool.submit(made.answer, "first")
-        until(lambda: bool(send.sent))
-        others = [pool.submit(made.answer, each) for each in ("b", "c", "d")]
-        until(lambda: waiting(made) == 3)
-        first.set()
-        assert [each.result(LONG) for each in (one, *others)] == ["FIRST", "B", "C", "D"]
-    assert [sorted(each) for each in send.sent] == [["first"], ["b", "c", "d"]]
-    assert made._busy == 0 and not made._waiting
+    async def work() -> Answers:
+        made, held = gathering(send), send.hold("first")
+        first, others = await while_the_first_is_held(made, send, "bcd")
+        held.set()
+        answers = await asyncio.gather(first, *others)
+        await until(lambda: is_at_rest(made))
+        return answers
+
+    assert run(work()) == ["FIRST", "B", "C", "D"] and send.sent == [["first"], ["b", "c", "d"]]
 
 
 def test_no_more_go_together_than_may(send: Halting) -> None:
-    made, first = Gathering(send, len, 10, lanes=1, patience=LONG), send.hold("first")
-    with ThreadPoolExecutor(MOST) as pool:
-        answers = [pool.submit(made.answer, "first")]
-        until(lambda: bool(send.sent))
-        answers += [pool.submit(made.answer, each * 5) for each in "bcd"]
-        until(lambda: waiting(made) == 3)
-        first.set()
-        assert sorted(each.result(LONG) for each in answers) == ["BBBBB", "CCCCC", "DDDDD", "FIRST"]
-    assert [len(each) for each in send.sent] == [1, 2, 1]
-
-
-def test_one_that_cannot_be_answered_hinders_none_of_those_it_went_with(send: Halting) -> None:
-    made, first = gathering(send), send.hold("first")
-    with ThreadPoolExecutor(MOST) as pool:
-        one = pool.submit(made.answer, "first")
-        until(lambda: bool(send.sent))
-        others = {each: pool.submit(made.answer, each) for each in ("b", "faulty", "d")}
-        until(lambda: waiting(made) == 3)
-        first.set()
-        assert [one.result(LONG), others["b"].result(LONG), others["d"].result(LONG)] == ["FIRST", "B", "D"]
-        with pytest.raises(ValueError, match=r"^faulty$"):
-            others["faulty"].result(LONG)
-    assert sorted(map(sorted, send.sent[1:])) == [["b"], ["b", "d", "faulty"], ["d"], ["faulty"]]
-    assert made.answer("e") == "E"
-
-
-def test_one_that_fails_alone_leaves_the_lane_to_the_next(send: Halting) -> None:
-    made, held = gathering(send), send.hold("faulty")
-    with ThreadPoolExecutor(MOST) as pool:
-        one = pool.submit(made.answer, "faulty")
-        until(lambda: bool(send.sent))
-        other = pool.submit(made.answer, "b")
-        until(lambda: waiting(made) == 1)
+    async def work() -> Answers:
+        made, held = gathering(send, most=10), send.hold("first")
+        first, others = await while_the_first_is_held(made, send, ["b" * 5, "c" * 6, "d" * 5, "e" * 11])
         held.set()
-        assert other.result(LONG) == "B"
-        with pytest.raises(ValueError, match="faulty"):
-            one.result(LONG)
-    assert send.sent == [["faulty"], ["b"]]
+        return await asyncio.gather(first, *others)
+
+    assert run(work()) == ["FIRST", "B" * 5, "C" * 6, "D" * 5, "E" * 11]
+    assert send.sent == [["first"], ["b" * 5, "d" * 5], ["c" * 6], ["e" * 11]]
+
+
+def test_where_what_goes_together_fails_each_is_to_be_answered_by_itself(send: Halting) -> None:
+    async def work() -> Answers:
+        made, held = gathering(send), send.hold("first")
+        first, others = await while_the_first_is_held(made, send, ["b", "faulty"])
+        held.set()
+        answers = await asyncio.gather(first, *others)
+        return [*answers, await made.answer("faulty"), await made.answer("e")]
+
+    assert run(work()) == ["FIRST", None, None, None, "E"]
+    assert send.sent == [["first"], ["b", "faulty"], ["faulty"], ["e"]]
 
 
 def test_who_has_waited_too_long_goes_beside_with_all_who_wait(send: Halting) -> None:
-    made, first = gathering(send, lanes=2, patience=0.01), send.hold("first")
-    with ThreadPoolExecutor(MOST) as pool:
-        one = pool.submit(made.answer, "first")
-        until(lambda: bool(send.sent))
-        assert [each.result(LONG) for each in [pool.submit(made.answer, each) for each in "bcd"]] == [*"BCD"]
-        assert not one.done()
-        first.set()
-        assert one.result(LONG) == "FIRST"
-    assert made._busy == 0 and not made._waiting
+    async def work() -> Answers:
+        made, held = gathering(send, lanes=2, patience=0.01), send.hold("first")
+        first, others = await while_the_first_is_held(made, send, "bcd")
+        answers = await asyncio.gather(*others)
+        assert not first.done()
+        held.set()
+        return [await first, *answers]
+
+    assert run(work()) == ["FIRST", "B", "C", "D"] and send.sent == [["first"], ["b", "c", "d"]]
 
 
-def test_who_finds_every_lane_taken_for_too_long_goes_alone(send: Halting) -> None:
-    made, first = gathering(send, patience=0.01), send.hold("first")
-    with ThreadPoolExecutor(MOST) as pool:
-        one = pool.submit(made.answer, "first")
-        until(lambda: bool(send.sent))
-        assert [each.result(LONG) for each in [pool.submit(made.answer, each) for each in "bc"]] == [*"BC"]
-        first.set()
-        assert one.result(LONG) == "FIRST"
-    assert send.sent == [["first"], *sorted(send.sent[1:])] and made._busy == 0
+def test_who_finds_every_lane_taken_for_too_long_is_to_be_answered_by_itself(send: Halting) -> None:
+    async def work() -> Answers:
+        made, held = gathering(send, patience=0.01), send.hold("first")
+        first, others = await while_the_first_is_held(made, send, "bc")
+        answers = await asyncio.gather(*others)
+        held.set()
+        return [await first, *answers]
+
+    assert run(work()) == ["FIRST", None, None] and send.sent == [["first"]]
+
+
+def test_who_hangs_up_while_it_waits_is_not_sent(send: Halting) -> None:
+    async def work() -> Answers:
+        made, held = gathering(send), send.hold("first")
+        first, others = await while_the_first_is_held(made, send, "bc")
+        others[0].cancel()
+        await asyncio.sleep(0)
+        held.set()
+        return [await first, await others[1]]
+
+    assert run(work()) == ["FIRST", "C"] and send.sent == [["first"], ["c"]]
+
+
+def test_who_hangs_up_while_it_is_answered_keeps_nobody_from_an_answer(send: Halting) -> None:
+    async def work() -> str | None:
+        made, held = gathering(send), send.hold("first")
+        first, (other,) = await while_the_first_is_held(made, send, "b")
+        first.cancel()
+        await asyncio.sleep(0)
+        held.set()
+        return await other
+
+    assert run(work()) == "B" and send.sent == [["first"], ["b"]]
+
+
+def test_who_is_about_to_come_goes_along(send: Halting) -> None:
+    async def work() -> Answers:
+        made = gathering(send, moment=LONG)
+        made.expect([1, 2])
+        one = asyncio.create_task(made.answer("a", [1]))
+        await asyncio.sleep(0.01)
+        assert not send.sent
+        return [await made.answer("b", [2]), await one]
+
+    assert run(work()) == ["B", "A"] and send.sent == [["a", "b"]]
+
+
+def test_nobody_waits_longer_than_a_moment_for_who_does_not_come(send: Halting) -> None:
+    async def work() -> Answers:
+        made = gathering(send, moment=0.001)
+        made.expect([1, 2])
+        answers = [await made.answer("a", [1])]
+        made._moment = 2 * LONG  # it is not waited for again
+        return [*answers, await made.answer("b", [3])]
+
+    assert run(work()) == ["A", "B"] and send.sent == [["a"], ["b"]]
 
 
 def test_many_at_once_are_each_answered_once(send: Halting) -> None:
-    """No call is lost or told another's answer, whoever leads, waits or gives up waiting."""
-    made = gathering(send, lanes=2, patience=0.001)
+    """No call is lost or told another's answer, whoever waits or loses patience."""
     said = [f"call {number}" for number in range(400)]
-    with ThreadPoolExecutor(16) as pool:
-        assert list(pool.map(made.answer, said)) == [each.upper() for each in said]
-    assert sorted(each for calls in send.sent for each in calls) == sorted(said)
-    assert made._busy == 0 and not made._waiting
+
+    async def work() -> Answers:
+        made = gathering(send, lanes=2, patience=0.0005)
+        slow = send.__call__
+
+        async def slowly(calls: Sequence[str]) -> list[str | None]:
+            await asyncio.sleep(0.001)
+            return await slow(calls)
+
+        made._send = slowly
+
+        async def one(at: int, each: str) -> str | None:
+            await asyncio.sleep(at * 0.0001)
+            return await made.answer(each) or f"by itself: {each}"
+
+        answers = await asyncio.gather(*(one(at, each) for at, each in enumerate(said)))
+        await until(lambda: is_at_rest(made))
+        return answers
+
+    answers = run(work())
+    sent = [each for calls in send.sent for each in calls]
+    assert len(sent) == len(set(sent)) > 0
+    assert answers == [each.upper() if each in sent else f"by itself: {each}" for each in said]

@@ -1,11 +1,14 @@
 """Lone reports that are here at the same time are answered together, each as by itself
-(pipelines/api/runner_reports.py)."""
+(config/handler.py, pipelines/api/runner_calls.py)."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,8 @@ import structlog
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from pipelines.api import auth, runner_reports
+from config.handler import OneThread
+from pipelines.api import auth
 from pipelines.models import ApiToken, Event, Job, RunnerUpload, Task
 from pipelines.people import accounts
 from pipelines.work.transport.http.wire import PROTOCOL
@@ -33,14 +37,59 @@ Json = dict[str, Any]
 FILE = b"a file"
 
 
+class Web:
+    """The web process's way with a request, on an event loop of its own."""
+
+    def __init__(self) -> None:
+        self.app, self.loop = OneThread(), asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(LONG)
+        for thread in self.app._idle:
+            thread.submit(connections.close_all).result(LONG)
+            thread.shutdown()
+        self.loop.close()
+
+    def ask(self, method: str, path: str, headers: dict[str, str], sent: dict[str, Any]) -> httpx.Response:
+        async def work() -> httpx.Response:
+            by = httpx.ASGITransport(app=self.app)
+            async with httpx.AsyncClient(transport=by, base_url="http://testserver") as client:
+                return await client.request(method, path, headers=headers, timeout=LONG, **sent)
+
+        return asyncio.run_coroutine_threadsafe(work(), self.loop).result(LONG)
+
+
+@dataclass
+class FarOff(FarAway):
+    """A runner whose calls go the way of the web process."""
+
+    web: Web = field(default_factory=lambda: WEB[-1])
+
+    def call(
+        self, path: str, document: Any = None, lease: Any = None, method: str = "POST"
+    ) -> httpx.Response:
+        leased = {"Gateline-Lease": str(lease)} if lease else {}
+        headers = {"Authorization": f"Bearer {self.secret}", **leased}
+        sent = {"content": document} if isinstance(document, bytes) else {"json": document}
+        return self.web.ask(method, f"/api/v1/runner/{self.id}{path}", headers, sent)
+
+
+WEB: list[Web] = []
+
+
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered() -> None:
+def _a_web_process() -> Iterator[None]:
     auth._PROJECTS.clear()
-    runner_reports._gathering.cache_clear()
+    WEB.append(Web())
+    yield
+    WEB.pop().stop()
 
 
 def runner_of(world: World, home: Path) -> FarAway:
-    made = FarAway(home, world.runner()[1])
+    made = FarOff(home, world.runner()[1])
     assert made.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 200
     return made
 
@@ -63,29 +112,26 @@ def taken(
 def told(far: FarAway, started: Json, lease: str = "", **other: Any) -> httpx.Response:
     orders = started["orders"]
     said = {"attempt": orders["attempt"], "outcome": {"result": "success"}, "go_on": True, **other}
-    try:
-        return far.call(f"/jobs/{orders['job_id']}/report", said, lease or started["lease"])
-    finally:
-        connections.close_all()
+    return far.call(f"/jobs/{orders['job_id']}/report", said, lease or started["lease"])
 
 
 Calls = list[Callable[[], httpx.Response]]
 
 
-def at_once(world: World, far: FarAway, calls: Calls) -> list[httpx.Response]:
-    """The answers to calls that all come while a first is being answered."""
+def at_once(world: World, far: FarAway, calls: Calls, malformed: int = 0) -> list[httpx.Response]:
+    """The answers to calls that all come while a first is being answered. So many of them wait for nobody."""
     first, *_ = started = taken(world, far, 2)
     assert told(far, started[1]).status_code == 200  # its project is known from here on
-    gathering = runner_reports._gathering(world.project.pk)
+    gathering = WEB[-1].app._gathering(world.project.pk)
     answers: list[Future[httpx.Response]]
     with ThreadPoolExecutor(1 + len(calls)) as pool:
         with transaction.atomic():
             Task.objects.select_for_update().get(jobs=first["orders"]["job_id"])
             gathering._patience = LONG
             leads = pool.submit(told, far, first)
-            until(lambda: gathering._busy == 1 and not gathering._waiting)
+            until(lambda: len(gathering._lanes) == 1 and not gathering._waiting)
             answers = [pool.submit(call) for call in calls]
-            until(lambda: len(gathering._waiting) == len(calls))
+            until(lambda: len(gathering._waiting) == len(calls) - malformed)
         found = [each.result(LONG) for each in answers]
         assert leads.result(LONG).status_code == 200
     return found
@@ -98,14 +144,15 @@ def status(answer: httpx.Response) -> str | int:
 def test_each_gets_its_own_answer_whatever_the_others_are(world: World, far: FarAway, tmp_path: Path) -> None:
     mine = taken(world, far, 6)
     second = runner_of(world, tmp_path / "second")
-    (of_second,) = taken(world, second, 1)
+    before, of_second = taken(world, second, 2)
+    assert told(second, before).status_code == 200
     others = World(make_project("foreign"), world.worker)
     foreign = others.start(others.line(stations=["build"])).jobs.get()
     revoked = runner_of(world, tmp_path / "revoked")
     (of_revoked,) = taken(world, revoked, 1)
     assert told(revoked, taken(world, revoked, 1)[0]).status_code == 200
     accounts.revoke(ApiToken.objects.get(digest=accounts.digest_of(revoked.secret)), timezone.now(), None)
-    stranger = FarAway(tmp_path / "stranger", far.secret)
+    stranger = FarOff(tmp_path / "stranger", far.secret)
     of_other = {**mine[5], "orders": {**mine[5]["orders"], "job_id": foreign.pk}}
     calls: Calls = [
         lambda: told(far, mine[0]),
@@ -119,7 +166,7 @@ def test_each_gets_its_own_answer_whatever_the_others_are(world: World, far: Far
         lambda: told(second, mine[5]),
         lambda: told(far, mine[4]),
     ]
-    answers = at_once(world, far, calls)
+    answers = at_once(world, far, calls, malformed=1)
     assert [status(each) for each in answers] == [
         "accepted", 401, "ignored", 404, 400, "invalid", 404, "accepted", 404, "accepted",
     ]  # fmt: skip
@@ -148,7 +195,7 @@ def _ids(*started: Json) -> list[int]:
 def test_a_wrong_token_is_never_among_others(world: World, far: FarAway, tmp_path: Path) -> None:
     """It is of no project, so that it is looked up by itself, before anything that it sends is read."""
     (mine,) = taken(world, far, 1)
-    wrong = FarAway(tmp_path, "gl_" + "0" * 40, id=far.id)
+    wrong = FarOff(tmp_path, "gl_" + "0" * 40, id=far.id)
     assert [told(wrong, mine).status_code for _ in range(2)] == [401, 401]
     assert wrong.call(f"/jobs/{_ids(mine)[0]}/report", b"{", mine["lease"]).status_code == 401
     assert not auth._PROJECTS
@@ -169,14 +216,12 @@ def test_reports_of_a_runner_with_several_go_with_lone_ones(world: World, far: F
     together = {"reports": [_with_lease(each) for each in mine[:2]]}
     broken = {"reports": [_with_lease(mine[2]), {**_with_lease(mine[3]), "attempt": 0}]}
 
-    def several(document: Json) -> httpx.Response:
-        try:
-            return far.call("/reports", document)
-        finally:
-            connections.close_all()
-
-    calls: Calls = [lambda: several(together), lambda: several(broken), lambda: told(far, mine[2])]
-    answers = at_once(world, far, calls)
+    calls: Calls = [
+        lambda: far.call("/reports", together),
+        lambda: far.call("/reports", broken),
+        lambda: told(far, mine[2]),
+    ]
+    answers = at_once(world, far, calls, malformed=1)
     assert [each["status"] for each in answers[0].json()["answers"]] == ["accepted"] * 2
     assert answers[1].status_code == 400 and answers[2].json()["status"] == "accepted"
     assert Job.objects.get(pk=_ids(mine[3])[0]).state == Job.State.RUNNING
