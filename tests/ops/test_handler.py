@@ -162,6 +162,7 @@ ODD: dict[str, tuple[int, Callable[[Reporting], tuple[str, bytes, dict[str, str]
 }
 
 
+@pytest.mark.smoke(len(ODD))
 @pytest.mark.parametrize("what", ODD)
 def test_a_report_that_is_refused_is_told_what_any_other_call_is(world: World, what: str) -> None:
     far, (status, sent) = Reporting(world), ODD[what]
