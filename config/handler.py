@@ -35,7 +35,7 @@ not."""
 
 
 @dataclass(frozen=True)
-class ReportRequest:
+class GatheredRequest:
     """A request with reports, and what it says."""
 
     request: HttpRequest
@@ -117,10 +117,10 @@ class OneThread(ASGIHandler):
         body.seek(0)
         if call is None:
             return None
-        return await self._gathering(call.project).answer(ReportRequest(request, call), call.jobs)
+        return await self._gathering(call.project).answer(GatheredRequest(request, call), call.jobs)
 
-    def _gathering_of(self, project: int) -> Gathering[ReportRequest, HttpResponse]:
-        async def send(requests: Sequence[ReportRequest]) -> Sequence[HttpResponse | None]:
+    def _gathering_of(self, project: int) -> Gathering[GatheredRequest, HttpResponse]:
+        async def send(requests: Sequence[GatheredRequest]) -> Sequence[HttpResponse | None]:
             answers: list[CallAnswer | None] = await self._in_a_thread(self._answered_together, requests)
             gathering.expect([job for each in answers if each is not None for job in each.instant])
             return [None if each is None else each.response for each in answers]
@@ -128,7 +128,7 @@ class OneThread(ASGIHandler):
         gathering = Gathering(send, lambda each: len(each.call.jobs), LARGEST_BATCH)
         return gathering
 
-    def _answered_together(self, requests: Sequence[ReportRequest]) -> list[CallAnswer | None]:
+    def _answered_together(self, requests: Sequence[GatheredRequest]) -> list[CallAnswer | None]:
         request_started.send(sender=self.__class__)
         try:
             answers = runner_calls.answer([each.call for each in requests])

@@ -82,7 +82,7 @@ def test_what_the_server_keeps_answers_the_same_each_time(world: World) -> None:
         assert [job.outcome for job in found] == [job.outcome for job in jobs if job.task_id in asked]
     assert _kept(tasks=[]) == []
     with connection.cursor() as cursor:
-        text = _kept._statement._sql.replace("%s", "$1")
+        text = _kept._statement.sql.replace("%s", "$1")
         cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement = %s", [text])
         assert cursor.fetchone() == (1,)
 

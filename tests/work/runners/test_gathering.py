@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pytest
 
 from pipelines.work.runners.gathering import Gathering
-from tests.waiting import LONG
-
-DEADLINE = 20
+from tests.waiting import LONG, eventually, let_others_run
 
 
 class Halting:
@@ -43,14 +41,6 @@ def gathering(send: Halting, lanes: int = 1, patience: float = LONG, **more: Any
     return Gathering(send, len, more.pop("most", 100), lanes=lanes, patience=patience, **more)
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    for _round in range(100_000):
-        if condition():
-            return
-        await asyncio.sleep(0)
-    raise AssertionError("never")
-
-
 Answers = list[str | None]
 
 
@@ -59,14 +49,14 @@ async def while_the_first_is_held(
 ) -> tuple[asyncio.Task[str | None], list[asyncio.Task[str | None]]]:
     """The first is being answered, and the others are here."""
     first = asyncio.create_task(made.answer("first"))
-    await until(lambda: bool(send.sent))
+    await eventually(lambda: bool(send.sent))
     tasks = [asyncio.create_task(made.answer(each)) for each in others]
-    await asyncio.sleep(0)
+    await let_others_run(1)
     return first, tasks
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(work, DEADLINE))
+    return asyncio.run(asyncio.wait_for(work, LONG))
 
 
 def is_at_rest(made: Gathering[str, str]) -> bool:
@@ -87,7 +77,7 @@ def test_those_who_come_meanwhile_go_together_and_each_has_its_own_answer(send: 
         first, others = await while_the_first_is_held(made, send, "bcd")
         held.set()
         answers = await asyncio.gather(first, *others)
-        await until(lambda: is_at_rest(made))
+        await eventually(lambda: is_at_rest(made))
         return answers
 
     assert run(work()) == ["FIRST", "B", "C", "D"] and send.sent == [["first"], ["b", "c", "d"]]
@@ -144,7 +134,7 @@ def test_who_hangs_up_while_it_waits_is_not_sent(send: Halting) -> None:
         made, held = gathering(send), send.hold("first")
         first, others = await while_the_first_is_held(made, send, "bc")
         others[0].cancel()
-        await asyncio.sleep(0)
+        await let_others_run(1)
         held.set()
         return [await first, await others[1]]
 
@@ -156,7 +146,7 @@ def test_who_hangs_up_while_it_is_answered_keeps_nobody_from_an_answer(send: Hal
         made, held = gathering(send), send.hold("first")
         first, (other,) = await while_the_first_is_held(made, send, "b")
         first.cancel()
-        await asyncio.sleep(0)
+        await let_others_run(1)
         held.set()
         return await other
 
@@ -168,7 +158,7 @@ def test_who_is_about_to_come_goes_along(send: Halting) -> None:
         made = gathering(send, moment=LONG)
         made.expect([1, 2])
         one = asyncio.create_task(made.answer("a", [1]))
-        await asyncio.sleep(0.01)
+        await let_others_run()
         assert not send.sent
         return [await made.answer("b", [2]), await one]
 
@@ -195,17 +185,17 @@ def test_many_at_once_are_each_answered_once(send: Halting) -> None:
         slow = send.__call__
 
         async def slowly(calls: Sequence[str]) -> list[str | None]:
-            await asyncio.sleep(0.001)
+            await let_others_run(20)
             return await slow(calls)
 
         made._send = slowly
 
         async def one(at: int, each: str) -> str | None:
-            await asyncio.sleep(at * 0.0001)
+            await let_others_run(at)
             return await made.answer(each) or f"by itself: {each}"
 
         answers = await asyncio.gather(*(one(at, each) for at, each in enumerate(said)))
-        await until(lambda: is_at_rest(made))
+        await eventually(lambda: is_at_rest(made))
         return answers
 
     answers = run(work())
