@@ -10,21 +10,15 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.commands.vote import (
-    VoteRequest,
-    decide_visit,
-    filled,
-    still_shown,
-    tell,
-    too_late,
-    visit_of,
-)
+from pipelines.engine.commands.vote import decide_visit, tell
+from pipelines.engine.commands.vote_request import VoteRequest, filled, still_shown, too_late
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Forbidden, Invalid, NotFound
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
 from pipelines.engine.moves.entitlement import EntitledPerson, barred, person_of
+from pipelines.engine.moves.gate_visits import visit_of
 from pipelines.engine.moves.gates import policy_of
 from pipelines.models import GateVisit, Role, User, Word
 from pipelines.queries import versions

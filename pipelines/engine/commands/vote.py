@@ -3,72 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.commands.inputs import fill
-from pipelines.engine.core import payload, rows
+from pipelines.engine.commands.vote_request import (
+    VoteRequest,
+    check_free,
+    filled,
+    may_say,
+    still_shown,
+    too_late,
+)
+from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, NotFound
 from pipelines.engine.core.state import merge_counts
 from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import ENGINE, Actor, VoteResult
+from pipelines.engine.core.values import VoteResult
 from pipelines.engine.moves import effects, escalations
-from pipelines.engine.moves.absences import Seat, seats_of, usable
+from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.completion import close_visit, drop_times
 from pipelines.engine.moves.entitlement import (
-    EntitledPerson,
     asked_of_all,
     counted,
     decides_alone,
-    meets_any,
     person_in,
     person_of,
     questions_of,
 )
 from pipelines.engine.moves.gate_visits import asked_with, decide, this_one, visit_of, votes_on
-from pipelines.engine.moves.gates import gate_of, policy_at
+from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
-from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import told
-from pipelines.routing.document.gates import OFFERS
-from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.line import Approval, Gate, Line
+from pipelines.routing.document.line import Approval
 
-NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
-CHOOSES = "reviewer_chooses"
 FOUND = """SELECT visit.task_id, task.project_id, visit.state
            FROM pipelines_gatevisit visit JOIN pipelines_task task ON task.id = visit.task_id WHERE visit.id = %s"""
-
-
-@dataclass(frozen=True)
-class VoteRequest:
-    """A vote and what it is about: the token version and evidence that were shown. `user` is None when the gate's due
-    time decides. `overrides`: an administrator approves instead of the people that the gate asks. `seat`: the user
-    name of whose place it takes, "" for the first that is free."""
-
-    user: User | None
-    word: str
-    reason: str
-    route: str
-    token_version: int
-    evidence_digest: str
-    via: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    overrides: bool = False
-    seat: str = ""
-
-    @property
-    def actor(self) -> Actor:
-        return Actor.person(self.user) if self.user else ENGINE
 
 
 def vote(
@@ -108,7 +86,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     if state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
         visit = visit_of(visit_id)
-        _may_say(visit, said, list(visit.votes.all()), person_of(project_id, said.user))
+        may_say(visit, said, list(visit.votes.all()), person_of(project_id, said.user))
         raise too_late(visit)
     batch, (together, votes, memberships, groups) = Batch.of_task_and(
         task_id,
@@ -118,7 +96,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     )
     task, visit = batch.tasks[task_id], this_one(visit_id, together)
     visit.task = task
-    seat, policy = _may_say(visit, said, votes, person_in(said.user, memberships, groups))
+    seat, policy = may_say(visit, said, votes, person_in(said.user, memberships, groups))
     said = replace(said, fields=filled(visit, said))
     token = still_shown(batch, visit, said, votes)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
@@ -126,7 +104,7 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
             _("This was already sent back %(max_rounds)s times. Approve or reject it.")
             % {"max_rounds": policy.max_rounds}
         )
-    _free(votes, seat)
+    check_free(votes, seat)
     alone = (
         not seat.stands_in and said.word == Word.APPROVE and decides_alone(seat.person, task, visit, policy)
     )
@@ -141,110 +119,6 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
 def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
     """Whether the votes decide it, by who is asked at this moment."""
     return counted(policy, votes, asked_of_all(task, visit, policy)).word is not None
-
-
-def _may_say(
-    visit: GateVisit, said: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
-) -> tuple[Seat, Approval]:
-    """In whose place somebody votes, and under which policy. `person`: who they are in the project. Raises NotFound,
-    Forbidden, Invalid."""
-    line = versions.by_id(visit.asked_by.pinned_id)
-    policy = policy_at(visit, line)
-    assert said.user is not None
-    mine = seats_of(said.user, visit.task.project_id, person)
-    seat = _seat(mine, visit, policy, said.seat, votes)
-    _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
-    return seat, policy
-
-
-def _seat(mine: Sequence[Seat], visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]) -> Seat:
-    """Raises NotFound for a non-member, Forbidden for somebody who is not asked or is barred."""
-    if not mine:
-        raise NotFound()
-    named = [seat for seat in mine if name in ("", seat.person.username)]
-    if not named:
-        raise Forbidden(_("You do not stand in for %(name)s in this project.") % {"name": name})
-    found = usable(named, visit, policy, votes) or usable(named, visit, policy, ())
-    if not found:
-        asked = next((seat for seat in named if meets_any(seat.person, policy.who)), None)
-        why = asked.barred(visit.task, visit, policy) if asked else ""
-        raise Forbidden(why or _("This gate does not ask you to review."))
-    return found[0]
-
-
-def _free(votes: Sequence[Vote], seat: Seat) -> None:
-    """Nobody's place is taken twice. Raises Conflict."""
-    for vote in votes:
-        if vote.seat_id == seat.person.user_id:
-            who = {"who": str(vote.user), "name": seat.person.username}
-            raise Conflict(_("%(who)s has already voted here for %(name)s.") % who, by=str(vote.user))
-
-
-def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:
-    offers = gate.offers if gate else OFFERS
-    if said.word not in offers:
-        raise Invalid.at(
-            "word",
-            _("“%(word)s” is not offered here") % {"word": said.word},
-            _("Use one of %(offers)s.") % {"offers": ", ".join(offers)},
-        )
-    payload.text(said.reason, "reason")
-    if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
-    chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
-    if said.word == Word.REJECT and chooses:
-        if said.route not in ("fail", "rework") and said.route not in line.stations_by_key:
-            raise Invalid.at(
-                "route", _("has to be fail, rework or a station"), _("Choose where the task goes then.")
-            )
-    elif said.route:
-        raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
-
-
-def filled(visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
-    """The values of the gate's fields with an approval; any other word fills in nothing. A box that has to be ticked
-    is. Raises Invalid (path `fields.<key>`)."""
-    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-    asked = gate.fields if gate and said.word == Word.APPROVE else ()
-    if said.word != Word.APPROVE and not said.fields:
-        return {}
-    given = {
-        key: None if value is False and _has_to_be_ticked(asked, key) else value
-        for key, value in said.fields.items()
-    }
-    return fill(asked, given, Reach.of(visit.task), "fields")
-
-
-def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
-    return any(each.key == key and each.type == "yes_no" and each.required for each in fields)
-
-
-def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest, votes: Sequence[Vote] = ()) -> Token:
-    """The token, if the visit is open, the vote is about what is shown there now, and none of these is theirs (law
-    §6)."""
-    if visit.state != GateVisit.State.OPEN:
-        raise too_late(visit)
-    token = batch.tokens.get(visit.token_id)
-    shown = (visit.token_version, visit.evidence_digest)
-    if (
-        token is None
-        or token.version != visit.token_version
-        or (said.token_version, said.evidence_digest) != shown
-    ):
-        raise Conflict(_("What you saw is no longer what is under review. Reload the page."))
-    if said.user is not None and any(vote.user_id == said.user.pk for vote in votes):
-        raise Conflict(_("You have already voted here."), by=str(said.user))
-    return token
-
-
-def too_late(visit: GateVisit) -> Conflict:
-    by = str(visit.decided_by) if visit.decided_by else ""
-    what = (
-        _("%(who)s said “%(word)s” here first.") % {"who": by or _("Somebody"), "word": visit.word_display}
-        if visit.word
-        else _("This review is closed.")
-    )
-    return Conflict(what, by=by, at=visit.decided_at)
 
 
 def _cast(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.engine.commands.vote import CHOOSES, VoteRequest, decide_visit
+from pipelines.engine.commands.vote import decide_visit
+from pipelines.engine.commands.vote_request import CHOOSES, VoteRequest
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import escalations
