@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import IO, Any, Final
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
-from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestAborted, SuspiciousOperation
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
 from django.core.signals import request_finished, request_started
@@ -32,6 +31,18 @@ RUNNERS: Final = ("/api/v1/runner/", "/api/runner/")
 PROJECTS: Final = 256
 """Whose calls wait for each other. Of more, one that has sent nothing for longest is forgotten; who waits there is
 not."""
+
+
+REPORT_MIDDLEWARE: Final = (
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "config.compression.CompressionMiddleware",
+    "config.middleware.PrivateAnswersMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+)
+"""Of the middleware of the settings, what a report goes through that is answered together with others. It comes with a
+token and no session, its answer is JSON, and what is refused of it goes through all of them."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class OneThread(ASGIHandler):
         super().__init__()
         self._idle: list[RequestThread] = []
         self._gathering = lru_cache(maxsize=PROJECTS)(self._gathering_of)
-        through = [import_string(each)(_no_view) for each in settings.REPORT_MIDDLEWARE]
+        through = [import_string(each)(_no_view) for each in REPORT_MIDDLEWARE]
         self._asked = [each for each in through if hasattr(each, "process_request")]
         self._answering = [each for each in reversed(through) if hasattr(each, "process_response")]
 

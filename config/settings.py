@@ -187,16 +187,6 @@ MIDDLEWARE = [
     "pipelines.web.shell.admin_guard.AdminGuard",
     "pipelines.web.shell.middleware.ReadersClock",
 ]
-# Of these, what a report goes through that is answered together with others (config/handler.py). It comes with a token
-# and no session, its answer is JSON, and what is refused of it goes through all of them.
-REPORT_MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
-    "config.compression.CompressionMiddleware",
-    "config.middleware.PrivateAnswersMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
