@@ -1,6 +1,5 @@
 /** Which edges are drawn as they were: while something is dragged most of them are, and are not made anew to see it. */
 import type { Outlet, Way } from "../drawing/types";
-import { leavingOf } from "../drawing/zones";
 import type { LineDocument } from "../store/document";
 import type { Findings } from "../store/findings";
 import type { Box, Laid } from "./layout";
@@ -17,8 +16,8 @@ export function staying(now: Origin, was: Origin | undefined): (box: Box, outlet
   if (!was || was.line !== now.line || was.findings !== now.findings || was.laid.graph !== now.laid.graph)
     return () => false;
   const boxes = new Map(was.laid.boxes.map((each) => [each.key, each]));
-  const waysOf = ({ ways }: Laid, outlet: Outlet): readonly Way[] =>
-    leavingOf(outlet).flatMap(({ id }) => ways.get(id) ?? []);
+  const waysOf = ({ ways }: Laid, { id, rejected }: Outlet): readonly Way[] =>
+    [id, rejected?.id ?? ""].flatMap((each) => ways.get(each) ?? []);
   return (box, outlet) => {
     const { id } = outlet;
     const before = boxes.get(box.key);

@@ -165,8 +165,7 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
           layoutOptions: weigh(isMain),
         });
       }
-      const leaving = leavingOf(outlet).flatMap(({ id, targets }) => targets.map((to) => [id, to] as const));
-      for (const [own, to] of leaving) {
+      for (const { id: own, to } of leavingOf(outlet)) {
         const other = parts.get(to);
         if (!other) continue;
         const id = `${own}>${to}`;
@@ -246,8 +245,7 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
         lead = [begin, ...pointsOf(`gate ${outlet.id}`), middle];
         below = [middle[0] + rejectedFrom(outlet), middle[1] + HEXAGON.height / 2];
       }
-      const leaving = leavingOf(outlet).flatMap(({ id, targets }) => targets.map((to) => [id, to] as const));
-      for (const [own, to] of leaving) {
+      for (const { id: own, to } of leavingOf(outlet)) {
         const target = spots.get(to);
         const other = graph.parts.find((each) => each.key === to);
         if (!target || !other) continue;

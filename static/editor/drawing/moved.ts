@@ -35,13 +35,11 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   const oldGates = new Map(placed.gates.map((each) => [each.key, each]));
   const stays = (part: Part, outlet: Outlet): boolean =>
     !elsewhere.has(part.key) &&
-    leavingOf(outlet).every(({ id, targets }) =>
-      targets.every((to) => {
-        const way = oldWays.get(`${id}>${to}`);
-        const begins = id !== outlet.id || leaves(way, part, outlet, spots);
-        return !elsewhere.has(to) && begins && arrives(way, to, spots, parts);
-      }),
-    );
+    leavingOf(outlet).every(({ id, to }) => {
+      const way = oldWays.get(`${id}>${to}`);
+      const begins = id !== outlet.id || leaves(way, part, outlet, spots);
+      return !elsewhere.has(to) && begins && arrives(way, to, spots, parts);
+    });
   if (elsewhere.size === 0 && graph.parts.every((part) => part.outlets.every((outlet) => stays(part, outlet))))
     return placed;
 
@@ -67,12 +65,11 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   const open: { part: Part; outlet: Outlet; id: string; to: string }[] = [];
   for (const part of graph.parts)
     for (const outlet of part.outlets)
-      for (const { id, targets } of leavingOf(outlet))
-        for (const to of targets) {
-          const old = oldWays.get(`${id}>${to}`);
-          if (old && stays(part, outlet) && !fresh.some((zone) => passes(old.points, zone))) ways.push(old);
-          else if (zones.has(to)) open.push({ part, outlet, id, to });
-        }
+      for (const { id, to } of leavingOf(outlet)) {
+        const old = oldWays.get(`${id}>${to}`);
+        if (old && stays(part, outlet) && !fresh.some((zone) => passes(old.points, zone))) ways.push(old);
+        else if (zones.has(to)) open.push({ part, outlet, id, to });
+      }
   const router = new Router([...zones.values(), ...gateBoxes.values()], open.length);
   for (const { part, outlet, id, to } of open) {
     const spot = spots.get(part.key) as Spot;

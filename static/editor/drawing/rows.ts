@@ -29,9 +29,7 @@ export function edgesOf(graph: Graph): Edge[] {
   const drawn = graph.parts.flatMap((part) =>
     part.outlets
       .flatMap(leavingOf)
-      .flatMap(({ id, targets }) =>
-        targets.map((to) => (back.has(`${id}>${to}`) ? { from: to, to: part.key } : { from: part.key, to })),
-      ),
+      .map(({ id, to }) => (back.has(`${id}>${to}`) ? { from: to, to: part.key } : { from: part.key, to })),
   );
   return [...drawn, ...silent].filter(({ from, to }) => from !== to);
 }

@@ -41,9 +41,9 @@ export const gateHeight = ({ gateOver, rejected }: Pick<Outlet, "gateOver" | "re
 export const rejectedFrom = ({ loops }: Pick<Outlet, "loops">): number => (loops ? -REJECTED.aside : 0);
 
 /** Everything that leads out of a station by this rule: past its gate, and out of it. */
-export const leavingOf = ({ id, targets, rejected }: Outlet): { id: string; targets: readonly string[] }[] => [
-  { id, targets },
-  ...(rejected ? [rejected] : []),
+export const leavingOf = ({ id, targets, rejected }: Outlet): { id: string; to: string }[] => [
+  ...targets.map((to) => ({ id, to })),
+  ...(rejected?.targets ?? []).map((to) => ({ id: rejected?.id ?? "", to })),
 ];
 
 /** As wide as its name in these lines over the hexagon, and how high they are; `many`: it is one of several gates. */
