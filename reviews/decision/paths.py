@@ -53,8 +53,8 @@ def drawn(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | Non
 
 
 def _ending(visit: GateVisit, answer: Mapping[str, Any], asked: str) -> DrawnEnding | None:
-    """The end of the task where no rule leads there."""
-    if answer["decision"] != "finish" or answer.get("rule"):
+    """The end of the task where no rule leads there: a gate that ends it names the rule that it stands on."""
+    if answer["decision"] != "finish" or _led_by_rule(answer):
         return None
     return DrawnEnding(visit.asked_by.station, asked, answer["end"])
 
@@ -80,7 +80,11 @@ def _told(line: Line, visit: GateVisit, answer: Mapping[str, Any], asked: str) -
                 path.ways[edge] = TAKEN
     elif answer["decision"] == "finish":
         path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), _("the task ends"))
-        path.ways[rule or f"{station}{STOPPED}"] = TAKEN
+        path.ways[rule if _led_by_rule(answer) else f"{station}{STOPPED}"] = TAKEN
     else:
         path.places[station] = PlaceMark(STOPS if answer["decision"] == "stuck" else HERE, _("stays here"))
     return json.dumps(path.to_dict())
+
+
+def _led_by_rule(answer: Mapping[str, Any]) -> bool:
+    return bool(answer.get("rule")) and answer["by"] != "gate"

@@ -18,7 +18,7 @@ from pipelines.queries.task import TaskView
 from pipelines.routing.document.line import read_line
 from pipelines.web.editor.findings import findings_of
 from pipelines.web.lines.changed import picture
-from pipelines.web.lines.drawing import drawing_of, told_of
+from pipelines.web.lines.drawing import STOPPED, drawing_of, told_of
 from pipelines.web.tasks.path import endings_of, told
 from reviews.decision import paths
 from reviews.decision.consequences import options
@@ -96,6 +96,20 @@ def test_a_review_shows_it_as_what_a_rejection_does(world: World) -> None:
     assert (shown["reject"]["ready@rejected"], shown["reject"]["ready"]) == ("taken", "not")
     assert (shown["approve"]["ready@rejected"], shown["approve"]["ready"]) == ("not", "taken")
     assert set(shown["send_back"].values()) == {"not"}
+
+
+def test_a_review_shows_a_rejection_that_ends_the_task_as_stopped_at_the_gate(world: World) -> None:
+    task = world.start(world.line(line(gate={**LOOK, "on_reject": "fail"})))
+    world.report(task)
+    visit = task.gate_visits.get()
+    drawn = paths.drawn(visit, options(visit))
+    assert drawn is not None
+    shown = {each.option.word: json.loads(each.told) for each in drawn.choices}["reject"]
+    assert {way for way, state in shown["ways"].items() if state == "taken"} == {f"plan{STOPPED}"}
+    assert shown["places"]["failed"]["words"] == "the task ends"
+    assert f"plan{STOPPED}" in [
+        rule["id"] for rule in drawn.drawing.given["document"]["stations"][0]["rules"]
+    ]
 
 
 def test_the_path_that_refutes_a_promise_goes_along_it(world: World) -> None:
