@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import html
-import io
 import json
-import re
-import zipfile
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 
@@ -20,10 +15,10 @@ from pipelines.lines.publishing import create_line
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError, read_line
-from pipelines.web.lines.document_places import foreign_words
 from tests.api.conftest import Apis, api
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, door, text
+from tests.pages.foreign_documents import ALP, FLUX, PARTS, READ
 
 __all__ = ["api"]
 pytestmark = pytest.mark.django_db
@@ -107,81 +102,6 @@ def test_what_cannot_be_drawn_is_refused_with_line_and_column(
     assert all(each["message"] for each in found)
 
 
-ALP = {
-    "id": "checks",
-    "name": "Checks",
-    "version": "1.0.0",
-    "stations": [{"id": "intake", "name": "INTAKE", "trigger": {"type": "dispatch_worker"}}],
-    "transitionRules": [
-        {"id": "r1", "fromStationId": "intake", "toStationId": "end", "condition": "success"}
-    ],
-}
-CONTENOX = {
-    "id": "chain",
-    "tasks": [
-        {
-            "id": "ask",
-            "handler": "chat_completion",
-            "transition": {"branches": [{"operator": "default", "goto": "end"}]},
-        }
-    ],
-}
-VIBE = {
-    "workflow": {"id": "wf-1", "name": "Linear"},
-    "stations": [{"id": "st-1", "workflow_id": "wf-1", "name": "Design", "position": 1}],
-    "transitions": [{"id": "t-1", "source_station_id": "st-1", "condition_type": "always"}],
-}
-FLUX = {
-    "name": "quick",
-    "stages": [{"id": "run", "skill": "work", "onPass": "complete", "onFail": "complete"}],
-}
-AEEF = {"agent_id": "developer", "contract_version": "1.0.0", "role_owner": "lead"}
-FOREIGN = [
-    ("ALP", ALP),
-    ("ALP", {key: said for key, said in ALP.items() if key != "transitionRules"}),
-    ("ALP", {"name": "Checks", "description": "Heads only", "version": "1.0.0"}),
-    ("ALP", {"id": "todo", "name": "Design", "trigger": {"type": "none"}}),
-    ("ALP", [{"from": "todo", "to": "done", "condition": "success"}]),
-    ("ALP", [{"id": "g", "name": "A gate", "requiresApproval": True}]),
-    ("contenox", CONTENOX),
-    ("Vibe Factory", VIBE),
-    ("Vibe Factory", {"station_transitions": VIBE["transitions"]}),
-    ("Flux", FLUX),
-    ("Flux", [{"type": "loop", "id": "again", "maxIterations": 5, "onComplete": "deploy"}]),
-    ("Flux", {"rules": [{"field": "exit_code", "severity": "block", "onFail": "hold"}]}),
-    ("Flux", {"verdict": "pass", "run": {}, "issue": {}}),
-    ("AEEF", AEEF),
-    ("AEEF", {"version": 1, "agents": [{"agent_id": "developer", "status": "active"}]}),
-    ("AEEF", {"handoff_id": "", "source_agent": ""}),
-    ("AEEF", {"gate_id": "security", "criteria_results": []}),
-    ("AEEF", {"transition": {"from": "A", "to": "B", "requires": []}}),
-    ("AEEF", {"$id": "https://aeef.ai/schemas/agent-contract.schema.json"}),
-]
-
-
-TO_ITSELF = {
-    "id": "t-1",
-    "source_station_id": "st-1",
-    "target_station_id": "st-1",
-    "condition_type": "always",
-}
-WHOLE_VIBE = {**VIBE, "transitions": [TO_ITSELF]}
-READ_OF_AEEF = [
-    given
-    for system, given in FOREIGN
-    if system == "AEEF" and {"agent_id", "agents", "transition"} & given.keys()
-]
-READ = [
-    *READ_OF_AEEF,
-    ALP,
-    {key: said for key, said in ALP.items() if key != "transitionRules"},
-    CONTENOX,
-    WHOLE_VIBE,
-    FLUX,
-]
-PARTS = [(system, given) for system, given in FOREIGN if given not in READ and given is not VIBE]
-
-
 @pytest.mark.smoke(9)
 @pytest.mark.parametrize(("system", "given"), PARTS, ids=lambda each: each if type(each) is str else "")
 @pytest.mark.parametrize("written", [json.dumps, native.dumps], ids=["json", "yaml"])
@@ -205,108 +125,6 @@ def test_a_document_of_another_system_takes_the_place_of_the_draft_with_what_dif
         assert said["changes"][0]["title"].startswith("Different from the document of")
 
 
-@pytest.mark.parametrize("given", [ALP, CONTENOX, WHOLE_VIBE, FLUX, AEEF])
-def test_a_new_line_of_such_a_document_is_shown_before_it_is_saved(
-    world: World, client: Client, given: dict[str, Any]
-) -> None:
-    shown = client.post(at(world, "lines-new"), {"text": json.dumps(given)})
-    assert shown.status_code == 200 and Line.objects.count() == 1
-    page = text(shown)
-    assert "1 station ·" in page and "Nothing is saved yet." in page
-    document = html.unescape(
-        re.search(r"<textarea[^>]*>\n?(.*?)</textarea>", shown.content.decode(), re.DOTALL)[1]
-    )  # type: ignore[index]
-    saved = client.post(at(world, "lines-new"), {"text": document})
-    assert saved.status_code == 302
-    assert Line.objects.exclude(key="drawn").get().draft == native.loads(document)
-
-
-@pytest.mark.parametrize(
-    "given", [{"handoff_id": ""}, {**FLUX, "stages": [{"id": "a", "onPass": "nowhere"}]}]
-)
-def test_a_new_line_of_what_cannot_be_read_is_refused(
-    world: World, client: Client, given: dict[str, Any]
-) -> None:
-    answer = client.post(at(world, "lines-new"), {"text": json.dumps(given)})
-    assert answer.status_code == 422
-    assert "cannot be read as a line yet" in text(answer)
-    as_file = SimpleUploadedFile("line.json", json.dumps({**given, "name": "Kept to be mended"}).encode())
-    assert "Kept to be mended" in text(client.post(at(world, "lines-new"), {"file": as_file}))
-    assert Line.objects.count() == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"gateline": 1, "name": "Fresh", "stations": []}, "“Key” is missing."),
-        ({"stations": [{"id": "a", "onPass": "nowhere"}]}, None),
-        ({**FLUX, "stages": [{"id": "a", "onPass": "nowhere"}]}, "Stage 1 · On pass: "),
-    ],
-)
-def test_a_new_line_is_refused_with_places_in_words(
-    world: World, client: Client, given: dict[str, Any], sentence: str | None
-) -> None:
-    answer = client.post(at(world, "lines-new"), {"text": json.dumps(given)})
-    assert answer.status_code == 422
-    problems = html.unescape(
-        answer.content.decode().partition('<ul class="problems"')[2].partition("</ul>")[0]
-    )
-    assert problems
-    assert sentence is None or sentence in problems, problems
-    assert "<code" not in problems
-    assert not re.search(r"\w\[\d+\]", problems)
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("stations[1].trigger.promptTemplate", "Block · Trigger · Prompt template"),
-        ("stations[0].rules[1].to", "Station 1 · Rule 2 · To"),
-        ("policies[0]", "Policy 1"),
-        ("a/station.json: gates[0].maxRetries", "a/station.json · Gate 1 · Max retries"),
-        ("[1].baseURL", "2 · Base url"),
-        ("", ""),
-    ],
-)
-def test_a_place_in_a_document_of_another_system_is_said_in_words(path: str, words: str) -> None:
-    assert foreign_words({"stations": [{"id": "a"}, {"id": "b", "name": "Block"}]}, path) == words
-
-
-def test_a_folder_of_an_assembly_line_comes_as_a_zip(world: World, client: Client) -> None:
-    archive = SimpleUploadedFile("line.zip", zipped(ALP))
-    page = text(client.post(at(world, "lines-new"), {"file": archive}))
-    assert "ALP (Agentics)" in page and "1 station ·" in page
-    wrong = client.post(at(world, "lines-new"), {"file": SimpleUploadedFile("line.zip", b"PK broken")})
-    assert wrong.status_code == 422 and "The archive cannot be read:" in text(wrong)
-
-
-def test_a_folder_comes_with_the_paths_of_its_files_and_is_drawn_before_it_is_saved(
-    world: World, client: Client
-) -> None:
-    def sent_with(paths: Any, text: str = "") -> HttpResponse:
-        parts = [("assembly-line.json", {"name": "Checks"}), ("station.json", ALP["stations"][0])]
-        files = [SimpleUploadedFile(name, json.dumps(said).encode()) for name, said in parts]
-        return client.post(at(world, "lines-new"), {"folder": files, "paths": text or json.dumps(paths)})
-
-    page = sent_with([".agentics/assembly-line.json", ".agentics/stations/01-a/station.json"])
-    assert page.status_code == 200 and Line.objects.count() == 1
-    assert "ALP (Agentics)" in text(page) and b"data-drawing" in page.content
-    for paths in ([], ["a.json"], 5, [1, 2], ["\ud800.json", "b.json"]):
-        assert sent_with(paths).status_code == 422
-    for broken in ("[" * 50_000, "1" * 5_000):
-        assert sent_with([], broken).status_code == 422
-
-
-def test_what_differs_in_several_places_is_told_once_with_each_of_them(world: World, client: Client) -> None:
-    work = {"type": "dispatch_worker", "promptTemplate": "For {{project.name}}"}
-    stations = [{"id": each[0], "name": each, "trigger": work} for each in ("Apply", "Block")]
-    given = {**ALP, "stations": stations, "transitionRules": []}
-    page = client.post(at(world, "lines-new"), {"text": json.dumps(given, indent=1)}).content.decode()
-    assert "2 differences from the original" in page and page.count("does not fill in") == 1
-    assert re.search(r"<span>Apply · Trigger · Prompt template · line \d+</span>", page)
-    assert "Block · Trigger · Prompt template · line" in page
-
-
 def test_a_line_is_shown_as_a_document_of_another_system_with_what_it_loses(
     world: World, client: Client, line: Line
 ) -> None:
@@ -319,14 +137,6 @@ def test_a_line_is_shown_as_a_document_of_another_system_with_what_it_loses(
     assert json.loads(saved.content)["tasks"][0]["handler"] == "noop"
     Line.objects.update(draft={"key": "drawn", "stations": 5})
     assert client.get(page, {"dialect": "alp"}).status_code == 404
-
-
-def zipped(line: dict[str, Any]) -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
-        archive.writestr(".agentics/assembly-line.json", json.dumps({"name": line["name"]}))
-        archive.writestr(".agentics/stations/01-a/station.json", json.dumps(line["stations"][0]))
-    return held.getvalue()
 
 
 def test_a_draft_of_such_a_document_is_refused_over_http(world: World, api: Apis) -> None:

@@ -65,9 +65,14 @@ def foreign_words(given: object, path: str) -> str:
                 found.append(str(index + 1))
             continue
         at = at.get(step) if isinstance(at, Mapping) else None
-        last = capfirst(" ".join(word.lower() for word in WORD.findall(step)) or step)
+        last = capfirst(" ".join(map(_lowered, WORD.findall(step))) or step)
         found.append(last)
     return " · ".join(found)
+
+
+def _lowered(word: str) -> str:
+    """An abbreviation keeps its letters."""
+    return word if len(word) > 1 and word.isupper() else word.lower()
 
 
 def _name(member: object) -> str:
