@@ -22,6 +22,7 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("templates: lint", (str(BIN / "djangofmt"), "check", "templates")),
     ("types", (str(BIN / "mypy"),)),
     ("import layers", (str(BIN / "lint-imports"),)),
+    ("names and docstrings", (str(PYTHON), "-m", "config.setup.naming")),
     ("front end: types, format, lint, design tokens", ("npm", "run", "--silent", "check")),
     ("front end: unit tests", ("npm", "test", "--silent")),
     ("unit tests", (str(PYTHON), "-m", "pytest", "-q", *WITHOUT_DJANGO, "tests/routing")),
