@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Refused
-from pipelines.models import Group, Invitation, Membership, Project, User
+from pipelines.models import Group, Invitation, Membership, Project, Role, User
 from pipelines.models.invitations import new_key
 from pipelines.models.people import simplify
 from pipelines.ports import audit, observers, queue
@@ -24,6 +24,13 @@ _signer = Signer(salt="gateline.invitation")
 
 class InvitationRefused(Refused):
     says = gettext_lazy("This invitation was used, revoked, has expired, or was never one.")
+
+
+class InvitedSomebodyElse(Refused):
+    says = gettext_lazy(
+        "This invitation makes an admin or lets somebody run programs, so it is for one e-mail address. "
+        "Sign in with the account that has it, or ask for an invitation to yours."
+    )
 
 
 def invite(
@@ -67,51 +74,95 @@ def _invite(
 
 @transaction.atomic
 def renew(invitation: Invitation, *, by: User, now: datetime) -> Invitation:
-    """A new link for as long again; the one before opens nothing. Raises InvitationRefused (used or revoked)."""
-    found = _locked(invitation)
-    if found.state(now) not in (Invitation.State.OPEN, Invitation.State.EXPIRED):
+    """Make a new link for as long again; the one before opens nothing. Raises InvitationRefused (used or revoked)."""
+    current = _locked(invitation)
+    if current.state(now) not in (Invitation.State.OPEN, Invitation.State.EXPIRED):
         raise InvitationRefused
-    found.key, found.expires_at, found.mailed_at, found.mail_error = new_key(), now + LASTS, None, ""
-    found.save(update_fields=["key", "expires_at", "mailed_at", "mail_error"])
-    _record("invitation.renewed", found, by, now)
-    _mail(found)
-    return found
+    if not _may_give(current, by):
+        raise InvitationRefused
+    # Whoever renews it answers for it from now on: acceptance asks whether they may still give these roles.
+    current.created_by = by
+    _replace_key(current, by, now)
+    return current
+
+
+@transaction.atomic
+def admin_left(project: Project, user: User, *, by: User | None, now: datetime) -> None:
+    """Close the ways back of somebody who was an admin until now: what they invited is revoked, and every other link of
+    the project, which its list showed them, is replaced by a new one."""
+    open_links = Invitation.objects.filter(project=project, accepted_at=None, revoked_at=None)
+    for invitation in open_links.select_for_update(of=("self",)).select_related("project").order_by("pk"):
+        if invitation.created_by_id == user.pk:
+            _revoke(invitation, by, now)
+        elif invitation.state(now) == Invitation.State.OPEN:
+            _replace_key(invitation, by, now)
 
 
 @transaction.atomic
 def revoke(invitation: Invitation, *, by: User, now: datetime) -> None:
-    """Its link opens nothing any more. Raises InvitationRefused (used already)."""
-    found = _locked(invitation)
-    if found.accepted_at is not None:
+    """Let its link open nothing any more. Raises InvitationRefused (used already)."""
+    current = _locked(invitation)
+    if current.accepted_at is not None:
         raise InvitationRefused
-    if found.revoked_at is None:
-        found.revoked_at = now
-        found.save(update_fields=["revoked_at"])
-        _record("invitation.revoked", found, by, now)
+    if current.revoked_at is None:
+        _revoke(current, by, now)
 
 
 @transaction.atomic
 def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
-    """Of two who try at once the first gets through. A member keeps the roles of before. Raises InvitationRefused."""
-    found = _locked(invitation)
-    if found.key != invitation.key or found.state(now) != Invitation.State.OPEN:
-        raise InvitationRefused
-    member, made = Membership.objects.select_for_update().get_or_create(
-        project_id=found.project_id, user=user, defaults={"roles": found.roles, "execute": found.execute}
+    """Make the user a member; one who is keeps the roles of before. Of two who try at once the first gets through.
+
+    Raises InvitationRefused, also where whoever invited could not give these roles today, and InvitedSomebodyElse.
+    """
+    # Before the invitation: a demotion locks members first, too.
+    people = Membership.objects.filter(
+        project=invitation.project_id, user__in=[user, invitation.created_by_id]
     )
-    if not made:
-        member.roles = simplify([*member.roles, *found.roles])
-        member.execute = member.execute or found.execute
+    list(people.select_for_update(of=("self",)).order_by("pk"))
+    current = _locked(invitation)
+    if current.key != invitation.key or current.state(now) != Invitation.State.OPEN:
+        raise InvitationRefused
+    if not _may_give(current, current.created_by):
+        raise InvitationRefused
+    if gives_power(current.roles, execute=current.execute) and not _addressed_to(current, user):
+        raise InvitedSomebodyElse
+    member, created = Membership.objects.select_for_update().get_or_create(
+        project_id=current.project_id,
+        user=user,
+        defaults={"roles": current.roles, "execute": current.execute},
+    )
+    if not created:
+        member.roles = simplify([*member.roles, *current.roles])
+        member.execute = member.execute or current.execute
         member.save(update_fields=["roles", "execute"])
-    for group in found.groups.all():
+    for group in current.groups.all():
         group.members.add(user)
-    found.accepted_at, found.accepted_by = now, user
-    found.save(update_fields=["accepted_at", "accepted_by"])
-    _record("invitation.accepted", found, user, now, roles=member.roles, execute=member.execute)
+    current.accepted_at, current.accepted_by = now, user
+    current.save(update_fields=["accepted_at", "accepted_by"])
+    _record("invitation.accepted", current, user, now, roles=member.roles, execute=member.execute)
     observers.tell(
-        observers.InvitationAccepted(found.pk, found.project_id, found.created_by_id, str(user), now)
+        observers.InvitationAccepted(current.pk, current.project_id, current.created_by_id, str(user), now)
     )
     return member
+
+
+def gives_power(roles: Collection[str], *, execute: bool) -> bool:
+    """True if such an invitation has to name an address: it makes an admin, or lets somebody run programs."""
+    return execute or Role.ADMIN in roles
+
+
+def _may_give(invitation: Invitation, inviter: User) -> bool:
+    """True if this person could invite with these roles at this moment."""
+    if not inviter.is_active:
+        return False
+    governed = Membership.objects.filter(
+        project=invitation.project_id, user=inviter, roles__contains=[Role.ADMIN]
+    )
+    return inviter.is_staff or governed.exists()
+
+
+def _addressed_to(invitation: Invitation, user: User) -> bool:
+    return bool(invitation.email) and user.email.casefold() == invitation.email.casefold()
 
 
 def secret_of(invitation: Invitation) -> str:
@@ -140,7 +191,25 @@ def pending(project: Project) -> QuerySet[Invitation]:
 
 def _locked(invitation: Invitation) -> Invitation:
     # `of`: the row alone, and not those it points to.
-    return Invitation.objects.select_for_update(of=("self",)).select_related("project").get(pk=invitation.pk)
+    return (
+        Invitation.objects.select_for_update(of=("self",))
+        .select_related("project", "created_by")
+        .get(pk=invitation.pk)
+    )
+
+
+def _revoke(invitation: Invitation, by: User | None, now: datetime) -> None:
+    invitation.revoked_at = now
+    invitation.save(update_fields=["revoked_at"])
+    _record("invitation.revoked", invitation, by, now)
+
+
+def _replace_key(invitation: Invitation, by: User | None, now: datetime) -> None:
+    invitation.key, invitation.expires_at = new_key(), now + LASTS
+    invitation.mailed_at, invitation.mail_error = None, ""
+    invitation.save(update_fields=["key", "created_by", "expires_at", "mailed_at", "mail_error"])
+    _record("invitation.renewed", invitation, by, now)
+    _mail(invitation)
 
 
 def _mail(invitation: Invitation) -> None:
@@ -148,7 +217,7 @@ def _mail(invitation: Invitation) -> None:
         queue.enqueue(MAIL, "mail", {"invitation_id": invitation.pk})
 
 
-def _record(kind: str, invitation: Invitation, by: User, now: datetime, **data: object) -> None:
+def _record(kind: str, invitation: Invitation, by: User | None, now: datetime, **data: object) -> None:
     audit.record(
         kind,
         by=by,

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 
 from pipelines import engine
 from pipelines.errors import Conflict
-from pipelines.models import Agent, ApiToken, Invitation, Membership, Project, Role, User
-from pipelines.people import accounts, members
+from pipelines.models import Agent, ApiToken, Membership, Project, Role, User
+from pipelines.people import accounts, invitations, members
 from pipelines.ports import audit
 
 
@@ -39,7 +39,6 @@ def leave(project: Project, user: User, *, heir: User | None, by: User, now: dat
     members.remove(project, member.pk if member else 0, by=by, now=now)
     for token in ApiToken.objects.filter(user=user, project=project, revoked_at=None):
         accounts.revoke(token, now, by)
-    _revoke_invitations(Invitation.objects.filter(project=project), user, by, now)
 
 
 @transaction.atomic
@@ -55,7 +54,8 @@ def deactivate(user: User, *, heir: User | None, by: User | None, now: datetime)
     User.objects.filter(pk=user.pk).update(is_active=False)
     for token in ApiToken.objects.filter(user=user, revoked_at=None):
         accounts.revoke(token, now, by)
-    _revoke_invitations(Invitation.objects.all(), user, by, now)
+    for project in Project.objects.filter(memberships__user=user, memberships__roles__contains=[Role.ADMIN]):
+        invitations.admin_left(project, user, by=by, now=now)
     _end_sessions(user)
     audit.record("person.deactivated", by=by, at=now, about=audit.ref(user), name=user.username)
 
@@ -91,21 +91,6 @@ def _keeps_an_admin(member: Membership) -> None:
     if [each.pk for each in admins] == [member.pk]:
         raise members.LastAdmin(
             f"{member.project}: a project needs at least one admin. Make somebody else an admin first."
-        )
-
-
-def _revoke_invitations(among: QuerySet[Invitation], user: User, by: User | None, now: datetime) -> None:
-    open_still = among.filter(created_by=user, accepted_at=None, revoked_at=None).select_related("project")
-    for each in open_still:
-        each.revoked_at = now
-        each.save(update_fields=["revoked_at"])
-        audit.record(
-            "invitation.revoked",
-            by=by,
-            at=now,
-            project=each.project,
-            about=f"invitation:{each.pk}",
-            name=str(each),
         )
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import Group, Membership, Project, Role, User
+from pipelines.people import invitations
 from pipelines.ports import audit, observers
 
 
@@ -44,8 +45,7 @@ def change(
         found.roles, found.execute = list(roles), execute
         found.save(update_fields=["roles", "execute"])
         _record("member.changed", found, by, now, before=before, after=after)
-        if set(was) != set(roles):
-            _tell(found, by, now, before=was)
+        _after_change(found, was, by, now)
     return found
 
 
@@ -58,6 +58,8 @@ def remove(project: Project, member: int, *, by: User | None, now: datetime) -> 
     found.delete()
     for group in Group.objects.filter(project=project, members=found.user_id):
         group.members.remove(found.user_id)
+    if Role.ADMIN in found.roles:
+        invitations.admin_left(project, found.user, by=by, now=now)
 
 
 @transaction.atomic
@@ -74,9 +76,15 @@ def put(
     found.roles, found.execute = list(roles), execute
     found.save(update_fields=["roles", "execute"])
     _record("member.changed", found, by, now, before=before, after=given)
-    if set(was) != set(roles):
-        _tell(found, by, now, before=was)
+    _after_change(found, was, by, now)
     return found
+
+
+def _after_change(member: Membership, previous: Collection[str], by: User | None, now: datetime) -> None:
+    if Role.ADMIN in previous and Role.ADMIN not in member.roles:
+        invitations.admin_left(member.project, member.user, by=by, now=now)
+    if set(previous) != set(member.roles):
+        _tell(member, by, now, before=previous)
 
 
 def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:

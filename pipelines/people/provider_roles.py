@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import transaction
 
 from pipelines.models import Group, Membership, Project, Role, User
+from pipelines.people import invitations
 from pipelines.ports import audit, observers
 
 # {group of the provider: {"owner/project": roles}}
@@ -46,9 +47,13 @@ def _settle(
         member.delete()
         for group in Group.objects.filter(project=project, members=user):
             group.members.remove(user)
+        if Role.ADMIN in before:
+            invitations.admin_left(project, user, by=user, now=now)
         return
     member.roles, member.provider_roles = after, sorted(roles)
     member.save(update_fields=["roles", "provider_roles"])
+    if Role.ADMIN in before and Role.ADMIN not in after:
+        invitations.admin_left(project, user, by=user, now=now)
     if set(before) != set(after):
         _record("member.changed", user, project, now, before={"roles": before}, after={"roles": after})
         _tell(user, project, now, before, after)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from pipelines.models import Invitation, Membership, User
-from pipelines.people import invitations
+from pipelines.people import invitations, leaving
 from reviews import tasks
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
@@ -192,3 +192,83 @@ def test_a_revoked_invitation_is_not_mailed(world: World, mailbox: Mailbox) -> N
     invitations.revoke(found, by=world.admin, now=timezone.now())
     tasks.invite(found.pk)
     assert not mailbox.received
+
+
+def change_member(world: World, of: User, by: User, **form: object) -> None:
+    member = Membership.objects.get(project=world.project, user=of)
+    address = reverse("member-change", args=[world.project.owner.key, world.project.key, member.pk])
+    assert client_of(by).post(address, form).status_code == 302
+
+
+@pytest.fixture
+def second_admin(world: World) -> User:
+    Membership.objects.filter(user=world.designer).update(roles=["admin"], execute=True)
+    return world.designer
+
+
+GOING: list[dict[str, object]] = [{"roles": ["viewer"]}, {"remove": "yes"}]
+
+
+@pytest.mark.parametrize("form", GOING, ids=["demoted", "removed"])
+def test_an_admin_who_goes_does_not_come_back_by_their_own_invitation(
+    world: World, second_admin: User, form: dict[str, object]
+) -> None:
+    own = [
+        invited(world, second_admin.email, roles=["admin"], execute=True, by=second_admin),
+        invited(world, roles=["reviewer"], by=second_admin),
+    ]
+    links = [link(invitation) for invitation in own]
+    change_member(world, second_admin, world.admin, **form)
+    for address in links:
+        assert client_of(second_admin).post(address).status_code == 410
+    members = Membership.objects.filter(project=world.project, user=second_admin)
+    assert [(member.roles, member.execute) for member in members] in ([], [(["viewer"], False)])
+
+
+@pytest.mark.parametrize("form", GOING, ids=["demoted", "removed"])
+def test_an_admin_who_goes_does_not_come_back_by_a_link_in_the_list(
+    world: World, second_admin: User, form: dict[str, object]
+) -> None:
+    colleague = invited(world, roles=["reviewer"])
+    before = link(colleague)
+    change_member(world, second_admin, world.admin, **form)
+    assert client_of(second_admin).post(before).status_code == 410
+    colleague.refresh_from_db()
+    assert Client().post(link(colleague), ACCOUNT).status_code == 302
+
+
+def test_a_deactivated_admin_leaves_no_way_back(world: World, second_admin: User) -> None:
+    own, colleague = invited(world, by=second_admin), invited(world)
+    links = [link(own), link(colleague)]
+    leaving.deactivate(second_admin, heir=world.admin, by=world.admin, now=timezone.now())
+    assert {Client().post(address, ACCOUNT).status_code for address in links} == {410}
+
+
+def test_an_invitation_is_worth_what_its_inviter_may_give_now(world: World, second_admin: User) -> None:
+    """The role can go by other ways than the pages, which revoke: the row itself, a restored backup."""
+    left = invited(world, by=second_admin)
+    Membership.objects.filter(user=second_admin).update(roles=["viewer"])
+    assert Client().post(link(left), ACCOUNT).status_code == 410
+    assert not User.objects.filter(username="newcomer").exists()
+
+
+@pytest.mark.parametrize("power", [{"roles": ["admin"]}, {"execute": True}], ids=["admin", "execute"])
+def test_power_is_given_to_one_address(world: World, power: dict[str, object]) -> None:
+    bound = invited(world, "chief@example.com", **power)
+    refused = client_of(world.stranger).post(link(bound))
+    assert refused.status_code == 409
+    assert "for one e-mail address" in text(refused)
+    assert not Membership.objects.filter(user=world.stranger, project=world.project).exists()
+    assert Client().post(link(bound), ACCOUNT).status_code == 302
+
+    form = {
+        "emails": "",
+        "roles": power.get("roles", ["viewer"]),
+        "execute": "on" if "execute" in power else "",
+    }
+    answer = client_of(world.admin).post(at(world, "member-invite"), form)
+    assert answer.status_code == 422
+    assert "Name the e-mail address" in text(answer)
+    for_anybody = invited(world, **power)
+    assert Client().post(link(for_anybody), ACCOUNT | {"username": "second"}).status_code == 409
+    assert not User.objects.filter(username="second").exists()

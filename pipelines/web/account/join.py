@@ -50,7 +50,10 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     """Raises InvitationRefused: somebody else was first."""
     if request.user.is_authenticated:
-        invitations.accept(invitation, request.user, timezone.now())
+        try:
+            invitations.accept(invitation, request.user, timezone.now())
+        except invitations.InvitedSomebodyElse as refusal:
+            return _page(request, "account/join.html", status=409, invitation=invitation, refusal=refusal)
     else:
         limited = ratelimit.consume_or_429(request, action="signup")
         if limited is not None:
@@ -59,9 +62,12 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         form.instance.email = invitation.email
         if not form.is_valid():
             return _page(request, "account/join.html", status=422, invitation=invitation, form=form)
-        with transaction.atomic():
-            user = form.save()
-            invitations.accept(invitation, user, timezone.now())
+        try:
+            with transaction.atomic():
+                user = form.save()
+                invitations.accept(invitation, user, timezone.now())
+        except invitations.InvitedSomebodyElse as refusal:
+            return _page(request, "account/join.html", status=409, invitation=invitation, refusal=refusal)
         begin_session(request, user)
     project = invitation.project
     return redirect("lines", project.owner.key, project.key)

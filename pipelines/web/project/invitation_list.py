@@ -46,6 +46,19 @@ class InviteForm(RolesForm):
             self._check(each)
         return found
 
+    def clean(self) -> dict[str, Any]:
+        """Refuse a link for anybody that would make an admin or let them run programs: whoever saw it could use it."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        roles, execute = cleaned.get("roles", ()), cleaned.get("execute", False)
+        if cleaned.get("emails") == [] and invitations.gives_power(roles, execute=execute):
+            self.add_error(
+                "emails",
+                _(
+                    "Name the e-mail address of whoever becomes an admin or can publish stations that run programs."
+                ),
+            )
+        return cleaned
+
     def _check(self, email: str) -> None:
         try:
             validate_email(email)
