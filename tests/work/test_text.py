@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -184,3 +186,27 @@ FENCED = '```json\n{"plan": "Count attempts."}\n```'
 def test_a_summary_does_not_repeat_the_output(said: str, kept: str) -> None:
     assert besides_output(said, ["plan"], {"plan": "Count attempts."}) == kept
     assert besides_output(said, [], {"plan": "Count attempts."}) == said
+
+
+@pytest.mark.parametrize("user", ["u", "me", "bot", "some-user"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_it_masks_a_secret_inside_base64(user: str, encode: Callable[[bytes], bytes]) -> None:
+    """A header of Basic sign-in: what is left of it tells at most the bits at both ends of the secret."""
+    header = encode(f"{user}:{SECRET}:end".encode()).decode()
+    (line,) = lines(f"Authorization: Basic {header}\n".encode(), secrets=(SECRET,))
+    assert MASK in line
+    visible = line.removeprefix("Authorization: Basic ").replace(MASK, "")
+    assert len(visible) <= len(header) - len(SECRET) * 4 // 3 + 4
+
+
+@pytest.mark.parametrize("spelled", [SECRET.encode().hex(), SECRET.encode().hex().upper()])
+def test_it_masks_a_secret_in_hexadecimal(spelled: str) -> None:
+    assert lines(f"dump {spelled}00\n".encode(), secrets=(SECRET,)) == [f"dump {MASK}00"]
+
+
+@pytest.mark.parametrize("escape", ["\x1b[1m", "\x1b[38;5;12m", "\x1b]8;;x\x07", "\x1b]0;t\x1b\\", "\x1b[0K"])
+def test_it_masks_a_secret_that_escape_sequences_cut(escape: str) -> None:
+    cut = f"{escape}a {SECRET[:4]}{escape}{SECRET[4:9]}{escape}{SECRET[9:]}{escape} b {escape}"
+    (line,) = lines(cut.encode(), secrets=(SECRET,))
+    assert line == escaped(f"{escape}a {MASK}{escape} b {escape}")
+    assert Masker((SECRET,)).all(cut) == f"{escape}a {MASK}{escape} b {escape}"

@@ -8,11 +8,16 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from typing import Any
 from urllib.parse import quote
 
 MASK = "•••"
 SHORTEST_SECRET = 4
+# A shorter piece of Base64 would stand in texts by chance.
+SHORTEST_INSIDE = 6
+# What a terminal acts on and does not show: colours and the like, titles and links.
+ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 LONGEST_LINE = 16 * 1024
 # NUL cannot be stored; the other controls would act on a terminal or hide text. Tab and escape sequences stay.
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x1B), 0x7F)}
@@ -37,9 +42,23 @@ def with_keys(secret: str) -> tuple[str, ...]:
 
 
 def spellings(secret: str) -> tuple[str, ...]:
-    """A secret as it is, and as addresses, JSON and headers of Basic sign-in spell it."""
+    """Return a secret as it is, and as addresses, JSON, hexadecimal dumps and Base64 spell it."""
     plain = secret.encode(errors="backslashreplace")
-    return (secret, quote(plain, safe=""), json.dumps(secret)[1:-1], base64.b64encode(plain).decode())
+    inside = [core for core in _inside_base64(plain) if len(core) >= SHORTEST_INSIDE]
+    hexadecimal = (plain.hex(), plain.hex().upper())
+    encoded = (base64.b64encode(plain).decode(), base64.urlsafe_b64encode(plain).decode(), *inside)
+    return (secret, quote(plain, safe=""), json.dumps(secret)[1:-1], *hexadecimal, *encoded)
+
+
+def _inside_base64(plain: bytes) -> Iterable[str]:
+    """Yield what Base64 of any text with these bytes inside holds, as "user:" and a password in a header of Basic
+    sign-in: one spelling for each place in a group of three at which they can begin. Characters that share bits with
+    the text around are left out."""
+    for bytes_before, characters_before in ((0, 0), (1, 2), (2, 3)):
+        padded = bytes(bytes_before) + plain
+        end = len(padded) * 8 // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(padded).decode()[characters_before:end]
 
 
 class Masker:
@@ -72,8 +91,28 @@ class Masker:
         return held
 
     def all(self, text: str) -> str:
-        """A complete text, masked."""
-        return self._pattern.sub(MASK, text) if self._secrets else text
+        """Return a complete text, masked."""
+        return self.across_escapes(self._pattern.sub(MASK, text)) if self._secrets else text
+
+    def across_escapes(self, text: str) -> str:
+        """Mask what is a secret once a terminal has acted on the escape sequences inside it."""
+        escapes = (
+            [match.span() for match in ESCAPE.finditer(text)] if self._secrets and "\x1b" in text else []
+        )
+        if not escapes:
+            return text
+        visible = [
+            index
+            for start, end in pairwise([0, *chain.from_iterable(escapes), len(text)])
+            if (start, end) not in escapes
+            for index in range(start, end)
+        ]
+        pieces, position = [], 0
+        for match in self._pattern.finditer("".join(text[index] for index in visible)):
+            first, last = visible[match.start()], visible[match.end() - 1]
+            pieces += [text[position:first], MASK]
+            position = last + 1
+        return "".join([*pieces, text[position:]])
 
     def _beginning_of_a_secret(self, text: str) -> int:
         """Length of the longest end of `text` that begins a secret."""
@@ -101,8 +140,9 @@ class LineCutter:
         if final:
             text += self.masker.end()
         *lines, self._rest = re.split(r"\r\n|\n|\r(?!\Z)", self._rest + text)
+        lines = [self.masker.across_escapes(line) for line in lines]
         if final and self._rest:
-            lines, self._rest = [*lines, self._rest.rstrip("\r")], ""
+            lines, self._rest = [*lines, self.masker.across_escapes(self._rest.rstrip("\r"))], ""
         elif len(self._rest) > LONGEST_LINE:
             lines, self._rest = [*lines, self._rest[:LONGEST_LINE]], self._rest[LONGEST_LINE:]
         return [escaped(part) for line in lines for part in pieces(line)]
