@@ -120,6 +120,7 @@ REFUSED = [
     ),
     ({"exit_code": 0, "signals": [{"verdict": "odd", "reason": 5}, 5]}, "signals[1]: has to be an object"),
     ({"exit_code": 0, "usage": []}, "usage: has to be an object"),
+    ({"exit_code": 0, "usage": {"cost_usd": -1000}}, "usage.cost_usd: has to be 0 or more"),
     ({"exit_code": 0, "usage": {"tokens_in": True}}, "usage.tokens_in: has to be a number"),
     ({"exit_code": 0, "usage": {"tokens_out": "5"}}, "usage.tokens_out: has to be a number"),
     ({"exit_code": 0, "usage": {"duration_sec": []}}, "usage.duration_sec: has to be a number"),

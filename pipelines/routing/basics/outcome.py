@@ -179,6 +179,9 @@ def _usage(value: Any, path: str) -> dict[str, Any]:
     for key in _USAGE:
         if usage.get(key) is not None and not is_number(usage[key]):
             raise Malformed(join(path, key), "has to be a number")
+        # What was never spent would pay for what comes: limits of cost count the sum.
+        if usage.get(key) is not None and usage[key] < 0:
+            raise Malformed(join(path, key), "has to be 0 or more")
     return usage
 
 

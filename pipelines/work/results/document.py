@@ -100,6 +100,6 @@ def _number(document: Mapping[str, Any], places: tuple[tuple[str, str], ...]) ->
     for family, key in places:
         inside = document.get(family)
         value = inside.get(key) if isinstance(inside, dict) else None
-        if type(value) in (int, float):
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
             return value
     return None

@@ -129,9 +129,9 @@ _USAGE = ("cost_usd", "tokens_in", "tokens_out")
 
 
 def carried(signal: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of the outcome that a signal carries: summary, and usage. What is no text, or no number, is left out."""
+    """Fields of the outcome that a signal carries: summary, and usage. No text, or no number from 0 on, is left out."""
     found: dict[str, Any] = {}
     if isinstance(signal.get("summary"), str) and signal["summary"].strip():
         found["summary"] = signal["summary"]
-    usage = {key: signal[key] for key in _USAGE if type(signal.get(key)) in (int, float)}
+    usage = {key: signal[key] for key in _USAGE if type(signal.get(key)) in (int, float) and signal[key] >= 0}
     return {**found, "usage": usage} if usage else found
