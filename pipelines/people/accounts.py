@@ -9,6 +9,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Q
 
@@ -37,6 +39,21 @@ class LinkRefused(Exception):
 
 class TokenRefused(ValueError):
     """A token like this is not made; the message says why."""
+
+
+def end_sessions(user: User, besides: str | None = None) -> int:
+    """End every session of a person, except the one with the key `besides`. Return how many there were.
+
+    A session is opaque to the database, so all are opened: also those that no list of a person's browsers has.
+    """
+    ended = [
+        session.pk
+        for session in Session.objects.iterator()
+        if session.pk != besides and session.get_decoded().get("_auth_user_id") == str(user.pk)
+    ]
+    Session.objects.filter(pk__in=ended).delete()
+    UserSession.objects.filter(session_key__in=ended).delete()
+    return len(ended)
 
 
 def make_link(user: User, now: datetime) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
@@ -56,7 +55,7 @@ def deactivate(user: User, *, heir: User | None, by: User | None, now: datetime)
         accounts.revoke(token, now, by)
     for project in Project.objects.filter(memberships__user=user, memberships__roles__contains=[Role.ADMIN]):
         invitations.admin_left(project, user, by=by, now=now)
-    _end_sessions(user)
+    accounts.end_sessions(user)
     audit.record("person.deactivated", by=by, at=now, about=audit.ref(user), name=user.username)
 
 
@@ -92,9 +91,3 @@ def _keeps_an_admin(member: Membership) -> None:
         raise members.LastAdmin(
             f"{member.project}: a project needs at least one admin. Make somebody else an admin first."
         )
-
-
-def _end_sessions(user: User) -> None:
-    for session in Session.objects.iterator():
-        if session.get_decoded().get("_auth_user_id") == str(user.pk):
-            session.delete()

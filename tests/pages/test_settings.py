@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -64,6 +66,19 @@ def test_signing_out_everywhere_else_keeps_this_browser(world: World, signed_in:
     client, other = signed_in(world.viewer), Client()
     other.force_login(world.viewer)
     assert "Another browser" in text(client.get(reverse("account")))
+    client.post(reverse("sessions-end"))
+    assert client.get(reverse("home")).status_code == 200
+    assert other.get(reverse("home")).status_code == 302
+
+
+def test_signing_out_everywhere_finds_a_session_older_than_thousands(world: World, signed_in: As) -> None:
+    client, other = signed_in(world.viewer), Client()
+    other.force_login(world.viewer)
+    later = timezone.now() + timedelta(days=99)
+    Session.objects.bulk_create(
+        Session(session_key=f"somebody{number:024}", session_data="", expire_date=later)
+        for number in range(2_001)
+    )
     client.post(reverse("sessions-end"))
     assert client.get(reverse("home")).status_code == 200
     assert other.get(reverse("home")).status_code == 302

@@ -62,6 +62,15 @@ def test_the_first_sign_in_makes_an_account_without_a_password(company: Provider
     assert User.objects.filter(username__startswith="pat").count() == 1
 
 
+@pytest.mark.parametrize("claim", [None, {"reviewers": True}, 7, [None, 3], True])
+def test_groups_that_are_no_list_give_no_role(world: World, company: Provider, claim: object) -> None:
+    """Some providers say null for somebody who is in no group."""
+    company.claims["groups"] = claim
+    client = Client()
+    assert come(client).headers["Location"] == reverse("home")
+    assert roles(world) == []
+
+
 def test_a_group_gives_a_role_and_takes_it_again(world: World, company: Provider) -> None:
     company.claims["groups"] = ["reviewers", "unknown"]
     client = Client()

@@ -22,9 +22,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import ApiToken, User
+from pipelines.people import accounts
 from pipelines.ports import audit
 from pipelines.web.shell.forms import NewToken, PersonalForm
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+
+NEWEST_UNRECORDED = 2_000
 
 
 @signed_in
@@ -67,22 +70,26 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
 
 
 def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
-    """Where one is signed in. Sessions are opaque to the database, so all that are alive are opened. `name` stands for
-    a session on the page: the key itself would be the session."""
-    known = {each.session_key: each for each in UserSession.objects.filter(user=user)}
-    found = []
-    for session in Session.objects.filter(expire_date__gt=timezone.now()).order_by("-expire_date")[:2_000]:
-        if session.get_decoded().get("_auth_user_id") == str(user.pk):
-            found.append(
-                {
-                    "expires": session.expire_date,
-                    "this": session.session_key == this,
-                    "key": session.pk,
-                    "name": hashlib.sha256(session.pk.encode()).hexdigest()[:16],
-                    "began": known.get(session.pk),
-                }
-            )
-    return found
+    """List where one is signed in: as each sign-in was recorded, and of the newest sessions without a record those that
+    are of this person, for which each has to be opened. `name` stands for a session on the page: the key itself would
+    be the session."""
+    recorded = {record.session_key: record for record in UserSession.objects.filter(user=user)}
+    alive = Session.objects.filter(expire_date__gt=timezone.now()).order_by("-expire_date")
+    unrecorded = [
+        session
+        for session in alive.exclude(pk__in=recorded)[:NEWEST_UNRECORDED]
+        if session.get_decoded().get("_auth_user_id") == str(user.pk)
+    ]
+    return [
+        {
+            "expires": session.expire_date,
+            "this": session.session_key == this,
+            "key": session.pk,
+            "name": hashlib.sha256(session.pk.encode()).hexdigest()[:16],
+            "began": recorded.get(session.pk),
+        }
+        for session in [*alive.filter(pk__in=recorded), *unrecorded]
+    ]
 
 
 @sensitive_post_parameters()
@@ -107,15 +114,21 @@ def change_password(request: SignedIn) -> HttpResponse:
 @require_POST
 def end_sessions(request: SignedIn) -> HttpResponse:
     """End one (`session`, its name on the page), or sign out everywhere but here."""
-    named = request.POST.get("session", "")
-    found = sessions_of(request.user, request.session.session_key)
-    others = [each["key"] for each in found if not each["this"] and named in ("", each["name"])]
-    Session.objects.filter(pk__in=others).delete()
-    UserSession.objects.filter(session_key__in=others).delete()
-    now, who = timezone.now(), request.user
-    if others:
+    name, user, this = request.POST.get("session", ""), request.user, request.session.session_key
+    if name:
+        rows = [row["key"] for row in sessions_of(user, this) if row["name"] == name and not row["this"]]
+        count, _by_model = Session.objects.filter(pk__in=rows).delete()
+        UserSession.objects.filter(session_key__in=rows).delete()
+    else:
+        count = accounts.end_sessions(user, besides=this)
+    if count:
         audit.record(
-            "sessions.ended", by=who, at=now, about=audit.ref(who), name=who.username, count=len(others)
+            "sessions.ended",
+            by=user,
+            at=timezone.now(),
+            about=audit.ref(user),
+            name=user.username,
+            count=count,
         )
-    messages.success(request, _("Session ended") if named else _("Other browsers are signed out."))
+    messages.success(request, _("Session ended") if name else _("Other browsers are signed out."))
     return redirect("account")

@@ -78,9 +78,11 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 def _settle_roles(user: User, sociallogin: SocialLogin) -> None:
     claims = sociallogin.account.extra_data
     claims = claims.get("userinfo") or claims.get("id_token") or claims
-    groups = claims.get(settings.OIDC_GROUPS_CLAIM, [])
-    named = [groups] if isinstance(groups, str) else [each for each in groups if isinstance(each, str)]
-    provider_roles.apply(user, named, settings.OIDC_ROLES, timezone.now())
+    # A provider may say null, one name, or something that is no list: who is in no group gets no role by one.
+    claim = claims.get(settings.OIDC_GROUPS_CLAIM)
+    members = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
+    groups = [group for group in members if isinstance(group, str)]
+    provider_roles.apply(user, groups, settings.OIDC_ROLES, timezone.now())
 
 
 def _taken(email: str) -> bool:
