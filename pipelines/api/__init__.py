@@ -49,6 +49,7 @@ from pipelines.api import (
 )
 from pipelines.api.auth import Bearer, Session
 from pipelines.api.dialects import alp, alp_events, vibe_factory
+from pipelines.api.rendering import ExactRenderer
 
 
 class Api(NinjaAPI):
@@ -72,6 +73,7 @@ api = Api(
     auth=[Bearer(), Session()],
     # The reference pages that come with the library load from other hosts; the document is at openapi.json.
     docs_url=None,
+    renderer=ExactRenderer(),
 )
 problems.install(api)
 ROOMS = (

@@ -125,3 +125,26 @@ def test_what_is_larger_than_a_draft_is_refused_as_malformed(world: World, api: 
         answer = sent(asking, "/lint", "x" * size)
         assert (answer.status_code, answer.headers["Content-Type"]) == (400, "application/problem+json")
     assert sent(asking, "/lint", b"\xff").status_code == 400
+
+
+FRACTIONS = """\
+gateline: 1
+key: line
+name: Line
+stations:
+  - key: build
+    work: {kind: noop}
+    rules:
+      - {id: half, when: {output: {path: $.n, op: equals, value: 0.5}}, to: completed}
+      - {id: more, when: {output: {path: $.n, op: gt, value: 0.25}}, to: completed}
+      - {id: rest, to: failed}
+"""
+
+
+def test_a_fraction_of_an_example_is_a_number(world: World, api: Apis) -> None:
+    """As text it would decide otherwise: the example has to be what the line is asked."""
+    answer = linted(sent(api.as_(world.viewer), "/lint", FRACTIONS))
+    [build] = answer["stations"]
+    numbers = [rule["witness"]["situation"]["outcome"]["output"]["n"] for rule in build["rules"][:2]]
+    assert numbers[0] == 0.5
+    assert all(isinstance(number, int | float) for number in numbers)

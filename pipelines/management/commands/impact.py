@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -14,6 +13,7 @@ from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.submit import find_line
 from pipelines.models import Line, LineVersion
+from pipelines.routing.basics import jsontext
 from pipelines.routing.document.line import REVISION
 from pipelines.routing.sentences import impacts
 
@@ -31,7 +31,7 @@ class Command(printing.Command):
         line = find_line(user, options["line"], options["project"])
         found = impact_or_error(line, target(line, options["to"]), options)
         if options["json"]:
-            self.stdout.write(json.dumps(found.to_dict(), ensure_ascii=False, indent=2, default=str))
+            self.stdout.write(jsontext.dumps(found.to_dict(), ascii_only=False, indent=2))
         else:
             self.stdout.write(text_of(found))
 

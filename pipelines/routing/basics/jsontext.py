@@ -7,7 +7,10 @@ written, or else a `Decimal`: 0.1 stays 0.1, and 1e400 stays 1e400. Duplicate ke
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from json.encoder import encode_basestring as quoted_as_is
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
@@ -51,18 +54,17 @@ def loads(text: str) -> Any:
         raise JsonTextError(_("nested too deeply")) from None
 
 
-def dumps(value: Any) -> str:
-    """Compact JSON, ASCII only, one line; numbers keep every digit. `value` is plain JSON (or Decimal)."""
+def dumps(value: Any, *, indent: int | None = None, ascii_only: bool = True, sort_keys: bool = False) -> str:
+    """Write JSON in which numbers keep every digit and stay numbers, on one line or with an indent as `json.dumps` has
+    it. `value` is plain JSON (or Decimal). Raises ValueError for NaN and infinities."""
     try:
-        return json.dumps(value, allow_nan=False)
+        return json.dumps(value, allow_nan=False, indent=indent, ensure_ascii=ascii_only, sort_keys=sort_keys)
     except TypeError:
-        parts: list[str] = []
-        _write(value, parts)
-        return "".join(parts)
+        return "".join(_written(value, _Layout(indent, quoted if ascii_only else quoted_as_is, sort_keys), 0))
 
 
 def is_double(value: Decimal) -> bool:
-    """Whether the shortest text of some double is this number."""
+    """True if the shortest text of some double is this number."""
     return _says(float(value), value)
 
 
@@ -88,22 +90,46 @@ _decoder = json.JSONDecoder(
 )
 
 
-def _write(value: Any, parts: list[str]) -> None:
-    """As `json.dumps` writes, with `Decimal` as the number that it is."""
-    if isinstance(value, dict):
-        parts.append("{")
-        for index, (key, member) in enumerate(value.items()):
-            parts.append((", " if index else "") + quoted(key) + ": ")
-            _write(member, parts)
-        parts.append("}")
-    elif isinstance(value, (list, tuple)):
-        parts.append("[")
-        for index, member in enumerate(value):
-            if index:
-                parts.append(", ")
-            _write(member, parts)
-        parts.append("]")
+@dataclass(frozen=True)
+class _Layout:
+    """The way a text is laid out. `indent`: spaces of a level; None for one line."""
+
+    indent: int | None
+    quote: Callable[[str], str]
+    sort_keys: bool
+
+    def pieces(self, level: int) -> tuple[str, str, str]:
+        """Return the texts before the first member, between two, and after the last."""
+        if self.indent is None:
+            return "", ", ", ""
+        begin = "\n" + " " * self.indent * (level + 1)
+        return begin, f",{begin}", "\n" + " " * self.indent * level
+
+
+def _written(value: Any, layout: _Layout, level: int) -> Iterator[str]:
+    """Yield what `json.dumps` writes, with `Decimal` as the number that it is."""
+    if isinstance(value, dict) and value:
+        keys = sorted(value) if layout.sort_keys else value
+        members = ((layout.quote(key) + ": ", value[key]) for key in keys)
+        yield from _collection("{", "}", members, layout, level)
+    elif isinstance(value, (list, tuple)) and value:
+        yield from _collection("[", "]", (("", member) for member in value), layout, level)
     elif isinstance(value, Decimal):
-        parts.append(str(value))
+        if not value.is_finite():
+            raise ValueError(f"{value} is not JSON")
+        yield str(value)
+    elif isinstance(value, str):
+        yield layout.quote(value)
     else:
-        parts.append(json.dumps(value, allow_nan=False))
+        yield json.dumps(value, allow_nan=False)
+
+
+def _collection(
+    opening: str, closing: str, members: Iterable[tuple[str, Any]], layout: _Layout, level: int
+) -> Iterator[str]:
+    before, between, after = layout.pieces(level)
+    yield opening
+    for index, (label, member) in enumerate(members):
+        yield (between if index else before) + label
+        yield from _written(member, layout, level + 1)
+    yield after + closing

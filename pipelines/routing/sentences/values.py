@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pipelines.routing.basics import jsontext
+
 MAX_SHOWN = 200
 
 
@@ -20,7 +22,7 @@ def plain(value: Any) -> str:
         return "{" + ", ".join(f"{_word(key)}: {plain(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(plain, value)) + "]"
-    return _word(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return _word(value) if isinstance(value, str) else jsontext.dumps(value)
 
 
 def _word(text: str) -> str:

@@ -3,12 +3,12 @@ as in production."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pipelines.routing.analysis.redecide.recorded import again, said
+from pipelines.routing.basics import jsontext
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Wait
@@ -261,5 +261,5 @@ def shown(line: Line, position: SimulatedPosition, gate: str) -> dict[str, Any]:
     asked = position.asked
     assert asked is not None and isinstance(asked.decision, Wait)
     outcome = asked.situation["outcome"]
-    digest = json.dumps(outcome.get("output"), sort_keys=True, default=str)
+    digest = jsontext.dumps(outcome.get("output"), sort_keys=True)
     return effects.shown_at(line, position.station, asked.decision, gate, outcome, digest)

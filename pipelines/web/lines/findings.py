@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.policy_outcome import then
+from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.model import Line
@@ -117,7 +117,7 @@ def _shown(finding: Finding, document: object, line: Line | None) -> FindingView
         severity=SEVERITIES[finding.severity](),
         icon=ICONS.get(finding.severity, "info"),
         help=reverse("help-page", args=[finding.check]),
-        example=json.dumps(parts, indent=2, ensure_ascii=False, default=str) if parts else "",
+        example=jsontext.dumps(parts, indent=2, ascii_only=False) if parts else "",
         then=_decided(finding, line),
     )
 

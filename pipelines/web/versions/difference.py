@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from pipelines.lines import comparing
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.difference.compare import Difference
 from pipelines.routing.analysis.difference.samples import Sample
+from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import definitions, differences
@@ -106,5 +106,5 @@ def _shown(found: Difference, place: str, sentence: str, sample: Sample | None) 
     if sample is None:
         return ChangeView(place, sentence)
     old, new = differences.went(found.pair, sample)
-    situation = json.dumps(sample.situation, indent=2, ensure_ascii=False, default=str)
+    situation = jsontext.dumps(sample.situation, indent=2, ascii_only=False)
     return ChangeView(place, sentence, words(old), words(new), situation)

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
+from pipelines.routing.basics import jsontext
 from pipelines.work.handlers import command
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
     """Exit code 0 is `ok`. What it did not say itself of its eval follows from that (law §2)."""
-    told = json.dumps(spec.data, ensure_ascii=True, default=str)
+    told = jsontext.dumps(spec.data)
     outcome = await command.run(replace(spec, prompt=told + "\n"), sink)
     if outcome.get("result") == "cancelled" or "eval" in outcome:
         return outcome

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.routing.basics import jsontext
 from pipelines.work.handlers.evaluate import TEXT_CHARACTERS, unanswered
 from pipelines.work.models.answer_text import answer_in
 from pipelines.work.outgoing.endpoint import Outgoing
@@ -47,7 +47,7 @@ async def judge(question: str, outcome: Mapping[str, Any], outgoing: Outgoing) -
 
 
 def messages(question: str, outcome: Mapping[str, Any]) -> list[Any]:
-    shown = json.dumps(outcome, ensure_ascii=False, indent=1, default=str)
+    shown = jsontext.dumps(outcome, ascii_only=False, indent=1)
     if len(shown) > OUTCOME_CHARACTERS:
         shown = shown[:OUTCOME_CHARACTERS] + "\n[the rest was cut]"
     asked = f"Question: {question}\n\nOutcome:\n{shown}"

@@ -4,11 +4,11 @@ Evaluations)."""
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.durations import seconds
 from pipelines.routing.document.evaluations import HOOK_TIMEOUT, MODEL, WORKER
 from pipelines.routing.document.gate_tools import KIND
@@ -126,7 +126,7 @@ def _spec(
         kind=orders.kind,
         attempt=attempt,
         argv=argv,
-        prompt=json.dumps(stdin, ensure_ascii=False, default=str) + "\n",
+        prompt=jsontext.dumps(stdin, ascii_only=False) + "\n",
         env={**trust(attempt, config), **environment(orders, attempt, config)},
         limits=ProcessLimits(total=limit),
         isolation=config.isolation,

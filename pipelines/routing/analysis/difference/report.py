@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from pipelines.routing.analysis.difference.compare import NONE, UNKNOWN, Difference
+from pipelines.routing.basics import jsontext
 
 NOTHING = "No routing changes: proved for every outcome."
 NOT_PROVED = "Nothing was found that goes elsewhere, but not everything could be proved:"
@@ -13,7 +12,7 @@ NOT_PROVED = "Nothing was found that goes elsewhere, but not everything could be
 def report(found: Difference, *, as_json: bool = False) -> str:
     """What to print."""
     if as_json:
-        return json.dumps(found.to_dict(), indent=2, ensure_ascii=False, default=str)
+        return jsontext.dumps(found.to_dict(), indent=2, ascii_only=False)
     if found.verdict == NONE:
         return NOTHING
     head = [NOT_PROVED] if found.verdict == UNKNOWN else []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.basics import jsontext
 
 
 def report(examination: Examination, *, as_json: bool = False) -> str:
@@ -13,7 +12,7 @@ def report(examination: Examination, *, as_json: bool = False) -> str:
 
 
 def _as_json(examination: Examination) -> str:
-    return json.dumps(examination.to_dict(), indent=2, default=str)
+    return jsontext.dumps(examination.to_dict(), indent=2)
 
 
 def _as_text(examination: Examination) -> str:
@@ -29,4 +28,4 @@ def _with_witness(finding: Finding) -> str:
         for key in ("outcome", "facts")
         if key in finding.witness.situation
     }
-    return f"{finding}\n    for example {json.dumps(shown, ensure_ascii=False, default=str)}"
+    return f"{finding}\n    for example {jsontext.dumps(shown, ascii_only=False)}"
