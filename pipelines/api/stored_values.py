@@ -18,6 +18,7 @@ from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Line, Owner, Project, StoredValue
 from pipelines.ports.vault import store
+from pipelines.ports.vault.credentials import credentials_of
 from pipelines.queries.named_values import uses
 
 router = Router(tags=["secrets and variables"])
@@ -35,7 +36,8 @@ class StoredValueIn(Strict):
 
 
 class StoredValueOut(BaseModel):
-    """`value` is null for a secret. `used_in`: keys of the lines of this project that name it."""
+    """`value` is null for a secret. `used_in`: keys of the lines of this project that name it. `credential_of`: the
+    repository whose credential it is; no station gets such a secret."""
 
     name: str
     kind: str
@@ -46,6 +48,7 @@ class StoredValueOut(BaseModel):
     changed_by: str | None
     last_used_at: datetime | None
     used_in: list[str]
+    credential_of: str | None
 
 
 @router.get(
@@ -55,8 +58,10 @@ def index(request: Request, owner: str, project: str) -> list[StoredValueOut]:
     """Those of the project, of its lines and of its owner, by name."""
     found = project_of(request, owner, project, "design")
     values = list(store.of_project(found))
-    named = uses(found, values)
-    return [_out(each, [use.line.key for use in named[each.pk]]) for each in values]
+    lines, credentials = uses(found, values), credentials_of(found, values)
+    return [
+        _out(value, [use.line.key for use in lines[value.pk]], credentials.get(value.pk)) for value in values
+    ]
 
 
 @router.put(
@@ -69,7 +74,8 @@ def put(request: Request, owner: str, project: str, name: str, payload: StoredVa
     found = project_of(request, owner, project, "secrets")
     place = _place(request, found, payload.place, payload.line)
     by = person_of(request.auth)
-    return _out(store.put(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now()), [])
+    stored = store.put(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now())
+    return _out(stored, [], credentials_of(found, [stored]).get(stored.pk))
 
 
 @router.delete(
@@ -99,7 +105,7 @@ def _place(request: Request, project: Project, where: Where, line: str) -> store
     return store.Place(project.owner if where == "owner" else project)
 
 
-def _out(stored: StoredValue, used_in: list[str]) -> StoredValueOut:
+def _out(stored: StoredValue, used_in: list[str], credential_of: str | None) -> StoredValueOut:
     of: Owner | Project | Line | None = stored.line or stored.project or stored.owner
     where: Where = "line" if stored.line_id else "project" if stored.project_id else "owner"
     return StoredValueOut(
@@ -112,4 +118,5 @@ def _out(stored: StoredValue, used_in: list[str]) -> StoredValueOut:
         changed_by=str(stored.changed_by) if stored.changed_by else None,
         last_used_at=stored.last_used_at,
         used_in=used_in,
+        credential_of=credential_of,
     )

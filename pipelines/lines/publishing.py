@@ -23,6 +23,7 @@ from pipelines.models import (
     LineVersion,
     Project,
     Repository,
+    StoredValue,
     User,
     VersionGate,
     VersionRule,
@@ -30,6 +31,8 @@ from pipelines.models import (
 )
 from pipelines.models.people import slug
 from pipelines.ports.observers import LineHint, publish_hints
+from pipelines.ports.vault import finding
+from pipelines.ports.vault.credentials import credentials_among
 from pipelines.queries import versions
 from pipelines.queries.standing_approvals import same_patch_gates
 from pipelines.routing.analysis.lint.examination import Examination
@@ -37,6 +40,7 @@ from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
+from pipelines.routing.document.kinds import secrets
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.line import Problem
@@ -114,7 +118,8 @@ def check(line: Line, text: str = "") -> Examination:
     `text`, a text of the draft; without it, of the text as it was typed."""
     found = examined(line.draft, line.project, text or line.draft_text)
     if found.line is not None:
-        found = found.adding(repository_problems(found.line, line.project))
+        problems = [*repository_problems(found.line, line.project), *credential_problems(found.line, line)]
+        found = found.adding(problems)
     key = line.draft.get("key")
     if found.line is None or key == line.key:
         return found
@@ -139,6 +144,31 @@ def repository_problems(line: routing.Line, project: Project) -> list[Problem]:
         message = _("nobody knows which host keeps %(name)s", name=found.name)
         return [Problem(path, message, _("choose its host in the project settings, or only push"))]
     return []
+
+
+def credential_problems(document: routing.Line, line: Line) -> list[Problem]:
+    """Return a problem for each station that names a credential of a repository as a secret of its own."""
+    names = {name for station in document.stations for name in secrets(station.work)}
+    if not names:
+        return []
+    project = line.project
+    reach = finding.Reach(project.owner_id, project.pk, line.pk)
+    stored = reach.nearest(StoredValue.Kind.SECRET, names)
+    uses = credentials_among(names, owner=project.owner_id, project=project.pk, stored=stored)
+    return [
+        Problem(
+            f"stations[{index}].work",
+            _(
+                "%(secret)s is a credential of the repository %(repository)s",
+                secret=name,
+                repository=uses[name],
+            ),
+            _("Store a secret of its own for this station: no station gets a credential."),
+        )
+        for index, station in enumerate(document.stations)
+        for name in dict.fromkeys(secrets(station.work))
+        if name in uses
+    ]
 
 
 def _hosted(repository: Repository) -> bool:

@@ -54,6 +54,8 @@ class WorkerConfig:
     # {name: value} that headers and environments may use: GATELINE_SECRET_…, and what came with the job.
     named_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     named_variables: Mapping[str, str] = field(default_factory=dict)
+    # {name of a secret that is the credential of a repository: that repository}
+    withheld_secrets: Mapping[str, str] = field(default_factory=dict)
     # {agent: the folder with the sign-in of this machine's user, which its stations are lent}
     signed_in: Mapping[str, Path] = field(default_factory=dict)
     outgoing: Outgoing = field(default_factory=Outgoing)
@@ -64,12 +66,18 @@ class WorkerConfig:
     most_seconds: float = MOST_SECONDS
 
     def with_values(
-        self, secrets: Mapping[str, str], variables: Mapping[str, str], masked: Iterable[str]
+        self,
+        secrets: Mapping[str, str],
+        variables: Mapping[str, str],
+        masked: Iterable[str],
+        withheld: Mapping[str, str],
     ) -> WorkerConfig:
         """The configuration for one job: values stored for its line take precedence over the worker's own."""
+        usable = {**self.named_secrets, **secrets}
         return replace(
             self,
-            named_secrets={**self.named_secrets, **secrets},
+            named_secrets={name: value for name, value in usable.items() if name not in withheld},
+            withheld_secrets=withheld,
             named_variables={**self.named_variables, **variables},
             secrets=(*self.secrets, *masked),
         )

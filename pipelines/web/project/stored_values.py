@@ -18,6 +18,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Owner, Project, StoredValue, User
 from pipelines.ports.vault import store
+from pipelines.ports.vault.credentials import credentials_of
 from pipelines.queries.named_values import Use, uses
 from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
 
@@ -45,6 +46,8 @@ class Row:
     place: str
     uses: list[Use]
     may_delete: bool
+    repository: str
+    """The one whose credential it is, or none."""
 
     @property
     def is_secret(self) -> bool:
@@ -114,11 +117,18 @@ def _place(project: Project, said: str) -> store.Place:
 
 def rows_of(user: User, project: Project) -> list[Row]:
     values = list(store.of_project(project))
-    named, owners = uses(project, values), _may_in_owner(user, project.owner)
-    mine = access.can(user, "secrets", project)
+    lines, owners = uses(project, values), _may_in_owner(user, project.owner)
+    credentials = credentials_of(project, values)
+    may_store = access.can(user, "secrets", project)
     return [
-        Row(each, _words(each, project), named[each.pk], mine and (owners or each.owner_id is None))
-        for each in values
+        Row(
+            value,
+            _words(value, project),
+            lines[value.pk],
+            may_store and (owners or value.owner_id is None),
+            credentials.get(value.pk, ""),
+        )
+        for value in values
     ]
 
 

@@ -194,6 +194,11 @@ def filled_in(orders: Orders, place: str, value: Any, config: WorkerConfig) -> s
     asks = f"{orders.station.key}: work.{place} asks for the {kind} {name or value[kind]}"
     if not name:
         raise Unrenderable(f"{asks}, which this task was started without.")
+    if name in config.withheld_secrets:
+        raise Unrenderable(
+            f"{asks}, which is a credential of the repository {config.withheld_secrets[name]}: no station gets it. "
+            "Store a secret of its own for this station."
+        )
     raise Unrenderable(
         f"{asks}, which is not stored for this line. Add it under Settings, Secrets and variables."
     )

@@ -40,12 +40,14 @@ class ReportFailed(Exception):
 @dataclass(frozen=True)
 class StationValues:
     """Secrets and variables {name: value} that the station of one job names. `masked`: what no log and no outcome of
-    it may show, which is every secret that its line names: a station before may have left it in the workspace. They
-    come with a claim and are never part of the orders."""
+    it may show, which is every secret that its line names: a station before may have left it in the workspace.
+    `withheld`: {name of a secret that is a credential: its repository}, which no station gets. They come with a claim
+    and are never part of the orders."""
 
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
     masked: tuple[str, ...] = field(default=(), repr=False)
+    withheld: Mapping[str, str] = field(default_factory=dict)
     # Of the repository of its line: for the worker itself, never for an attempt.
     credential: str = field(default="", repr=False)
     host_credential: str = field(default="", repr=False)

@@ -252,7 +252,9 @@ class JobExecution:
         values, lent = started.values, self._lent(started)
         if values is NO_VALUES and not lent:
             return self.config
-        return self.config.with_values(values.secrets, values.variables, (*values.masked, *lent))
+        return self.config.with_values(
+            values.secrets, values.variables, (*values.masked, *lent), values.withheld
+        )
 
     def _lent(self, started: Started) -> tuple[str, ...]:
         """Of the sign-in that this job is lent, what nothing may show."""

@@ -44,6 +44,7 @@ def started_json(started: Started) -> Json:
             "secrets": dict(values.secrets),
             "variables": dict(values.variables),
             "masked": list(values.masked),
+            "withheld": dict(values.withheld),
             "credential": values.credential,
         },
     }
@@ -55,7 +56,11 @@ def started_of(plain: Mapping[str, Any]) -> Started:
         Orders.of_json(plain["orders"]),
         uuid.UUID(plain["lease"]),
         StationValues(
-            values["secrets"], values["variables"], tuple(values["masked"]), credential=values["credential"]
+            values["secrets"],
+            values["variables"],
+            tuple(values["masked"]),
+            withheld=values.get("withheld", {}),
+            credential=values["credential"],
         ),
     )
 

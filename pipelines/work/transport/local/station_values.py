@@ -10,6 +10,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Job, Purpose, Task
 from pipelines.ports.vault import finding
+from pipelines.ports.vault.credentials import credentials_among
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
 from pipelines.queries.environments import repository_of
@@ -46,12 +47,16 @@ def values_at(task: Task, line: Line, own: list[Station], asked_for: Iterable[st
         reach.nearest(VARIABLE, settings),
     )
     known = finding.decrypted(stored)
+    # Asked at each start: a secret can become a credential after the line was published.
+    withheld = credentials_among(wanted, owner=reach.owner, project=reach.project, stored=stored)
+    granted = wanted - withheld.keys()
     finding.used(
-        [*(each for name, each in stored.items() if name in {*wanted, *named}), *plain.values()],
+        [*(each for name, each in stored.items() if name in {*granted, *named}), *plain.values()],
         timezone.now(),
     )
     return StationValues(
-        secrets={name: value for name, value in known.items() if name in wanted},
+        secrets={name: value for name, value in known.items() if name in granted},
+        withheld=withheld,
         variables={name: each.content for name, each in plain.items()},
         masked=tuple(known.values()),
         credential=known.get(credential, ""),
