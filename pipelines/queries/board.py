@@ -24,6 +24,7 @@ from pipelines.queries.actors import actor_of
 from pipelines.queries.board_places import BoardPlaces, places
 from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
 from pipelines.queries.joined import waiting_at_joins
+from pipelines.queries.unanswered import unanswered
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
 from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.kinds import may_cost
@@ -192,9 +193,9 @@ def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
     visits = _open_visits(token for token in tokens if token.status == Status.AWAITING_REVIEW)
     branches, joined = _branches(tokens), waiting_at_joins(tokens)
     cards = [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
-    spent = _spending(tokens)
+    spent, lacking = _spending(tokens), unanswered(tokens[0].task.project, tokens) if tokens else {}
     for card in cards:
-        card.sentence = joined.get(card.token.pk, card.sentence)
+        card.sentence = joined.get(card.token.pk) or lacking.get(card.token.pk, card.sentence)
         card.spending = spent.get(card.task.pk, NOTHING)
     return cards
 

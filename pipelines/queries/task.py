@@ -34,6 +34,7 @@ from pipelines.queries.history import TimelineItem, history
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.preparing import Preparing, preparing
 from pipelines.queries.resting import waiting_for_a_time
+from pipelines.queries.unanswered import unanswered
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import as_asked
@@ -263,6 +264,7 @@ class TaskView:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         joined = waiting_at_joins(self.tokens)
         resting = waiting_for_a_time(last) | without_a_worker(self.task, self._queued(last))
+        resting |= unanswered(self.task.project, self.tokens)
         return [
             PositionView(
                 token,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -180,7 +180,7 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         text = _("Cannot continue yet. Missing: %(names)s.") % {"names": "; ".join(names)}
         return Sentence(
             text,
-            _("Continues automatically when nothing is missing."),
+            missing_remedy(wait["missing"]),
             ", ".join(wait["missing"]),
         )
     if wait.get("deadlock"):
@@ -226,6 +226,22 @@ def missing_words(name: str) -> str:
         "no_open_escalation": lambda: _("the answer to an escalation"),
     }.get(kind, lambda: name)()
     return words % {"agent": what} if what else words
+
+
+def missing_remedy(names: Iterable[str]) -> str:
+    """Return what to do about the first precondition that somebody can supply."""
+    for name in names:
+        remedy = SUPPLIED.get(str(name).partition(":")[0])
+        if remedy:
+            return f"{remedy()} {_('Continues automatically when nothing is missing.')}"
+    return _("Continues automatically when nothing is missing.")
+
+
+SUPPLIED = {
+    "handoff": lambda: _("Hand the document over on the page of the task."),
+    "metadata": lambda: _("Enter the value on the page of the task."),
+    "agent": lambda: _("Register the agent under Settings, Agents, or renew its contract there."),
+}
 
 
 def budget_name(line: Line, key: str) -> str:

@@ -1,0 +1,62 @@
+"""Questions of rules that no worker answers now, because none is there that could: why, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import Job, Project, Purpose, Status, Token
+from pipelines.ports import leases
+from pipelines.ports.leases import Claim
+from pipelines.queries import unoffered, versions
+from pipelines.routing.document.evaluations import MACHINES, MODEL
+from pipelines.routing.document.kinds import needs
+from pipelines.routing.sentences.waits import Sentence
+
+# A hook and a tool run wherever commands run.
+PROGRAMS: Final = "kind:command"
+
+
+def unanswered(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]:
+    """Return {token id: why nobody answers, and what would help}: three statements, however many tokens there are."""
+    waiting = [token.pk for token in tokens if token.status == Status.EVALUATING]
+    if not waiting:
+        return {}
+    questions = Job.objects.filter(token__in=waiting, state=Job.State.QUEUED).exclude(purpose=Purpose.STATION)
+    jobs = list(questions.only("token_id", "kind", "pinned_id", "station"))
+    if not jobs:
+        return {}
+    owner = project.owner.key
+    able, offered = leases.able(owner), [each for each in leases.claims() if each.works_in(project.pk)]
+    sentences = {}
+    for job in jobs:
+        sentence = _machine(job.kind, able) if job.kind in MACHINES else _program(job, owner, offered)
+        if sentence:
+            sentences[job.token_id] = sentence
+    return sentences
+
+
+def _machine(kind: str, able: frozenset[str]) -> Sentence | None:
+    if kind in able:
+        return None
+    if kind == MODEL:
+        return Sentence(
+            _("No active runner has a model that could answer the question of a rule."),
+            _("Set GATELINE_MODEL_URL and GATELINE_MODEL for a runner, or answer it yourself."),
+        )
+    return Sentence(
+        _("No active runner has the evaluator that answers the question of a rule."),
+        _(
+            "Set GATELINE_EVALUATOR_COMMAND and start one: manage.py worker --label evaluator."
+            " Or answer the question yourself."
+        ),
+    )
+
+
+def _program(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
+    station = versions.by_id(job.pinned_id).station(job.station)
+    if any(claim.takes(owner, station.labels) and claim.has(PROGRAMS) for claim in offered):
+        return None
+    return unoffered.why(owner, station, offered, brought=needs(station), besides=(PROGRAMS,))
