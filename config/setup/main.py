@@ -108,7 +108,7 @@ def _become(*words: str) -> None:
     environment = dict(os.environ)
     # A run starts a hundred processes of the product: without compiled modules each would compile it again.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    # The stations' tools (ruff, pytest, bandit, a Node of ours) are found beside the interpreter.
+    # The stations' tools (ruff, pytest, a Node of ours) are found beside the interpreter.
     environment["PATH"] = f"{packages.VENV / 'bin'}{os.pathsep}{environment.get('PATH', os.defpath)}"
     os.execve(packages.PYTHON, [str(packages.PYTHON), *words], environment)
 

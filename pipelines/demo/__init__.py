@@ -1,1 +1,1 @@
-"""The demo: two lines that do real work, and the station programs that do it."""
+"""The demo: three lines that do real work, and the programs that some of their stations run."""

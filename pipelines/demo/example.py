@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipelines.demo.stations.report import StationError
-from pipelines.demo.stations.source import folder
+from pipelines.demo.lint_example import OFFERED
 
 LINES = Path(__file__).with_name("lines")
-KEYS = ("repository-check", "agent-line")
-# Works in a repository that is made for it.
-FIX = "fix-lint-findings"
+# Work in a repository that is made for them.
+IN_A_REPOSITORY = ("fix-lint-findings", "repository-check")
+AGENT = "agent-line"
 # One for each dialect; a person or a script plays what an agent would do (docs/demo.md).
 REHEARSED = (
     "alp-code-review",
@@ -20,21 +19,15 @@ REHEARSED = (
     "flux-standard-dev",
     "aeef-delivery",
 )
+KEYS = (*IN_A_REPOSITORY, AGENT, *REHEARSED)
 SCRIPTS = Path(__file__).with_name("rehearsals")
-BEFORE = "    # The ready example stands here as the default.\n"
+REPOSITORY = "    # The ready example stands here as the default.\n"
+BRANCH = "    # The branch of the ready example stands here as the default.\n"
 
 
-def ready_example(base: Path, roots: list[str]) -> str:
-    """The project's own checkout in `base`, if the checkout station may read it; else nothing, as for a copy of the
-    project that was not cloned."""
-    try:
-        return str(folder(str(base), roots).path)
-    except StationError:
-        return ""
-
-
-def text(key: str, example: str) -> str:
-    """The YAML of one line. Without an example the start form asks for a repository."""
+def text(key: str, address: str) -> str:
+    """Return the YAML of one line. Without an address the start form asks for a repository."""
     document = (LINES / f"{key}.yaml").read_text(encoding="utf-8")
-    default = f"    default: {json.dumps(example)}\n" if example else ""
-    return document.replace(BEFORE, default)
+    for place, value in ((REPOSITORY, address), (BRANCH, address and OFFERED)):
+        document = document.replace(place, f"    default: {json.dumps(value)}\n" if value else "")
+    return document

@@ -1,4 +1,5 @@
-"""The repository on which *Fix lint findings* is tried: a small bare one, with findings that ruff can fix."""
+"""The repository on which *Fix lint findings* and *Repository check* are tried: a small bare one, with findings that
+ruff can fix, and a branch to check and merge."""
 
 from __future__ import annotations
 
@@ -13,8 +14,10 @@ from dulwich.repo import Repo
 
 FOLDER, FILE = 0o040000, 0o100644
 BRANCH = Ref(b"refs/heads/main")
+OFFERED = "discount"
 WHO = b"Gateline <gateline@gateline.invalid>"
 MESSAGE = b"Compute what a basket costs\n"
+OFFER = b"Take off a discount\n"
 BEGAN = 1_767_225_600
 FILES = {
     ".gitignore": "__pycache__/\n.ruff_cache/\n",
@@ -73,29 +76,75 @@ class BasketTest(unittest.TestCase):
         self.assertEqual(receipt(["apple"], PRICES), "Receipt\\napple\\nTotal: 30")
 """,
 }
+# Of files that no fixer touches: it can be merged before and after the findings are fixed.
+OFFERED_FILES = {
+    "basket/discount.py": '''"""What a customer pays less."""
+
+from random import randrange
+
+
+def discounted(total: int, percent: int) -> int:
+    """In cents, rounded in favour of the customer."""
+    return total * (100 - percent) // 100
+
+
+def lucky() -> int:
+    """A discount by lot, in percent."""
+    return randrange(1, 6)
+''',
+    "tests/test_discount.py": """import unittest
+
+from basket.discount import discounted, lucky
+
+
+class DiscountTest(unittest.TestCase):
+    def test_rounds_down(self) -> None:
+        self.assertEqual(discounted(75, 10), 67)
+
+    def test_lot(self) -> None:
+        self.assertIn(lucky(), range(1, 6))
+""",
+}
 
 
 def ready(place: Path) -> str:
-    """Its folder; made unless it is there. Whoever is first makes it whole."""
-    if place.exists():
-        return str(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
-    with closing(Repo.init_bare(str(made))) as repository:
-        repository.refs.set_symbolic_ref(HEADREF, BRANCH)
-        commit = Commit()
-        commit.tree = _tree(repository, FILES)
-        commit.author = commit.committer = WHO
-        commit.author_time = commit.commit_time = BEGAN
-        commit.author_timezone = commit.commit_timezone = 0
-        commit.message = MESSAGE
-        repository.object_store.add_object(commit)
-        repository.refs[BRANCH] = commit.id
-    try:
-        made.rename(place)
-    except OSError:  # somebody else was first
-        shutil.rmtree(made)
+    """Make the repository and its branch, unless they are there; return its folder. Whoever is first makes it whole."""
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
+        with closing(Repo.init_bare(str(folder))) as repository:
+            repository.refs.set_symbolic_ref(HEADREF, BRANCH)
+            repository.refs[BRANCH] = _commit(repository, FILES, MESSAGE)
+        try:
+            folder.rename(place)
+        except OSError:  # somebody else was first
+            shutil.rmtree(folder)
+    _offer(place)
     return str(place)
+
+
+def _offer(place: Path) -> None:
+    """Add the branch to a repository that was made here and has none."""
+    branch = Ref(b"refs/heads/" + OFFERED.encode())
+    with closing(Repo(str(place))) as repository:
+        first = _commit(repository, FILES, MESSAGE)
+        if branch not in repository.refs and BRANCH in repository.refs:
+            repository.refs[branch] = _commit(repository, FILES | OFFERED_FILES, OFFER, first)
+
+
+def _commit(
+    repository: Repo, files: dict[str, str], message: bytes, parent: ObjectID | None = None
+) -> ObjectID:
+    """Write a commit, the same one wherever it is written."""
+    commit = Commit()
+    commit.tree = _tree(repository, files)
+    commit.parents = [parent] if parent else []
+    commit.author = commit.committer = WHO
+    commit.author_time = commit.commit_time = BEGAN
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.message = message
+    repository.object_store.add_object(commit)
+    return commit.id
 
 
 def _tree(repository: Repo, files: dict[str, str]) -> ObjectID:

@@ -119,10 +119,6 @@ def config_of(said: Options, isolation: Isolation) -> WorkerConfig:
         isolation=isolation,
         images=images.found(isolation, said.state / "workspaces", said.path),
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *said.path))),
-        variables={
-            "GATELINE_REPOSITORY_ROOTS": os.pathsep.join(said.roots),
-            "GATELINE_PRIVATE_HOSTS": ",".join(said.private_hosts),
-        },
         repository_roots=said.roots,
         labels=frozenset(said.labels),
         concurrency=said.concurrency,

@@ -17,7 +17,6 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Membership, Project, Role, User
 from pipelines.people import accounts
-from tests.demo.repositories import GOOD, Repository
 from tests.factories import World, make_worker
 from tests.fixtures.site import Site, environment, manage, start_web, stop
 from tests.pages.conftest import at
@@ -34,14 +33,8 @@ def folder(settings: Any) -> Iterator[Path]:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A small repository with tests that pass."""
-    return Repository(tmp_path / "sums", GOOD).folder
-
-
-@pytest.fixture
 def demo(transactional_db: None) -> World:
-    """The demo project with its two lines; `admin` may do everything there."""
+    """The demo project with its lines; `admin` may do everything there."""
     admin = User.objects.create_superuser("admin", "admin@example.com", "correct horse battery")
     call_command("load_demo", verbosity=0)
     project = Project.objects.select_related("owner").get()
@@ -52,10 +45,10 @@ def demo(transactional_db: None) -> World:
 
 
 @pytest.fixture
-def hands(demo: World, repository: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process that may read the repository."""
+def hands(demo: World, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process, with the settings of an installation."""
     log = tmp_path / "worker.log"
-    process = manage("worker", log=log, env=environment(GATELINE_REPOSITORY_ROOTS=str(repository.parent)))
+    process = manage("worker", log=log, env=environment())
     yield process
     stop(process)
 

@@ -125,7 +125,7 @@ def _is_renamed_undone_and_redone(page: Page, line: Line) -> None:
     page.keyboard.press("Control+Shift+z")
     expect(name).to_have_text("Lint it")
     saved(page)
-    assert draft(line)["stations"][1]["name"] == "Lint it"
+    assert draft(line)["stations"][0]["name"] == "Lint it"
 
 
 def _grows_by_mouse(page: Page, line: Line) -> None:
@@ -143,13 +143,13 @@ def _grows_by_mouse(page: Page, line: Line) -> None:
     def connected() -> bool:
         """Again where the port moved between the look at it and the press: then the canvas was moved instead."""
         if rules.count() == 0:
-            drag(page, node(page, "manual").locator('[data-port="@new"]'), node(page, "checkout"))
+            drag(page, node(page, "manual").locator('[data-port="@new"]'), node(page, "lint"))
         return rules.count() == 1
 
     until(connected, "the rule that was drawn", page)
     saved(page)
     [made] = [each for each in draft(line)["stations"] if each["key"] == "manual"]
-    assert [rule["to"] for rule in made["rules"]] == ["checkout"]
+    assert [rule["to"] for rule in made["rules"]] == ["lint"]
 
 
 def _is_walked_by_keyboard(page: Page) -> None:

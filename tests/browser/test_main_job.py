@@ -1,16 +1,15 @@
-"""The main job in a real browser: sign in by the link, start a check, watch it move, approve, see it delivered."""
+"""The main job in a real browser: sign in by the link, start a check, watch it move, approve, see it merged."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import APIResponse, BrowserContext, Page, Route, expect
 
-from pipelines.models import Artifact, Task, User
+from pipelines.models import Artifact, Delivery, Task, User
 from tests.factories import World
 from tests.fixtures.browser import PHONE
 from tests.fixtures.site import Site
@@ -21,13 +20,12 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.mark.wide
-def test_from_the_sign_in_link_to_the_delivered_archive(
+def test_from_the_sign_in_link_to_the_merged_branch(
     new_context: Callable[..., BrowserContext],
     own_site: Site,
     demo: World,
     link: str,
     hands: subprocess.Popen[bytes],
-    repository: Path,
 ) -> None:
     page = new_context(base_url=own_site.url).new_page()
     page.goto(link)
@@ -39,7 +37,6 @@ def test_from_the_sign_in_link_to_the_delivered_archive(
 
     page.goto(at(demo, "task-new", "repository-check"))
     page.get_by_label("Title").fill("Check the sums")
-    page.get_by_label("Repository").fill(str(repository))
     page.get_by_role("button", name="Start the task").click()
     expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
 
@@ -58,7 +55,8 @@ def test_from_the_sign_in_link_to_the_delivered_archive(
     task = Task.objects.get()
     page.goto(at(demo, "task", task.name))
     expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
-    assert Artifact.objects.filter(task=task).exists()
+    assert Delivery.objects.filter(task=task).exists()
+    assert Artifact.objects.filter(task=task, name="tests.xml").exists()
     page.get_by_role("link", name="Artifacts").click()
     expect(page.get_by_role("link", name="Download").first).to_be_visible()
 

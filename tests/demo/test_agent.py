@@ -47,6 +47,17 @@ def test_without_an_agent_it_blocks_and_says_how_to_set_one(workspace: Workspace
     assert "output" not in done.document
 
 
+def test_a_line_that_is_only_tried_gets_an_answer_that_says_it_is_a_script(workspace: Workspace) -> None:
+    done = workspace.run("agent-station", "--key=plan", "--scripted", stdin="Draw a house")
+    assert (done.code, done.document["verdict"]) == (0, "pass")
+    assert done.output["plan"].startswith("Written by a script: no agent is set up on this worker")
+    assert "AGENT_COMMAND" in done.output["plan"] and "> Draw a house" in done.output["plan"]
+    assert "Written by a script" in done.summary and "Written by a script" in done.log
+    command = shlex.join([sys.executable, "-c", "print('mine')"])
+    real = workspace.run("agent-station", "--key=plan", "--scripted", env={"GATELINE_AGENT_COMMAND": command})
+    assert real.output == {"plan": "mine"}, "an agent that is set up is asked"
+
+
 def test_an_agent_that_is_not_installed_blocks(workspace: Workspace) -> None:
     done = workspace.run("agent-station", "--key=plan", env={"GATELINE_AGENT_COMMAND": "no-such-agent --go"})
     assert done.document["verdict"] == "blocked"

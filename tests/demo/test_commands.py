@@ -10,12 +10,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from pipelines import engine
-from pipelines.demo import example
+from pipelines.demo import example, lint_example
 from pipelines.lines import publishing
 from pipelines.management.commands import submit as submitting
 from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Status, Task, User
-from tests.demo.repositories import GOOD, Repository
+from pipelines.models import Repository as ConnectedRepository
 from tests.factories import make_member, make_project, make_user
+from tests.work.remotes import RemoteRepository
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +44,10 @@ def refusal(*words: str, **options: Any) -> str:
     return str(refused.value)
 
 
+def basket() -> str:
+    return ConnectedRepository.objects.get(name="basket").address
+
+
 def check_line() -> Line:
     return Line.objects.get(project__owner__key="demo", project__key="app", key="repository-check")
 
@@ -50,13 +55,14 @@ def check_line() -> Line:
 # load_demo
 
 
-def test_it_publishes_both_lines(demo: User) -> None:
+def test_it_publishes_its_lines(demo: User) -> None:
     lines = Line.objects.filter(project__owner__key="demo", project__key="app")
-    assert sorted(lines.values_list("key", flat=True)) == sorted(
-        (*example.KEYS, example.FIX, *example.REHEARSED)
-    )
+    assert sorted(lines.values_list("key", flat=True)) == sorted(example.KEYS)
     assert all(line.live for line in lines)
-    assert check_line().draft_text.startswith("# Any git repository")
+    assert check_line().draft_text.startswith("# A branch of a repository")
+    for key in example.IN_A_REPOSITORY:
+        repository = Path(lines.get(key=key).live.document["inputs"][0]["default"])
+        assert repository.name == "basket.git", "never the checkout"
 
 
 @pytest.mark.wide
@@ -74,10 +80,10 @@ def test_loading_again_changes_nothing(demo: User) -> None:
 
 @pytest.mark.wide
 def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_path: Path) -> None:
-    moved = Repository(tmp_path / "moved", GOOD)
-    settings.BASE_DIR, settings.REPOSITORY_ROOTS = moved.folder, [moved.folder]
+    settings.DATA_DIR, settings.REPOSITORY_ROOTS = tmp_path, [tmp_path]
     assert "published version 2" in call("load_demo")
-    assert check_line().live.document["inputs"][0]["default"] == str(moved.folder)
+    moved = tmp_path / "repositories" / "basket.git"
+    assert check_line().live.document["inputs"][0]["default"] == str(moved)
 
 
 @pytest.mark.wide
@@ -92,8 +98,7 @@ def test_what_a_person_changed_is_left_as_it_is(
     if publish:
         publishing.publish(line, user=demo, name="Mine", based_on=line.draft_number)
     live = check_line().live
-    moved = Repository(tmp_path / "moved", GOOD)
-    settings.BASE_DIR, settings.REPOSITORY_ROOTS = moved.folder, [moved.folder]
+    settings.DATA_DIR, settings.REPOSITORY_ROOTS = tmp_path, [tmp_path]
     assert "repository-check: left unchanged, somebody has edited it" in call("load_demo")
     assert (check_line().draft_text, check_line().live) == (text, live)
 
@@ -113,16 +118,24 @@ def test_without_an_administrator_it_says_how_to_make_one() -> None:
 
 
 @pytest.mark.wide
-def test_a_copy_that_was_not_cloned_has_no_ready_example(admin: User, settings: Any, tmp_path: Path) -> None:
-    settings.BASE_DIR, settings.REPOSITORY_ROOTS = tmp_path, [tmp_path]
+def test_where_its_repository_may_not_be_read_the_form_asks_for_one(
+    admin: User, settings: Any, tmp_path: Path
+) -> None:
+    settings.DATA_DIR, settings.REPOSITORY_ROOTS = tmp_path / "state", [tmp_path / "other"]
     assert "no ready example" in call("load_demo")
     assert "default" not in check_line().live.document["inputs"][0]
 
 
-def test_the_example_has_to_lie_under_a_listed_root(tmp_path: Path) -> None:
-    made = Repository(tmp_path / "it", GOOD)
-    assert example.ready_example(made.folder, [str(tmp_path)]) == str(made.folder)
-    assert example.ready_example(made.folder, [str(tmp_path / "other")]) == ""
+def test_a_repository_of_before_gets_the_branch_and_keeps_its_own(tmp_path: Path) -> None:
+    origin = RemoteRepository(Path(lint_example.ready(tmp_path / "basket.git")))
+    first, offered = origin.head(), origin.head(lint_example.OFFERED)
+    assert first and offered and origin.commit(lint_example.OFFERED).parents == [first.encode()]
+    origin.point(lint_example.OFFERED, "")
+    lint_example.ready(origin.path)
+    assert origin.head(lint_example.OFFERED) == offered
+    moved = origin.add(origin.files("main"), branch=lint_example.OFFERED)
+    lint_example.ready(origin.path)
+    assert (origin.head(lint_example.OFFERED), origin.head()) == (moved, first)
 
 
 # submit
@@ -133,14 +146,14 @@ def test_it_starts_a_task_and_prints_its_number_and_address(demo: User) -> None:
         "submit",
         "repository-check",
         title="Try it",
-        input=["repository=https://example.com/it.git", "revision=v1"],
+        input=["branch=main"],
     )
     task = Task.objects.get()
     assert out.split()[0] == task.name == "WI-app-1"
     assert out.split()[1].endswith("/p/demo/app/tasks/WI-app-1/")
-    assert task.inputs == {"repository": "https://example.com/it.git", "revision": "v1", "tests": ""}
+    assert task.inputs == {"repository": basket(), "branch": "main"}
     assert (task.requester, task.title, task.priority) == (demo, "Try it", "medium")
-    assert Job.objects.get(task=task).station == "checkout"
+    assert Job.objects.get(task=task).station == "lint"
 
 
 @pytest.mark.wide
@@ -155,13 +168,11 @@ def test_every_option_arrives(demo: User) -> None:
 
 
 @pytest.mark.wide
-def test_a_folder_of_the_shell_becomes_absolute(
-    demo: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "it").mkdir()
-    monkeypatch.chdir(tmp_path)
-    call("submit", "repository-check", title="T", input=["repository=it"])
-    assert Task.objects.get().inputs["repository"] == str(tmp_path / "it")
+def test_a_folder_of_the_shell_becomes_absolute(demo: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(basket())
+    monkeypatch.chdir(folder.parent)
+    call("submit", "repository-check", title="T", input=[f"repository={folder.name}"])
+    assert Task.objects.get().inputs["repository"] == str(folder)
 
 
 @pytest.mark.smoke(1)
@@ -172,7 +183,7 @@ def test_a_folder_of_the_shell_becomes_absolute(
         (["repository-check"], {"project": "other/app"}, "other/app"),
         (["repository-check"], {"user": "nobody"}, "nobody"),
         (["repository-check"], {"input": ["repository"]}, "KEY=VALUE"),
-        (["repository-check"], {"input": ["repo=x"]}, "repository, revision, tests"),
+        (["repository-check"], {"input": ["repo=x"]}, "repository, branch"),
         (["repository-check"], {"input": ["repository=--upload-pack=x"]}, "inputs.repository"),
         (["agent-line"], {}, "inputs.goal"),
         (["repository-check"], {"title": "  "}, "title"),

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,13 +22,11 @@ from pipelines.models import Repository as ConnectedRepository
 from pipelines.work import logs
 from pipelines.work.storage import artifacts
 from tests import waiting
-from tests.demo.repositories import GOOD, Repository
 from tests.factories import make_user
 from tests.fixtures.site import environment, manage, stop
 from tests.work.remotes import RemoteRepository
 
 RESTS = (*ENDED, Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
-SHELL = "import subprocess\n\n\ndef f(x):\n    subprocess.call(x, shell=True)\n"
 
 
 @pytest.fixture
@@ -92,55 +89,62 @@ def approve(task: Task, user: User) -> None:
     engine.vote(visit.pk, user=user, word="approve", **shown)
 
 
-def decide_triage(task: Task, user: User, choice: str) -> None:
-    job = Job.objects.get(task=task, station="triage", state=Job.State.RUNNING)
+def complete(task: Task, user: User, station: str, **output: str) -> None:
+    job = Job.objects.get(task=task, station=station, purpose="station", state=Job.State.RUNNING)
     version = Token.objects.get(pk=job.token_id).version
-    outcome = {"result": "success", "output": {"triage": choice, "note": "Seen"}}
-    engine.complete(job.pk, user=user, token_version=version, outcome=outcome)
-
-
-def output_of(task: Task, station: str) -> dict[str, Any]:
-    job = Job.objects.filter(task=task, station=station).latest("pk")
-    found: dict[str, Any] = job.outcome["output"]
-    return found
+    engine.complete(job.pk, user=user, token_version=version, outcome={"result": "success", "output": output})
 
 
 def facts_of(task: Task, station: str) -> dict[str, Any]:
     job = Job.objects.filter(task=task, station=station).latest("pk")
-    found: dict[str, Any] = job.outcome["facts"]
-    return found
+    facts: dict[str, Any] = job.outcome["facts"]
+    return facts
+
+
+@pytest.fixture
+def basket(admin: User, root: Path) -> RemoteRepository:
+    """The repository of the demo, below the listed root."""
+    origin = RemoteRepository(Path(lint_example.ready(root / "basket.git")))
+    ConnectedRepository.objects.filter(name="basket").update(address=str(origin.path))
+    return origin
 
 
 @pytest.mark.wide
-def test_a_repository_is_checked_approved_and_delivered(
-    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+def test_a_branch_is_checked_approved_and_merged(
+    admin: User, start_worker: Callable[..., None], basket: RemoteRepository, tmp_path: Path
 ) -> None:
-    made = Repository(root / "sums", GOOD)
+    log, base = tmp_path / "worker.log", basket.head()
     start_worker()
-    task = submit(admin, "repository-check", repository=str(made.folder))
-    at_rest(task, tmp_path / "worker.log")
-    assert task.status == Status.AWAITING_REVIEW
-    assert path_of(task) == ["checkout", "lint", "tests", "security"]
-    assert facts_of(task, "tests")["tests"]["passed"] == 1
+    task = submit(admin, "repository-check", repository=str(basket.path), branch="discount")
+    at_rest(task, log)
+    jobs = Job.objects.filter(task=task)
+    assert task.status == Status.AWAITING_REVIEW, [(job.outcome, "".join(logs.whole(job, 1))) for job in jobs]
+    assert path_of(task) == ["lint", "tests", "security"]
+    assert facts_of(task, "lint")["findings"]["total"] == 0
+    tests = facts_of(task, "tests")
+    assert (tests["tests"]["passed"], tests["tests"]["failed"]) == (4, 0)
+    assert tests["git"]["paths"] == ["basket/discount.py", "tests/test_discount.py"]
+    assert facts_of(task, "security")["findings"]["total"] == 1, "the lot is told to the reviewer"
     approve(task, admin)
-    until(task, lambda found: found.status in ENDED, tmp_path / "worker.log")
+    until(task, lambda row: row.status in ENDED, log)
     assert (task.status, task.end) == (Status.COMPLETED, "delivered")
-    found = {artifact.name: artifact for artifact in Artifact.objects.filter(task=task)}
-    archive = next(name for name in found if name.endswith(".tar.gz"))
-    reports = {"lint.sarif", "tests.xml", "security.sarif"}
-    assert set(found) == {archive, "MANIFEST.sha256", "summary.md", "summary.json", *reports}
-    with artifacts().open(found[archive].blob.name) as stored, tarfile.open(fileobj=stored) as packed:
-        assert {name.partition("/")[2] for name in packed.getnames()} == {*GOOD, "MANIFEST.sha256"}
+    landed = basket.commit()
+    assert landed.tree.decode() == tests["git"]["tree"] and landed.parents[0].decode() == base
+    reports = set(Artifact.objects.filter(task=task).values_list("name", flat=True))
+    assert {"lint.sarif", "tests.xml", "security.sarif"} <= reports
+    again = submit(admin, "repository-check", repository=str(basket.path), branch="")
+    at_rest(again, log)
+    approve(again, admin)
+    until(again, lambda row: row.status in ENDED, log)
+    assert (again.status, again.end) == (Status.COMPLETED, "checked-only"), "nothing is left to merge"
 
 
 @pytest.mark.wide
 def test_lint_findings_are_fixed_approved_and_merged(
-    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+    admin: User, start_worker: Callable[..., None], basket: RemoteRepository, tmp_path: Path
 ) -> None:
-    """What lands on the repository is exactly the tree that was approved."""
-    origin = RemoteRepository(Path(lint_example.ready(root / "basket.git")))
-    base = origin.head()
-    ConnectedRepository.objects.filter(name="basket").update(address=str(origin.path))
+    """Merge exactly the tree that was approved."""
+    origin, base = basket, basket.head()
     start_worker()
     task = submit(admin, "fix-lint-findings", repository=str(origin.path))
     at_rest(task, tmp_path / "worker.log")
@@ -168,60 +172,75 @@ def test_lint_findings_are_fixed_approved_and_merged(
 
 
 @pytest.mark.wide
-def test_findings_go_to_triage_and_back(
-    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+def test_what_would_break_goes_to_triage_and_back(
+    admin: User, start_worker: Callable[..., None], basket: RemoteRepository, tmp_path: Path
 ) -> None:
     log = tmp_path / "worker.log"
-    made = Repository(root / "bad", {"a.py": SHELL, "b.py": "print(nowhere)\n"})
+    basket.add({**basket.files("discount"), "basket/lost.py": b"print(nowhere)\n"}, branch="discount")
     start_worker()
-    task = submit(admin, "repository-check", repository=str(made.folder))
+    task = submit(admin, "repository-check", repository=str(basket.path), branch="discount")
     at_rest(task, log)
-    assert path_of(task) == ["checkout", "lint", "triage"]
-    decide_triage(task, admin, "accept")
-    until(task, lambda found: path_of(found)[-1] == "triage" and len(path_of(found)) > 3, log)
-    assert path_of(task)[3:] == ["lint", "tests", "security", "triage"]
-    assert output_of(task, "tests")["has_tests"] is False
-    made.commit({"a.py": "x = 1\n"})
-    decide_triage(task, admin, "fixed")
-    until(task, lambda found: found.status == Status.AWAITING_REVIEW, log)
-    assert path_of(task)[7:] == ["checkout", "lint", "tests", "security"]
+    assert path_of(task) == ["lint", "triage"]
+    complete(task, admin, "triage", triage="again", note="Seen")
+    until(task, lambda row: path_of(row)[-1] == "triage" and len(path_of(row)) > 2, log)
+    assert path_of(task) == ["lint", "triage", "lint", "triage"]
+    complete(task, admin, "triage", triage="drop", note="")
+    assert Task.objects.get(pk=task.pk).status == Status.CANCELLED
 
 
 @pytest.mark.wide
-def test_a_suite_without_its_dependencies_waits_for_an_answer(
-    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+def test_a_suite_without_its_dependencies_goes_to_triage_with_what_it_lacks(
+    admin: User, start_worker: Callable[..., None], basket: RemoteRepository, tmp_path: Path
 ) -> None:
-    made = Repository(root / "lacking", {"test_a.py": "import nowhere_to_be_found\n"})
+    lacking = {"tests/test_more.py": b"import nowhere_to_be_found\n"}
+    basket.add({**basket.files("discount"), **lacking}, branch="discount")
     start_worker()
-    task = submit(admin, "repository-check", repository=str(made.folder))
+    task = submit(admin, "repository-check", repository=str(basket.path), branch="discount")
     at_rest(task, tmp_path / "worker.log")
-    assert task.status == Status.BLOCKED
-    assert "nowhere_to_be_found" in Token.objects.get(task=task).wait["question"]
+    assert path_of(task) == ["lint", "tests", "triage"]
+    assert "nowhere_to_be_found" in "".join(logs.whole(Job.objects.get(task=task, station="tests"), 1))
 
 
 @pytest.mark.wide
-def test_a_folder_that_is_no_repository_fails_at_once(
-    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+def test_the_code_review_runs_its_hook_on_the_demo_worker(
+    admin: User, start_worker: Callable[..., None], tmp_path: Path
 ) -> None:
-    (root / "plain").mkdir()
+    log = tmp_path / "worker.log"
     start_worker()
-    task = submit(admin, "repository-check", repository=str(root / "plain"))
-    at_rest(task, tmp_path / "worker.log")
-    assert (task.status, path_of(task)) == (Status.FAILED, ["checkout"])
-    assert "not a git repository" in Job.objects.get(task=task).summary
+    task = submit(admin, "alp-code-review")
+    complete(task, admin, "intake")
+    complete(task, admin, "architecture")
+    complete(task, admin, "security", risks="some are left")
+    stations = Job.objects.filter(task=task, purpose="station", station="security")
+    until(task, lambda row: stations.count() == 2, log)
+    assert "Risks are left." in stations.latest("pk").feedback
+    complete(task, admin, "security", risks="none is left")
+    until(task, lambda row: Job.objects.filter(task=row, station="synthesis").exists(), log)
+    complete(task, admin, "synthesis")
+    until(task, lambda row: row.status == Status.BLOCKED, log)
+    token = Token.objects.get(task=task)
+    engine.answer(token.pk, user=admin, token_version=token.version, fact="yes")
+    until(task, lambda row: row.status == Status.AWAITING_REVIEW, log)
+    approve(task, admin)
+    complete(task, admin, "deliver")
+    until(task, lambda row: row.status in ENDED, log)
+    assert task.status == Status.COMPLETED
 
 
 @pytest.mark.wide
-def test_the_agent_line_runs_a_program_and_says_when_there_is_none(
+def test_without_an_agent_the_agent_line_goes_through_by_a_script_that_says_so(
     admin: User, start_worker: Callable[..., None], tmp_path: Path
 ) -> None:
     log = tmp_path / "worker.log"
     start_worker()
     task = submit(admin, "agent-line", goal="A bird house")
     at_rest(task, log)
-    assert task.status == Status.BLOCKED
-    token = Token.objects.get(task=task)
-    assert "AGENT_COMMAND" in token.wait["question"]
+    assert task.status == Status.AWAITING_REVIEW
+    approve(task, admin)
+    until(task, lambda row: row.status in ENDED, log)
+    with artifacts().open(Artifact.objects.get(task=task, name="report.md").blob.name) as document:
+        text = os.fsdecode(document.read())
+    assert "Written by a script" in text and "AGENT_COMMAND" in text
 
 
 @pytest.mark.wide
@@ -244,49 +263,41 @@ def test_the_agent_line_goes_through_to_a_document(
         assert "A BIRD HOUSE" in os.fsdecode(document.read())
 
 
-PROMPT = "Look after the checked-out code."
-FIXABLE = {**GOOD, "sums.py": "import os\n" + GOOD["sums.py"].partition("\n\n\n")[2]}
-
-
 def with_mending(line: Line) -> dict[str, Any]:
-    """The line with a station between checkout and lint whose work a hook judges: ruff, on the workspace."""
-    hook = {"hook": {"argv": ["ruff", "check", "--isolated", "--no-cache", "tree"], "timeout": "60s"}}
+    """Add a station before lint whose work a hook judges: ruff, on the workspace."""
+    hook = {"hook": {"argv": ["ruff", "check", "--isolated", "--no-cache", "basket"], "timeout": "60s"}}
     again = {"id": "mend-again", "when": {**hook, "answer": "block"}, "to": "mend", "feedback": True}
-    argv = ["repository-mend", "--tree={{context.tree}}"]
     mend = {
         "key": "mend",
         "name": "Mend",
-        "work": {"kind": "command", "argv": argv, "prompt": PROMPT},
+        "work": {"kind": "command", "argv": ["repository-mend"], "prompt": "Look after the code."},
         "rules": [
             {**again, "max_retries": 2, "on_exhausted": "stuck"},
             {"id": "mended", "when": {"result": "success"}, "to": "lint"},
         ],
     }
-    given: dict[str, Any] = json.loads(json.dumps(line.draft))
-    stations = {each["key"]: each for each in given["stations"]}
-    stations["checkout"]["rules"][-1]["to"] = "mend"
-    given["stations"].insert(1, mend)
-    return {**given, "flags": {**given.get("flags", {}), "agentic_conditions": True}}
+    document: dict[str, Any] = json.loads(json.dumps(line.draft))
+    document["stations"].insert(0, mend)
+    return {**document, "start": "mend", "flags": {**document.get("flags", {}), "agentic_conditions": True}}
 
 
 @pytest.mark.wide
 def test_A28_a_finding_is_told_to_the_next_run_which_mends_it(
-    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+    admin: User, start_worker: Callable[..., None], basket: RemoteRepository, tmp_path: Path
 ) -> None:
     log, line = tmp_path / "worker.log", Line.objects.get(key="repository-check", project__key="app")
     drafted = publishing.save_draft(line, with_mending(line), admin, line.draft_number)
     publishing.publish(drafted, user=admin, based_on=drafted.draft_number)
     start_worker()
-    task = submit(admin, "repository-check", repository=str(Repository(root / "sums", FIXABLE).folder))
+    task = submit(admin, "repository-check", repository=str(basket.path), branch="discount")
     at_rest(task, log)
     work = Job.objects.filter(task=task, purpose="station").order_by("pk")
-    assert [job.station for job in work] == ["checkout", "mend", "mend", "lint", "tests", "security"]
+    assert [job.station for job in work] == ["mend", "mend", "lint", "tests", "security"]
     first, second = work.filter(station="mend")
     hooks = Job.objects.filter(task=task, purpose="evaluation").order_by("pk")
     assert [job.outcome["eval"] for job in hooks] == ["block", "pass"]
     assert "F401" in hooks[0].outcome["feedback"]
-    assert (first.outcome["output"]["told"], second.outcome["output"]["told"]) == ([], ["F401", "I001"])
-    assert "Told of F401, I001." in "".join(logs.whole(second, 1))
+    assert first.outcome["output"]["mended"] == []
+    assert "F401" in second.outcome["output"]["mended"]
     assert second.feedback == hooks[0].outcome["feedback"]
-    assert facts_of(task, "lint")["findings"]["total"] == 0
     assert task.status == Status.AWAITING_REVIEW

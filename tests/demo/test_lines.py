@@ -13,7 +13,6 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Line, read_line
 
-SAID = {"accepted": False, "triage": "none"}
 REPORTS = [{"name": name} for name in ("lint.sarif", "tests.xml", "security.sarif")]
 
 
@@ -26,47 +25,45 @@ def check() -> Line:
     return line("repository-check")
 
 
-def found(high: int = 0, **said: Any) -> dict[str, Any]:
-    """The outcome of lint or security."""
+def findings(high: int = 0) -> dict[str, Any]:
+    """Return the outcome of lint or security."""
     facts = {"findings": {"high": high, "total": high}}
-    return {"exit_code": 0, "output": SAID | said, "facts": facts, "artifacts": REPORTS}
+    return {"exit_code": 0, "facts": facts, "artifacts": REPORTS}
 
 
-def counted(failed: int = 0, errors: int = 0, **said: Any) -> dict[str, Any]:
-    facts = {"tests": {"passed": 1, "failed": failed, "errors": errors, "skipped": 0, "suites": 1}}
-    return {"exit_code": 0, "output": SAID | said, "facts": facts, "artifacts": REPORTS}
+def counted(failed: int = 0, errors: int = 0, suites: int = 1, exit_code: int = 0) -> dict[str, Any]:
+    facts = {"tests": {"passed": 1, "failed": failed, "errors": errors, "skipped": 0, "suites": suites}}
+    return {"exit_code": exit_code, "facts": facts, "artifacts": REPORTS}
 
 
 def decision(line: Line, station: str, outcome: dict[str, Any], **facts: Any) -> dict[str, Any]:
     return decide(line, read_situation({"station": station, "outcome": outcome, "facts": facts})).to_dict()
 
 
+PUSHED = {"result": "success", "eval": "pushed"}
+
+
 @pytest.mark.parametrize(
     ("station", "outcome", "to"),
     [
-        ("checkout", {"exit_code": 0, "output": {}}, ["lint"]),
-        ("lint", found(), ["tests"]),
-        ("lint", found(1), ["triage"]),
-        ("lint", found(1, accepted=True), ["tests"]),
-        ("lint", {**found(), "artifacts": []}, ["lint"]),
-        ("tests", counted(has_tests=False), ["security"]),
-        (
-            "tests",
-            counted(1) | {"exit_code": 1, "verdict": "fail", "failure_type": "tests_failed"},
-            ["triage"],
-        ),
-        ("tests", counted(errors=1) | {"exit_code": 2, "verdict": "fail"}, ["triage"]),
-        ("tests", counted(1, accepted=True), ["security"]),
-        ("security", found(1), ["triage"]),
-        ("triage", {"result": "success", "output": {"triage": "fixed"}}, ["checkout"]),
+        ("lint", findings(), ["tests"]),
+        ("lint", findings(1), ["triage"]),
+        ("lint", {**findings(), "artifacts": []}, ["lint"]),
+        ("lint", PUSHED | {"artifacts": REPORTS}, ["lint"]),
+        ("tests", counted(), ["security"]),
+        ("tests", counted(suites=0, exit_code=5), ["security"]),
+        ("tests", counted(1, exit_code=1), ["triage"]),
+        ("tests", counted(errors=1, exit_code=2), ["triage"]),
+        ("triage", {"result": "success", "output": {"triage": "again"}}, ["tests"]),
+        ("deliver", {"result": "failure", "failure_type": "base_moved", "eval": "base_moved"}, ["lint"]),
     ],
 )
 def test_where_an_outcome_leads(check: Line, station: str, outcome: dict[str, Any], to: list[str]) -> None:
-    found = decision(check, station, outcome)
-    assert (found["decision"], found["to"]) == ("move", to)
+    made = decision(check, station, outcome, origin="tests")
+    assert (made["decision"], made["to"]) == ("move", to)
 
 
-@pytest.mark.parametrize("station", ["checkout", "lint", "tests", "security", "deliver"])
+@pytest.mark.parametrize("station", ["lint", "tests", "security"])
 @pytest.mark.parametrize("result", ["failure", "cancelled"])
 def test_a_failing_station_is_retried_twice_and_not_more(check: Line, station: str, result: str) -> None:
     rule = f"{station}-again"
@@ -74,34 +71,25 @@ def test_a_failing_station_is_retried_twice_and_not_more(check: Line, station: s
         again = decision(check, station, {"result": result}, rules={rule: taken})
         assert (again["decision"], again["to"], again["rule"]) == ("move", [station], rule)
     last = decision(check, station, {"result": result}, rules={rule: 2})
-    assert (last.get("to"), last.get("end")) == (
-        (None, "failed") if station == "checkout" else (["triage"], None)
-    )
-
-
-@pytest.mark.parametrize("why", ["refused", "not_a_repository", "no_such_revision", "too_large"])
-def test_a_repository_that_cannot_be_had_is_not_tried_again(check: Line, why: str) -> None:
-    found = decision(check, "checkout", {"exit_code": 1, "failure_type": why})
-    assert (found["decision"], found["end"]) == ("finish", "failed")
+    assert last["to"] == ["triage"]
 
 
 @pytest.mark.parametrize("origin", ["lint", "tests", "security"])
-def test_an_acceptance_goes_back_to_the_station_that_found_it(check: Line, origin: str) -> None:
-    outcome = {"result": "success", "output": {"triage": "accept"}}
+def test_triage_goes_back_to_the_station_that_found_it(check: Line, origin: str) -> None:
+    outcome = {"result": "success", "output": {"triage": "again"}}
     assert decision(check, "triage", outcome, origin=origin)["to"] == [origin]
 
 
 def test_a_triage_without_a_decision_asks_again(check: Line) -> None:
     for output in ({}, {"triage": "perhaps"}):
-        found = decision(check, "triage", {"result": "success", "output": output})
-        assert (found["decision"], found["status"], found["rule"]) == ("wait", "blocked", "triage-unclear")
+        made = decision(check, "triage", {"result": "success", "output": output})
+        assert (made["decision"], made["status"], made["rule"]) == ("wait", "blocked", "triage-unclear")
 
 
-@pytest.mark.parametrize(("word", "rule"), [("fixed", "triage-fixed"), ("accept", "triage-accept")])
-def test_triage_goes_round_ten_times_and_not_more(check: Line, word: str, rule: str) -> None:
-    outcome = {"result": "success", "output": {"triage": word}}
-    assert decision(check, "triage", outcome, origin="lint", rules={rule: 9})["decision"] == "move"
-    last = decision(check, "triage", outcome, origin="lint", rules={rule: 10})
+def test_triage_goes_round_ten_times_and_not_more(check: Line) -> None:
+    outcome = {"result": "success", "output": {"triage": "again"}}
+    assert decision(check, "triage", outcome, origin="lint", rules={"triage-again": 9})["decision"] == "move"
+    last = decision(check, "triage", outcome, origin="lint", rules={"triage-again": 10})
     assert (last["decision"], last["error"]) == ("stuck", "RetryLimitExceeded")
 
 
@@ -111,26 +99,12 @@ def test_lint_has_nothing_against_the_demo(key: str) -> None:
 
 
 def test_a_dropped_task_is_cancelled(check: Line) -> None:
-    found = decision(check, "triage", {"result": "success", "output": {"triage": "drop"}})
-    assert (found["decision"], found["end"], found["kind"]) == ("finish", "dropped", "cancelled")
+    made = decision(check, "triage", {"result": "success", "output": {"triage": "drop"}})
+    assert (made["decision"], made["end"], made["kind"]) == ("finish", "dropped", "cancelled")
 
 
-def test_a_suite_that_lacks_something_is_blocked_with_a_question(check: Line) -> None:
-    signal = {"verdict": "hold", "reason": "needs_human", "meta": {"question": "Can you install x?"}}
-    outcome = {"exit_code": 2, "verdict": "blocked", "signals": [signal], "blockers": [{"title": "x"}]}
-    outcome["artifacts"] = REPORTS
-    found = decision(check, "tests", outcome)
-    assert (found["decision"], found["status"], found["question"]) == (
-        "wait",
-        "blocked",
-        "Can you install x?",
-    )
-    silent = decision(check, "tests", outcome | {"signals": []})
-    assert (silent["decision"], silent["status"]) == ("wait", "blocked")
-
-
-def test_nothing_is_delivered_without_a_person(check: Line) -> None:
-    outcome = found()
+def test_nothing_is_merged_without_a_person(check: Line) -> None:
+    outcome = findings(1)
     asked = decision(check, "security", outcome)
     assert (asked["decision"], asked["status"], asked["gates"]) == (
         "wait",
@@ -141,6 +115,11 @@ def test_nothing_is_delivered_without_a_person(check: Line) -> None:
     assert approved["to"] == ["deliver"]
     rejected = decision(check, "security", outcome, gates={"human-review": {"decision": "reject"}})
     assert (rejected["decision"], rejected["kind"]) == ("finish", "failed")
+
+
+def test_a_branch_that_adds_nothing_is_checked_only(check: Line) -> None:
+    made = decision(check, "deliver", {"result": "failure", "failure_type": "nothing_done"})
+    assert (made["end"], made["kind"]) == ("checked-only", "completed")
 
 
 def test_one_person_can_try_it(check: Line) -> None:
@@ -161,8 +140,8 @@ def test_an_agent_that_is_not_set_up_blocks_the_agent_line() -> None:
 
 
 def test_the_ready_example_is_the_default_only_where_there_is_one() -> None:
-    assert line("repository-check").inputs[0].default == "/srv/it"
+    assert [each.default for each in line("repository-check").inputs] == ["/srv/it", "discount"]
     bare = read_line(native.loads(example.text("repository-check", "")))
-    assert not bare.inputs[0].has_default
+    assert not any(each.has_default for each in bare.inputs)
     odd = read_line(native.loads(example.text("repository-check", '/srv/a "b": #c')))
     assert odd.inputs[0].default == '/srv/a "b": #c'

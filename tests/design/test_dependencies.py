@@ -124,7 +124,7 @@ def test_the_command_line_takes_what_it_imports_in_the_bounds_of_the_server() ->
 def test_no_program_of_the_demo_is_imported_by_the_product() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     programs = {re.match(r"[\w.-]+", line)[0] for line in project["optional-dependencies"]["demo"]}
-    assert programs == {"ruff", "pytest", "bandit"}
+    assert programs == {"ruff", "pytest"}
     for folder in PRODUCT:
         assert not programs & set(_imported(folder))
     locked = (ROOT / "requirements.lock").read_text("utf-8")

@@ -44,7 +44,7 @@ def installation(tmp_path: Path, settings: Any) -> Path:
         "pipelines/__init__.py": "",
         "pipelines/work/results/git_changes.py": "",
         "pipelines/work/handlers/command.py": "",
-        "pipelines/demo/stations/lint.py": "",
+        "pipelines/demo/stations/agent.py": "",
         "pipelines/work/outgoing/guard.py": "",
         ".git/HEAD": "ref: refs/heads/main",
         ".git/config": "[remote]",
@@ -220,9 +220,7 @@ async def test_of_the_installation_only_programs_are_seen(
     assert [file for file in got(inside) if not file.startswith(mine)] == [
         str(installation / path)
         for path in (
-            "pipelines/__init__.py",
-            "pipelines/demo/stations/lint.py",
-            "pipelines/work/outgoing/guard.py",
+            "pipelines/demo/stations/agent.py",
             "pipelines/work/results/git_changes.py",
         )
     ]

@@ -23,14 +23,17 @@ HOW = (
 
 
 def main() -> Report:
-    given = arguments(
+    options = arguments(
         "Hand the prompt on standard input to the agent in GATELINE_AGENT_COMMAND.",
         key={"required": True},
+        scripted={"action": "store_true", "help": "without an agent answer by a script, which says so"},
     )
     try:
         command = shlex.split(os.environ.get("GATELINE_AGENT_COMMAND", ""))
     except ValueError as error:
         return unset(f"The agent's command cannot be read: {error}.")
+    if not command and options.scripted:
+        return scripted(options.key, sys.stdin.read())
     if not command:
         return unset("No agent is set up on this worker.")
     if shutil.which(command[0]) is None:
@@ -40,9 +43,18 @@ def main() -> Report:
         raise StationError(f"The agent ended with {code}: {clip(one_line(text[-2000:]))}", "agent", abs(code))
     if not text.strip():
         raise StationError("The agent answered nothing.", "agent")
-    value = found(text, given.key)
+    value = value_of(text, options.key)
     spoken = value if isinstance(value, str) else json.dumps(value)
-    return Report(clip(one_line(spoken), 200), output={given.key: value})
+    return Report(clip(one_line(spoken), 200), output={options.key: value})
+
+
+def scripted(key: str, prompt: str) -> Report:
+    """Answer in place of an agent, so that the line can be watched before one is set up. The answer says so."""
+    why = f"Written by a script: no agent is set up on this worker, so there is no real {key}."
+    asked = "\n".join(f"> {line}".rstrip() for line in clip(prompt.strip(), 2000).splitlines())
+    text = f"{why} {HOW}\n\nAn agent would have been asked:\n\n{asked}"
+    print(text, flush=True)
+    return Report(f"{why} {HOW}", output={key: text})
 
 
 def unset(why: str) -> Report:
@@ -72,8 +84,8 @@ def answer(command: list[str]) -> tuple[str, int]:
     return "".join(text), child.returncode
 
 
-def found(text: str, key: str) -> Any:
-    """The value of `key` in the first fenced JSON block that has it, else the whole answer as text."""
+def value_of(text: str, key: str) -> Any:
+    """Return the value of `key` in the first fenced JSON block that has it, else the whole answer as text."""
     for block in FENCE.findall(text):
         try:
             value = json.loads(block)

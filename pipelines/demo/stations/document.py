@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from pathlib import Path
 
-from . import archive, tree
-from .report import Report, StationError, replace
+from .report import Report, StationError, artifact, replace
 from .text import count
 
 DELIVERY = Path("delivery")
@@ -17,13 +15,13 @@ def main() -> Report:
     text = sys.stdin.buffer.read()
     if not text.strip():
         raise StationError("There is nothing to deliver: standard input is empty.", "empty")
-    tree.remove(DELIVERY)
-    DELIVERY.mkdir()
-    document, manifest = DELIVERY / "report.md", DELIVERY / archive.MANIFEST
+    DELIVERY.mkdir(exist_ok=True)
+    document, manifest = DELIVERY / "report.md", DELIVERY / "MANIFEST.sha256"
     replace(document, text)
-    replace(manifest, archive.line(tree.Entry(b"report.md", hashlib.sha256(text).hexdigest(), len(text))))
+    delivered = artifact(document, "text/markdown")
+    replace(manifest, f"{delivered['sha256']}  {document.name}\n".encode())
     return Report(
-        f"Delivered report.md: {count(len(text.splitlines()), 'line')}.",
+        f"Delivered {document.name}: {count(len(text.splitlines()), 'line')}.",
         output={"document": document.name, "bytes": len(text)},
-        artifacts=[archive.artifact(document, "text/markdown"), archive.artifact(manifest, "text/plain")],
+        artifacts=[delivered, artifact(manifest, "text/plain")],
     )

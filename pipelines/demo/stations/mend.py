@@ -1,4 +1,4 @@
-"""repository-mend: mends what it is told of, as far as ruff can, and nothing that it is not told of.
+"""repository-mend: mends in the workspace what the feedback names, as far as ruff can, and nothing else.
 
 It stands for an agent: the prompt comes on standard input, and what an evaluation said about the run before under a
 line of its own. A first run has nothing to go by, and changes nothing."""
@@ -6,10 +6,9 @@ line of its own. A first run has nothing to go by, and changes nothing."""
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 
-from . import tree
-from .process import capture, environment
 from .report import Report, StationError, arguments, say
 from .text import clip, one_line
 
@@ -18,23 +17,21 @@ CODE = re.compile(r"^([A-Z]{1,6}[0-9]{1,4}) ", re.MULTILINE)
 
 
 def main() -> Report:
-    given = arguments(
+    options = arguments(
         "Mend the findings that standard input names under “FEEDBACK FROM PREVIOUS EVALUATION:”.",
-        tree={"required": True},
         limit={"type": float, "default": 600.0},
     )
-    tree.checked(given.tree)
-    told = sys.stdin.read().partition(FEEDBACK)[2]
-    codes = sorted(set(CODE.findall(told)))
-    if codes:
-        say(f"Told of {', '.join(codes)}.")
-        fix(codes, given.limit)
-    now = tree.digest(list(tree.entries(tree.TREE)))
-    changed = "changed" if now != given.tree else "unchanged"
-    return Report(f"The working copy is {changed}.", output={"tree": now, "told": codes})
+    feedback = sys.stdin.read().partition(FEEDBACK)[2]
+    codes = sorted(set(CODE.findall(feedback)))
+    if not codes:
+        return Report("Nothing was named.", output={"mended": []})
+    say(f"Mends {', '.join(codes)}.")
+    fix(codes, options.limit)
+    return Report(f"Mended {', '.join(codes)}.", output={"mended": codes})
 
 
 def fix(codes: list[str], limit: float) -> None:
+    """Have ruff fix the findings of these codes. Raises StationError where it cannot run."""
     argv = [
         "ruff",
         "check",
@@ -43,7 +40,13 @@ def fix(codes: list[str], limit: float) -> None:
         "--exit-zero",
         "--fix",
         f"--select={','.join(codes)}",
+        ".",
     ]
-    code, _, errors = capture([*argv, "--", "."], cwd=tree.TREE, env=environment(), limit=limit)
-    if code:
-        raise StationError(f"ruff could not run: {clip(one_line(errors))}", "tool", 2)
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=limit, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StationError(
+            f"ruff could not run: {clip(one_line(str(error)))}", "missing_tool", 127
+        ) from error
+    if done.returncode:
+        raise StationError(f"ruff could not run: {clip(one_line(done.stderr))}", "tool", 2)

@@ -37,31 +37,28 @@ from pipelines.routing.document.networks import to_publish
 
 
 class Command(printing.Command):
-    help = "Load the demo: owner “demo”, project “app”, its two working lines and one to rehearse for each dialect."
+    help = "Load the demo: owner “demo”, project “app”, its three working lines and one to rehearse for each dialect."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", default="", help="who publishes the lines (the first administrator)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = administrator(options["user"])
-        repository = example.ready_example(Path(settings.BASE_DIR), list(map(str, settings.REPOSITORY_ROOTS)))
         try:
             with transaction.atomic():
                 project = _project(user)
-                keys = (*example.KEYS, *example.REHEARSED)
-                fixed = _connect(
+                address = _connect(
                     project, lint_example.ready(settings.DATA_DIR / "repositories" / "basket.git")
                 )
-                done = [load(project, key, example.text(key, repository), user) for key in keys]
-                done.append(load(project, example.FIX, example.text(example.FIX, fixed), user))
+                done = [load(project, key, example.text(key, address), user) for key in example.KEYS]
                 _hire(project, user)
         except Refused as refused:
             raise CommandError(_("The demo could not be loaded: %s") % refused) from refused
         if options["verbosity"]:
             for line in done:
                 self.stdout.write(line)
-            if not repository:
-                self.stdout.write(_("There is no ready example: the project's folder is not a git checkout."))
+            if not address:
+                self.stdout.write(_("There is no ready example: its folder is not below a listed root."))
 
 
 def administrator(name: str = "") -> User:

@@ -93,12 +93,7 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         isolation=in_force.isolation,
         images=images.found(in_force.isolation, Path(settings.WORKSPACES_DIR), settings.STATION_PATH),
         station_path=tuple(settings.STATION_PATH),
-        variables={
-            "GATELINE_REPOSITORY_ROOTS": os.pathsep.join(map(str, settings.REPOSITORY_ROOTS)),
-            "GATELINE_PRIVATE_HOSTS": ",".join(settings.PRIVATE_HOSTS),
-            "GATELINE_NAT64_PREFIXES": ",".join(map(str, settings.NAT64_PREFIXES)),
-            "GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND,
-        },
+        variables={"GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND},
         resources=station_resources(),
         repository_roots=tuple(map(str, settings.REPOSITORY_ROOTS)),
         programs=settings.RUN_PROGRAMS,

@@ -11,13 +11,10 @@ from pipelines.work.processes.isolation import Places, places, way_to
 
 # State folders that a checkout of this project may hold, besides the one in use.
 STATE_FOLDERS: Final = (".gateline", ".test-state")
-# Of this installation: the demo's programs, the client by which they go out, and what reads a workspace's repositories
-# behind the isolation of its station.
+# Of this installation: the demo's programs, our agent, and what reads a workspace's repositories behind the isolation of
+# its station. Each runs by its path and imports nothing of ours: no folder above may be listed.
 PROGRAMS: Final = (
-    "pipelines/__init__.py",
-    "pipelines/work/__init__.py",
     "pipelines/demo",
-    "pipelines/work/outgoing",
     "pipelines/work/agents/codemod.py",
     "pipelines/work/results/git_changes.py",
 )
