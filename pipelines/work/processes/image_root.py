@@ -5,7 +5,6 @@ podman or docker a runner needs the files alone (`images`)."""
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,11 +32,10 @@ def inside(
 ) -> tuple[str, ...]:
     """The command with what puts it into the files of an image. They are read only; it sees nothing of the machine.
 
-    :raises CannotIsolate: bubblewrap is not there"""
-    program = shutil.which("bwrap")
-    if program is None or isolation.name != "bubblewrap":
+    :raises CannotIsolate: the station is not behind bubblewrap"""
+    if isolation.name != "bubblewrap":
         raise CannotIsolate("programs of an image take bubblewrap")
-    made = [program, "--unshare-user", "--cap-drop", "ALL", "--setenv", "PATH", image.path]
+    made = [isolation.program, "--unshare-user", "--cap-drop", "ALL", "--setenv", "PATH", image.path]
     made += [DISABLE_USERNS] if DISABLE_USERNS in isolation.prefix else []
     points = [PurePosixPath(each) for each in (*OURS, *NAMES, str(attempt))]
     made += laid_out(image.root, points)

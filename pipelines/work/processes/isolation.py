@@ -1,4 +1,4 @@
-"""What isolates a station from the rest of the machine (house §5): an argv prefix, made for one attempt.
+"""Isolation of a station from the rest of the machine (house §5): an argv prefix, made for one attempt.
 
 `bubblewrap`: a file system of its own (only what is listed), its own processes, its own /tmp. `landlock`: the same
 listing, enforced by the kernel on the machine's own tree. `prefix`: any argv that the administrator set. `none`.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -45,8 +44,8 @@ class CannotIsolate(Exception):
 
 @dataclass(frozen=True)
 class Places:
-    """Of one worker: what every station may read, what none may see although it lies inside, and what only those
-    stations may read that name a repository. A readable place inside a hidden one is seen."""
+    """Folders and files of one worker: what every station may read, what none may see although it lies inside, and
+    what only those stations may read that name a repository. A readable place inside a hidden one is seen."""
 
     readable: tuple[Path, ...]
     hidden: tuple[Path, ...]
@@ -65,7 +64,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Access:
-    """What one station may reach besides its own folder. `hosts`: names with their ports, where the network is none but
+    """Reach of one station besides its own folder. `hosts`: names with their ports, where the network is none but
     for these, and `whose` list that is; `door`: the folder in which their proxy listens, while the station runs."""
 
     network: bool = True
@@ -91,11 +90,13 @@ class Wrapped:
 
 @dataclass(frozen=True)
 class Isolation:
-    """`name`: bubblewrap, landlock, prefix or none. `prefix`: the administrator's argv, or options of bubblewrap."""
+    """`name`: bubblewrap, landlock, prefix or none. `prefix`: the administrator's argv, or options of bubblewrap.
+    `program`: the path of the bubblewrap that was tried."""
 
     name: str
     places: Places = field(default_factory=lambda: Places((), ()))
     prefix: tuple[str, ...] = ()
+    program: str = ""
     # Whether it can keep a station from the network: found out by trying (`isolation_choice`).
     cuts_network: bool = False
 
@@ -134,10 +135,14 @@ def filled(part: str, attempt: Path, cwd: Path) -> str:
 
 
 def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, network: bool) -> list[str]:
-    program = shutil.which("bwrap")
-    if program is None:
-        raise CannotIsolate("bwrap is not installed")
-    argv = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    argv = [
+        isolation.program,
+        "--die-with-parent",
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+    ]
     argv += ["--unshare-cgroup-try", *([] if network else ["--unshare-net"])]
     if access.roots:
         # One isolation inside of another: the inner one forbids namespaces. Of root's, Linux asks for this capability
@@ -253,6 +258,6 @@ def there(places: Iterable[Path]) -> Iterable[Path]:
 
 
 def both(*groups: Iterable[Path]) -> tuple[Path, ...]:
-    """By their names and with links resolved, each once."""
+    """Name each place as it is called and with links resolved, once."""
     named = [place.absolute() for group in groups for place in group]
     return tuple(dict.fromkeys((*named, *(place.resolve() for place in named))))

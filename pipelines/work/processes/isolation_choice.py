@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pipelines.work.processes.bubblewrap_programs import bubblewraps
 from pipelines.work.processes.isolation import DISABLE_USERNS, OPEN, Access, CannotIsolate, Isolation, Places
 from pipelines.work.processes.process import CannotStart, Launch, Process
 
@@ -56,14 +57,14 @@ async def choose(
         try:
             found = await opened(isolation, workspaces, socket)
         except CannotIsolate as error:
-            reasons.append(f"{isolation.name}: {error}")
+            reasons.append(f"{label(isolation)}: {error}")
             continue
         if not found & DEMANDED:
             return InForce(await without_network(isolation, workspaces), found)
-        reasons.append(f"{isolation.name} leaves open: {', '.join(sorted(found & DEMANDED))}")
+        reasons.append(f"{label(isolation)} leaves open: {', '.join(sorted(found & DEMANDED))}")
     if setting == "auto":
         return await choose("none", places, workspaces, socket)
-    raise CannotIsolate("; ".join(reasons))
+    raise CannotIsolate("; ".join(reasons) or f"there is no {setting} on this machine")
 
 
 async def without_network(isolation: Isolation, workspaces: Path) -> Isolation:
@@ -79,9 +80,13 @@ async def without_network(isolation: Isolation, workspaces: Path) -> Isolation:
 
 
 def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
+    """List the isolations in the order in which they are tried."""
     if not isinstance(setting, str) and len(setting) == 1:
         setting = setting[0]
-    wrapped = [Isolation("bubblewrap", places, (DISABLE_USERNS,)), Isolation("bubblewrap", places)]
+    options: tuple[tuple[str, ...], ...] = ((DISABLE_USERNS,), ())
+    wrapped = [
+        Isolation("bubblewrap", places, prefix, program) for program in bubblewraps() for prefix in options
+    ]
     if setting == "auto":
         return [*wrapped, Isolation("landlock", places)]
     if setting == "bubblewrap":
@@ -90,6 +95,10 @@ def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
         return [Isolation("landlock", places)]
     prefix = shlex.split(setting) if isinstance(setting, str) else setting
     return [Isolation("prefix", places, tuple(prefix))]
+
+
+def label(isolation: Isolation) -> str:
+    return f"{isolation.name} ({isolation.program})" if isolation.program else isolation.name
 
 
 async def opened(
