@@ -23,7 +23,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.authorities import trust
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.installation import of_installation
+from pipelines.work.processes.installation import notices, of_installation
 from pipelines.work.processes.isolation import CannotIsolate, Isolation
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
@@ -80,6 +80,8 @@ async def _run(said: Options, runner: uuid.UUID) -> int:
             "Nothing isolates stations on this machine: they can read what this user can read.",
             file=sys.stderr,
         )
+    for notice in notices(isolation):
+        print(notice, file=sys.stderr)
     loop, refused = asyncio.get_running_loop(), list[str]()
     config = config_of(said, isolation)
 

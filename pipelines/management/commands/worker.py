@@ -22,7 +22,7 @@ from pipelines.work.agents import signed_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.installation import of_installation
+from pipelines.work.processes.installation import notices, of_installation
 from pipelines.work.processes.isolation import CannotIsolate, Places
 from pipelines.work.processes.isolation_choice import InForce, choose
 from pipelines.work.processes.resources import Resources, of_words
@@ -57,7 +57,7 @@ class Command(printing.Command):
         except CannotIsolate as error:
             raise CommandError(
                 f"The isolation that GATELINE_ISOLATION asks for does not work here: {error}\n"
-                "Install bubblewrap, name another isolation, or use “auto”."
+                "Allow user namespaces or run apt-get install bubblewrap, name another isolation, or use “auto”."
             ) from error
 
     async def _run(self, options: dict[str, Any]) -> None:
@@ -69,6 +69,8 @@ class Command(printing.Command):
             self.stderr.write(
                 "Nothing isolates stations on this machine: one could read keys and forge decisions."
             )
+        for notice in notices(in_force.isolation):
+            self.stderr.write(notice)
         if EVALUATOR_LABEL in (options["label"] or settings.WORKER_LABELS) and not settings.EVALUATOR_COMMAND:
             self.stderr.write(
                 f"This worker has the label {EVALUATOR_LABEL}, but GATELINE_EVALUATOR_COMMAND is not set:"

@@ -24,7 +24,7 @@ from pipelines.work.processes.isolation_choice import choose
 CHECKOUT = Path(__file__).resolve().parents[3]
 SECONDS = 10.0
 OFF = ("0", "false", "no", "off")
-BUBBLEWRAP = "Install bubblewrap, and allow user namespaces."
+BUBBLEWRAP = "Allow user namespaces, or run apt-get install bubblewrap."
 
 
 async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:

@@ -20,8 +20,8 @@ NOT_ENFORCED: Final = (
     "Network: the list of hosts is not enforced, because nothing isolates stations on this runner."
 )
 CANNOT: Final = (
-    "this runner cannot keep a station to a list of hosts, which takes bubblewrap. Install it, set Network to None "
-    "or Open, or run the station elsewhere by a label"
+    "this runner cannot keep a station to a list of hosts, which takes bubblewrap, or Landlock of Linux 6.7 or later. "
+    "Install bubblewrap, set Network to None or Open, or run the station elsewhere by a label"
 )
 
 

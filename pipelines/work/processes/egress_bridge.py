@@ -18,7 +18,7 @@ BACKLOG, CHUNK = 128, 64 * 1024
 
 
 def variables(port: int) -> dict[str, str]:
-    """Of the command. The last one is Node's, which looks at the others only then."""
+    """Variables of the command. The last one is Node's, which looks at the others only then."""
     proxy = f"http://127.0.0.1:{port}"
     names = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
     found = {spelling: proxy for name in names for spelling in (name, name.lower())}
@@ -35,23 +35,28 @@ async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         writer.transport.abort()
 
 
+async def joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> None:
+    """Pass on what a program and its proxy send each other, until both are done."""
+    try:
+        inner, outer = await asyncio.open_unix_connection(path)
+    except OSError:
+        writer.transport.abort()
+        return
+    await asyncio.gather(copied(reader, outer), copied(inner, writer))
+    writer.close()
+    outer.close()
+
+
 async def serve(listener: socket.socket, path: str) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            inner, outer = await asyncio.open_unix_connection(path)
-        except OSError:
-            writer.transport.abort()
-            return
-        await asyncio.gather(copied(reader, outer), copied(inner, writer))
-        for each in (writer, outer):
-            each.close()
+        await joined(reader, writer, path)
 
     server = await asyncio.start_server(connected, sock=listener)
     await server.serve_forever()
 
 
 def beside(listener: socket.socket, path: str) -> None:
-    """In a process that is nobody's child: the command waits for its own alone."""
+    """Serve in a process that is nobody's child: the command waits for its own alone."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)

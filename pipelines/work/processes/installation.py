@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from pipelines.work.processes.isolation import Places, places, way_to
+from pipelines.work.processes.isolation import Isolation, Places, places, unlistable, way_to
 
 # State folders that a checkout of this project may hold, besides the one in use.
 STATE_FOLDERS: Final = (".gateline", ".test-state")
@@ -44,6 +44,15 @@ def of_installation(
     # Of a root that holds this installation its commits are a repository like any other; its files are not shown.
     history = [base / ".git"] if any(base.is_relative_to(root) for root in roots) else []
     return places(found, covered, Path.home(), repositories=[*roots, *history], covered=[base])
+
+
+def notices(isolation: Isolation) -> list[str]:
+    """Say what stations here cannot do although a setting lists it, with the remedy."""
+    return [
+        f"Stations cannot list {root}, because Landlock could not hide {place} then. List the folders below it that "
+        "they need."
+        for root, place in unlistable(isolation)
+    ]
 
 
 def is_installation(folder: Path) -> bool:

@@ -3,8 +3,7 @@
 `bubblewrap`: a file system of its own (only what is listed), its own processes, its own /tmp. `landlock`: the same
 listing, enforced by the kernel on the machine's own tree. `prefix`: any argv that the administrator set. `none`.
 Without the network bubblewrap gives a station a loopback of its own and nothing else; behind Landlock it can make no
-sockets but those of the file system. A station that may reach some hosts only has its loopback and the socket of a
-proxy, which bubblewrap alone can give it.
+sockets but those of the file system. A station that may reach some hosts only has a proxy besides.
 """
 
 from __future__ import annotations
@@ -12,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 LANDLOCK = Path(__file__).with_name("landlock.py")
+LANDLOCK_HOSTS = Path(__file__).with_name("landlock_hosts.py")
 BRIDGE = Path(__file__).with_name("egress_bridge.py")
 EGRESS = Path("/run/gateline-egress")
 """Inside of the isolation: the folder with the socket of the proxy, and the bridge to it."""
@@ -55,7 +55,7 @@ class Places:
         return (*self.readable, *(self.repositories if access.repositories else ()))
 
     def shows(self, path: Path) -> bool:
-        """Whether some station can read this file: of the places around it the innermost decides."""
+        """Say whether some station can read this file: of the places around it the innermost decides."""
         seen = dict.fromkeys((*map(Path, SYSTEM), *self.seen(OPEN)), True)
         around = seen | dict.fromkeys(self.hidden, False)
         holding = [place for place in around if path.is_relative_to(place)]
@@ -97,13 +97,13 @@ class Isolation:
     places: Places = field(default_factory=lambda: Places((), ()))
     prefix: tuple[str, ...] = ()
     program: str = ""
-    # Whether it can keep a station from the network: found out by trying (`isolation_choice`).
+    # Whether it can keep a station from the network, and to some hosts: found out by trying (`isolation_choice`).
     cuts_network: bool = False
+    limits_hosts: bool = False
 
-    @property
-    def limits_hosts(self) -> bool:
-        """Whether it can keep a station to some hosts."""
-        return self.cuts_network and self.name == "bubblewrap"
+    def without_ports(self, access: Access) -> bool:
+        """Say whether a station with this access listens on no port, not even for itself."""
+        return self.name == "landlock" and self.cuts_network and not access.network
 
     def wrap(self, argv: Sequence[str], attempt: Path, cwd: Path, access: Access = OPEN) -> Wrapped:
         """:param attempt: the attempt's folder, the only place it may write to; its `tmp` is its /tmp"""
@@ -120,10 +120,18 @@ class Isolation:
                 "write": [str(attempt), *DEVICES],
                 "network": network,
             }
-            return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(rules), "--", *argv))
+            return fenced(rules, argv, access)
         if self.name == "prefix":
             return Wrapped((*(filled(part, attempt, cwd) for part in self.prefix), *argv))
         return Wrapped(tuple(argv), no_new_privileges=True)
+
+
+def fenced(rules: Mapping[str, object], argv: Sequence[str], access: Access) -> Wrapped:
+    """Put Landlock before a command. `rules`: as of `landlock.py`."""
+    if access.door is None:
+        return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(rules), "--", *argv))
+    words = (str(access.door / PROXY), json.dumps(rules), "--", *argv)
+    return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK_HOSTS), *words), levels=1)
 
 
 def bridged(argv: Sequence[str]) -> tuple[str, ...]:
@@ -213,6 +221,21 @@ def without(places: Places, access: Access = OPEN) -> list[Path]:
             root, [place for place in places.hidden if place.is_relative_to(root) and place.exists()]
         )
     return found
+
+
+def unlistable(isolation: Isolation) -> list[tuple[Path, Path]]:
+    """Name each listed folder that stations cannot list, with the hidden place in it: Landlock's rights for a folder
+    count for all that lies in it."""
+    if isolation.name != "landlock":
+        return []
+    places = isolation.places
+    roots = [root for root in shallow_first(places.seen(OPEN)) if root not in places.hidden]
+    holding = ((root, next((place for place in places.hidden if holds(root, place)), None)) for root in roots)
+    return [(root, place) for root, place in holding if place is not None]
+
+
+def holds(root: Path, place: Path) -> bool:
+    return place != root and place.is_relative_to(root) and place.exists()
 
 
 def cut(root: Path, hidden: Sequence[Path]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Which isolation is in force here: asked for by a setting, believed only after a test with real processes."""
+"""Choice of the isolation that is in force here: a setting asks for it, a test with real processes decides."""
 
 from __future__ import annotations
 
@@ -14,15 +14,26 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import mkdtemp
 
 from pipelines.work.processes.bubblewrap_programs import bubblewraps
-from pipelines.work.processes.isolation import DISABLE_USERNS, OPEN, Access, CannotIsolate, Isolation, Places
+from pipelines.work.processes.isolation import (
+    DISABLE_USERNS,
+    OPEN,
+    PROXY,
+    Access,
+    CannotIsolate,
+    Isolation,
+    Places,
+)
 from pipelines.work.processes.process import CannotStart, Launch, Process
 
 PROBE = Path(__file__).with_name("isolation_probe.py")
 PROBE_SECONDS = 20.0
 # What must fail for a station to be called isolated. The rest is told, not demanded: the database's socket asks for a
 # password, and a signal can stop a worker but decide nothing.
+DOOR = "gateline-door-"
+GREETING = b"!"
 DEMANDED = frozenset({"secret", "neighbour", "environment"})
 
 
@@ -76,7 +87,25 @@ async def without_network(isolation: Isolation, workspaces: Path) -> Isolation:
         found = await opened(cutting, workspaces, None, Access(network=False))
     except CannotIsolate:
         return isolation
-    return isolation if "network" in found else cutting
+    return isolation if "network" in found else await with_hosts(cutting, workspaces)
+
+
+async def with_hosts(isolation: Isolation, workspaces: Path) -> Isolation:
+    """The same, which knows whether it can keep a station to some hosts: a test station tries its proxy, and a port."""
+    limiting, door = replace(isolation, limits_hosts=True), await asyncio.to_thread(mkdtemp, prefix=DOOR)
+    try:
+        async with await asyncio.start_unix_server(greet, Path(door) / PROXY):
+            found = await opened(limiting, workspaces, None, Access(network=False, door=Path(door)))
+    except (CannotIsolate, OSError):
+        return isolation
+    finally:
+        await asyncio.to_thread(shutil.rmtree, door, ignore_errors=True)
+    return limiting if "proxy" in found and "network" not in found else isolation
+
+
+async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(GREETING)
+    writer.close()
 
 
 def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
@@ -104,7 +133,7 @@ def label(isolation: Isolation) -> str:
 async def opened(
     isolation: Isolation, workspaces: Path, socket: Path | None, access: Access = OPEN
 ) -> frozenset[str]:
-    """What a station can do behind this isolation, found out by doing it.
+    """Find out what a station can do behind this isolation, by doing it.
 
     :raises CannotIsolate: nothing can be started behind it, or a station could not even write its own folder
     """

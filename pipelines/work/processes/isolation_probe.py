@@ -1,11 +1,12 @@
-"""What a station could do here: a script, standard library only, run as a station would be.
+"""Attempts of a station: a script, standard library only, run as a station would be.
 
     isolation_probe.py JSON     {"secret": path, "neighbour": path, "own": path, "socket": path or null,
                                  "pid": of the worker, "environ", "cmdline": SHA-256 of these files of its /proc,
                                  "port": on this machine's loopback, where the worker listens}
 
-Answers one JSON object of what worked, true or false: secret, neighbour, own, environment, signal, socket, network. The
-digests tell the worker from another process that has its number in a name space of its own."""
+Answers one JSON object of what worked, true or false: secret, neighbour, own, environment, signal, socket, network,
+proxy (which greets who connects to HTTPS_PROXY). The digests tell the worker from another process that has its number
+in a name space of its own."""
 
 from __future__ import annotations
 
@@ -44,6 +45,15 @@ def reach(port: str) -> None:
     socket.create_connection(("127.0.0.1", int(port)), timeout=5).close()
 
 
+def greeted() -> None:
+    host, _, port = os.environ.get("HTTPS_PROXY", "").removeprefix("http://").partition(":")
+    if not port:
+        raise OSError("there is no proxy")
+    with socket.create_connection((host, int(port)), timeout=5) as client:
+        if client.recv(1) != b"!":
+            raise OSError("the proxy does not greet")
+
+
 def is_worker(what: dict[str, str], file: str) -> bool:
     try:
         content = read(f"/proc/{what['pid']}/{file}")
@@ -62,6 +72,7 @@ def main() -> None:
         "signal": is_worker(what, "cmdline") and works(lambda: os.kill(int(what["pid"]), 0)),
         "socket": bool(what["socket"]) and works(lambda: connect(what["socket"])),
         "network": works(lambda: reach(what["port"])),
+        "proxy": works(greeted),
     }
     print(json.dumps(answer))
 

@@ -80,7 +80,8 @@ def test_what_is_missing_is_named_with_its_remedy(origin: RemoteRepository) -> N
 @pytest.mark.parametrize(
     ("isolation", "network", "egress"),
     [
-        (Isolation("bubblewrap", cuts_network=True), "ok", "ok"),
+        (Isolation("bubblewrap", cuts_network=True, limits_hosts=True), "ok", "ok"),
+        (Isolation("landlock", cuts_network=True, limits_hosts=True), "ok", "ok"),
         (Isolation("landlock", cuts_network=True), "ok", "failed"),
         (Isolation("bubblewrap"), "failed", "failed"),
         (Isolation("none"), "failed", "failed"),

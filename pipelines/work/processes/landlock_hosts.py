@@ -1,0 +1,230 @@
+"""Start a command behind Landlock that reaches its proxy and nothing else: a script, standard library only, an argv
+prefix.
+
+    landlock_hosts.py SOCKET RULES -- argv…       SOCKET: the proxy's; RULES: as of `landlock.py`
+
+Landlock knows ports and no addresses: one that it permitted would be permitted at every host, and a hostile program may
+have a host that listens on all of them. So it permits none: no program makes a connection by itself, and none listens.
+A filter of system calls hands `connect` and `listen` to this process, which stays outside. It connects the program's
+own socket, to one address only: its port on the loopback, behind which is the proxy. What the program names, and may
+change while it is looked at, decides whether that is done, and never where it leads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+
+# A script without site: where the package lies is told here. Standard library only, there too.
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
+from pipelines.work.processes import egress_bridge, landlock
+
+PIDFD_GETFD = 438
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+# The kernel's requests and answers (linux/seccomp.h): id, thread, flags, call, machine, instruction, six arguments.
+RECEIVE, ANSWER, VALID = 0xC0502100, 0xC0182101, 0x40082102
+REQUEST, RESPONSE = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
+GO_ON = 1
+ADDRESS = struct.Struct("=H2s4s8x")
+MOST_CONNECTIONS = 256
+NOT_STARTED = 127
+
+
+class Connector:
+    """The answers to the system calls that the filter hands over, and the way to the proxy."""
+
+    def __init__(self, calls: int, listener: socket.socket, path: str) -> None:
+        self.calls, self.listener, self.path = calls, listener, path
+        self.port: int = listener.getsockname()[1]
+        # Ports from which a connection was made here: others on this machine get no answer.
+        self.sources: set[int] = set()
+        self.connections = 0
+
+    async def serve(self) -> None:
+        asyncio.get_running_loop().add_reader(self.calls, self.answer)
+        server = await asyncio.start_server(self.connected, sock=self.listener)
+        await server.serve_forever()
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        source = writer.get_extra_info("peername")[1]
+        if source not in self.sources:
+            writer.transport.abort()
+            return
+        self.sources.remove(source)
+        try:
+            await egress_bridge.joined(reader, writer, self.path)
+        finally:
+            self.connections -= 1
+
+    def answer(self) -> None:
+        """Take one call, and let it go on, do it, or refuse it."""
+        request = bytearray(REQUEST.size)
+        try:
+            fcntl.ioctl(self.calls, RECEIVE, request)
+        except OSError:
+            return  # its thread is gone
+        number, thread, _, call, _, _, *arguments = REQUEST.unpack(request)
+        flags = error = 0
+        try:
+            flags = 0 if self.carried_out(number, thread, call, arguments) else GO_ON
+        except OSError as refusal:
+            error = -(refusal.errno or errno.EACCES)
+        with contextlib.suppress(OSError):  # its thread is gone
+            fcntl.ioctl(self.calls, ANSWER, RESPONSE.pack(number, 0, error, flags))
+
+    def carried_out(self, number: int, thread: int, call: int, arguments: list[int]) -> bool:
+        """Do the call on the program's socket. False: it is one of the file system, and goes on by itself, fenced.
+
+        :raises OSError: the answer to the program"""
+        listens = call == landlock.numbers().listen
+        try:
+            connection = socket_of(thread, arguments[0])
+        except OSError:
+            if listens:
+                raise
+            return False
+        with connection:
+            if listens:
+                if connection.family != socket.AF_UNIX:
+                    raise OSError(errno.EACCES, "no program listens on the network")
+                connection.listen(arguments[1] & 0x7FFFFFFF)
+                return True
+            if connection.family == socket.AF_UNIX:
+                return False
+            family, port, address = address_of(thread, arguments[1], arguments[2])
+            fcntl.ioctl(self.calls, VALID, struct.pack("=Q", number))  # else it may be another process by now
+            if family == socket.AF_UNSPEC:
+                return False
+            if (address, port) != ("127.0.0.1", self.port):
+                near = address.startswith("127.")
+                raise OSError(errno.ECONNREFUSED if near else errno.ENETUNREACH, "only the proxy is reached")
+            self.connect(connection)
+            return True
+
+    def connect(self, connection: socket.socket) -> None:
+        """:raises OSError: as of the program's own call, BlockingIOError of one that does not wait included"""
+        if connection.getsockname()[1] == 0:
+            if self.connections >= MOST_CONNECTIONS:
+                raise OSError(errno.ECONNREFUSED, "too many connections at once")
+            connection.bind(("127.0.0.1", 0))
+            self.sources.add(connection.getsockname()[1])
+            self.connections += 1
+        connection.connect(("127.0.0.1", self.port))
+
+
+def socket_of(thread: int, descriptor: int) -> socket.socket:
+    """Another process's socket, as one of this process. :raises OSError: it is none, or may not be looked at"""
+    process = os.pidfd_open(process_of(thread))
+    try:
+        ours = landlock.checked(
+            landlock.syscall(PIDFD_GETFD, process, ctypes.c_int(descriptor), 0), "pidfd_getfd"
+        )
+    finally:
+        os.close(process)
+    try:
+        return socket.socket(fileno=ours)
+    except OSError:
+        os.close(ours)
+        raise
+
+
+def process_of(thread: int) -> int:
+    with open(f"/proc/{thread}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Tgid:"))
+
+
+def address_of(thread: int, place: int, length: int) -> tuple[int, int, str]:
+    """Family, port and IPv4 address that a program names. :raises OSError: it names none"""
+    if length < 2:
+        raise OSError(errno.EINVAL, "no address")
+    with open(f"/proc/{thread}/mem", "rb", buffering=0) as memory:
+        memory.seek(place)
+        data = memory.read(min(length, ADDRESS.size)).ljust(ADDRESS.size, b"\0")
+    family, port, address = ADDRESS.unpack(data)
+    if family not in (socket.AF_UNSPEC, socket.AF_INET):
+        raise OSError(errno.EAFNOSUPPORT, "IPv4 alone")
+    return family, int.from_bytes(port, "big"), socket.inet_ntoa(address)
+
+
+def become(argv: list[str], rules: dict[str, list[str]], port: int, channel: socket.socket) -> None:
+    """Hand over the system calls of this child, and become the command. Returns only where that fails."""
+    try:
+        landlock.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        landlock.drop_capabilities()
+        landlock.restrict(rules["read"], rules["write"], tcp=False)
+        calls = landlock.hand_over()
+        socket.send_fds(channel, [b"!"], [calls])
+        os.close(calls)
+        channel.close()
+        os.environ.update(egress_bridge.variables(port))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        print(f"landlock: {error}", file=sys.stderr, flush=True)
+
+
+async def attend(child: int, connector: Connector) -> int:
+    """Serve until the child has ended. :return: its exit code, as a shell has it"""
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+
+    def reap() -> None:
+        """Orphans, too: they are this process's, so that it may go on looking at their sockets."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == child and not ended.done():
+                    ended.set_result(os.waitstatus_to_exitcode(status))
+
+    loop.add_signal_handler(signal.SIGCHLD, reap)
+    reap()
+    serving = asyncio.ensure_future(connector.serve())
+    await asyncio.wait({ended, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if not ended.done():
+        serving.result()
+    code = int(await ended)
+    return code if code >= 0 else 128 - code
+
+
+def main() -> int:
+    path, rules, argv = sys.argv[1], json.loads(sys.argv[2]), sys.argv[4:]
+    landlock.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # it serves while the command ends in order
+    ours, theirs = socket.socketpair()
+    with socket.create_server(("127.0.0.1", 0), backlog=egress_bridge.BACKLOG) as listener:
+        port = listener.getsockname()[1]
+        child = os.fork()
+        if child == 0:
+            ours.close()
+            listener.close()
+            become(argv, rules, port, theirs)
+            os._exit(NOT_STARTED)
+        theirs.close()
+        _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+        ours.close()
+        if not descriptors:
+            return NOT_STARTED
+        # Else a command that closes its output would not be noticed.
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        return asyncio.run(attend(child, Connector(descriptors[0], listener, path)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
