@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import ApiToken, Job, Lease, Project, Worker
 from pipelines.queries import versions
-from pipelines.queries.workers import ALIVE, NONE
+from pipelines.queries.workers import ALIVE, NONE, WITHOUT_PORTS
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.agents.preset import Preset
 from pipelines.routing.document.kinds import runs_programs
@@ -92,6 +92,10 @@ class RunnerRow:
     @property
     def isolated(self) -> bool:
         return bool(self.worker and self.worker.isolation != NONE)
+
+    @property
+    def without_ports(self) -> bool:
+        return bool(self.worker and self.worker.isolation == WITHOUT_PORTS and self.worker.cuts_network)
 
     @property
     def isolation(self) -> str:

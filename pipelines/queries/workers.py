@@ -15,6 +15,8 @@ from pipelines.routing.document.kinds import runs_programs
 
 ALIVE = timedelta(seconds=ALIVE_SECONDS)
 NONE = "none"
+WITHOUT_PORTS = "landlock"
+"""An isolation behind which no program listens on a port, but for stations with an open network."""
 
 
 def alive(now: datetime, project: int) -> list[Worker]:
@@ -59,12 +61,13 @@ def unenforced_of(living: list[Worker]) -> Unenforced:
 @dataclass(frozen=True)
 class Unprotected:
     """Names of workers. `isolation`: a station there could read keys and forge a decision. `network`: of the others
-    those where it has the network all the same; `hosts`: those that start no station with a list of hosts. Settings
-    and gate pages say so (house §5)."""
+    those where it has the network all the same; `hosts`: those that start no station with a list of hosts. Setup,
+    settings and gate pages say so (house §5). `ports`: those where no station listens on one; Setup says so."""
 
     isolation: list[str]
     network: list[str]
     hosts: list[str]
+    ports: list[str]
 
 
 def unprotected(now: datetime, project: int) -> Unprotected:
@@ -73,4 +76,5 @@ def unprotected(now: datetime, project: int) -> Unprotected:
         [worker.name for worker in living if worker.isolation == NONE],
         [worker.name for worker in living if worker.isolation != NONE and not worker.cuts_network],
         unenforced_of(living).refusing,
+        [worker.name for worker in living if worker.isolation == WITHOUT_PORTS and worker.cuts_network],
     )

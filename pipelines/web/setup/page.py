@@ -233,6 +233,7 @@ def _page(found: Setup) -> HttpResponse:
         trail=tab_trail(found.project, _("Setup")),
         status=422 if found.request.method == "POST" else 200,
         setup=found,
+        unprotected=workers.unprotected(timezone.now(), found.project.pk),
         **found.context(),
     )
 

@@ -18,6 +18,11 @@ from pipelines.work.spec.base import Attempt, Sink, Spec
 from pipelines.work.spec.preparation import ServiceProgram
 
 LONGEST_LINE: Final = 64 * 1024
+WITHOUT_PORTS: Final = (
+    "Service %(name)s listens on port %(port)d, which Landlock permits only where the network of the station is Open. "
+    "Set it to Open, give the service a socket in a file and a health command, or run apt-get install bubblewrap on "
+    "this runner and start it again with the isolation auto."
+)
 
 
 class NotPrepared(Exception):
@@ -29,12 +34,21 @@ async def starting(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterator[tuple
     """The running program. `prepared`: makes the launch of a spec.
 
     :raises CannotStart: NotPrepared: a service is missing"""
+    if spec.isolation.without_ports(spec.access):
+        refuse_ports(spec.services)
     async with reaching(spec, sink) as led:
         launch: Launch = prepared(led)
         async with Process(launch) as process:
             if led.services:
                 await _there(process, sink)
             yield led, process
+
+
+def refuse_ports(services: Sequence[ServiceProgram]) -> None:
+    """:raises NotPrepared: a service listens on a port"""
+    for service in services:
+        if service.port is not None and not service.health:
+            raise NotPrepared(WITHOUT_PORTS % {"name": service.name, "port": service.port})
 
 
 def beside(argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Attempt) -> tuple[str, ...]:
