@@ -21,11 +21,11 @@ from pipelines.work.outgoing.fetching import Call, fetch
 from pipelines.work.outgoing.git import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.isolation import places, way_to
-from pipelines.work.processes.isolation_choice import choose
 from tests.factories import World
 from tests.outgoing.authority import CompanyAuthority, company_authority
 from tests.outgoing.servers import Asked, Server, say, serving
 from tests.work.driving import PYTHON, Bench, command, done, drive, text_of
+from tests.work.isolations import BOTH, isolation_or_skip
 from tests.work.remotes import connect, remote
 
 LISTED = Guard(("127.0.0.0/8", "::1"))
@@ -75,14 +75,14 @@ async def here(host: str, port: int) -> list[str]:
 @pytest.mark.moves
 @pytest.mark.isolation
 @pytest.mark.usefixtures("artifacts_here")
+@pytest.mark.parametrize("name", BOTH)
 def test_a_station_and_what_prepares_it_trust_it_behind_their_list_of_hosts(
-    world: World, bench: Bench, company: CompanyAuthority, server: Server, tmp_path: Path
+    name: str, world: World, bench: Bench, company: CompanyAuthority, server: Server, tmp_path: Path
 ) -> None:
     bench.base.mkdir(parents=True, exist_ok=True)
     readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
-    isolation = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
-    if not isolation.limits_hosts:
-        pytest.skip("bubblewrap does not work on this machine")
+    isolation = asyncio.run(isolation_or_skip(name, places(readable, [], tmp_path), bench.base))
+    assert isolation.limits_hosts
     connect(world.project, remote(tmp_path / "origin.git", {"app.py": b"x = 1\n"}))
     asks, listed = [PYTHON, "-c", ASKS.format(port=server.port)], {"egress": [f"registry.test:{server.port}"]}
     Repository.objects.update(prepare={"argv": asks, "network": listed})

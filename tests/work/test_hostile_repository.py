@@ -19,14 +19,14 @@ from config.links import stays_private
 from pipelines.management.commands.worker import station_places
 from pipelines.work.handlers import command
 from pipelines.work.processes import landlock
-from pipelines.work.processes.isolation import Access, CannotIsolate, Isolation, Places
+from pipelines.work.processes.isolation import Access, Isolation, Places
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.processes.resources import DEFAULT, Resources, of_words
 from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
 from tests.work.conftest import PYTHON, Collected
+from tests.work.isolations import BOTH, isolation_or_skip
 
 HOSTILE = Path(__file__).with_name("hostile_conftest.py")
-ISOLATED = ("bubblewrap", "landlock")
 LINK = "http://127.0.0.1:8000/sign-in/5e1d0c-one-time/"
 MIB = 2**20
 # A machine whose isolation leaks is not to be brought down by its test: attacks end at these.
@@ -82,10 +82,7 @@ def inside(installation: Path) -> Attempt:
 async def in_force(name: str, places: Places, inside: Attempt) -> Isolation:
     if name == "none":
         return Isolation("none", places)
-    try:
-        return (await choose(name, places, inside.root.parent, None)).isolation
-    except CannotIsolate as error:
-        pytest.skip(f"{name} does not work on this machine: {error}")
+    return await isolation_or_skip(name, places, inside.root.parent)
 
 
 def running(isolation: Isolation, inside: Attempt, attack: str, argument: Any, **more: Any) -> Spec:
@@ -124,7 +121,7 @@ def called(server: socket.socket) -> bool:
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ISOLATED)
+@pytest.mark.parametrize("name", BOTH)
 async def test_without_the_network_no_service_of_this_machine_is_reached(
     name: str, places: Places, inside: Attempt, sink: Collected
 ) -> None:
@@ -145,7 +142,7 @@ async def test_without_the_network_no_service_of_this_machine_is_reached(
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ISOLATED)
+@pytest.mark.parametrize("name", BOTH)
 async def test_without_the_network_no_nameless_socket_is_reached(
     name: str, places: Places, inside: Attempt, sink: Collected
 ) -> None:
@@ -185,7 +182,7 @@ async def test_behind_bubblewrap_a_suite_may_still_serve_itself(
 @pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", [*ISOLATED, "none"])
+@pytest.mark.parametrize("name", [*BOTH, "none"])
 async def test_with_the_network_the_same_repository_reaches_it(
     name: str, places: Places, inside: Attempt, sink: Collected
 ) -> None:
@@ -209,7 +206,7 @@ async def test_where_nothing_isolates_the_network_is_known_to_be_open(
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ISOLATED)
+@pytest.mark.parametrize("name", BOTH)
 async def test_of_the_installation_only_programs_are_seen(
     name: str, installation: Path, places: Places, inside: Attempt, sink: Collected
 ) -> None:
@@ -227,7 +224,7 @@ async def test_of_the_installation_only_programs_are_seen(
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ISOLATED)
+@pytest.mark.parametrize("name", BOTH)
 async def test_a_station_that_names_a_repository_sees_the_history_of_this_one_only(
     name: str, installation: Path, places: Places, inside: Attempt, sink: Collected
 ) -> None:
@@ -240,7 +237,7 @@ async def test_a_station_that_names_a_repository_sees_the_history_of_this_one_on
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ISOLATED)
+@pytest.mark.parametrize("name", BOTH)
 async def test_nothing_is_written_outside_of_the_attempt(
     name: str, installation: Path, places: Places, inside: Attempt, sink: Collected
 ) -> None:
@@ -297,7 +294,7 @@ SMALL = Resources(cpu_seconds=60, memory_mb=300, processes=48, disk_mb=24)
 
 @pytest.mark.smoke(3)
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", [*ISOLATED, "none"])
+@pytest.mark.parametrize("name", [*BOTH, "none"])
 @pytest.mark.parametrize(
     ("attack", "argument", "words"),
     [
@@ -322,7 +319,7 @@ async def test_a_repository_that_takes_too_much_is_stopped_with_its_reason(
 
 @pytest.mark.smoke(1)
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", [*ISOLATED, "none"])
+@pytest.mark.parametrize("name", [*BOTH, "none"])
 @pytest.mark.parametrize("attack", ["spin", "spin_in_children"])
 async def test_a_repository_that_burns_the_processor_is_stopped(
     name: str, attack: str, places: Places, inside: Attempt, sink: Collected
@@ -336,7 +333,7 @@ async def test_a_repository_that_burns_the_processor_is_stopped(
 @pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", [*ISOLATED, "none"])
+@pytest.mark.parametrize("name", [*BOTH, "none"])
 async def test_a_repository_opens_no_more_files_than_it_may(
     name: str, places: Places, inside: Attempt, sink: Collected
 ) -> None:

@@ -19,12 +19,14 @@ import pytest
 
 from pipelines.work.handlers import command
 from pipelines.work.processes import isolation_choice, landlock
-from pipelines.work.processes.bubblewrap_programs import of_package
+from pipelines.work.processes.bubblewrap_programs import bubblewraps, of_package
+from pipelines.work.processes.installation import notices
 from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Clock, Collected, alive
+from tests.work.isolations import BOTH, isolation_or_skip
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 SECRET = "hidden-1d9a7c"
@@ -89,10 +91,7 @@ def inside(data: Path) -> Attempt:
 
 
 async def in_force(name: str, around: Places, data: Path) -> Isolation:
-    try:
-        return (await choose(name, around, data / "workspaces", None)).isolation
-    except CannotIsolate as error:
-        pytest.skip(f"{name} does not work on this machine: {error}")
+    return await isolation_or_skip(name, around, data / "workspaces")
 
 
 def spec(isolation: Isolation, inside: Attempt, *argv: str) -> Spec:
@@ -111,11 +110,8 @@ def spec(isolation: Isolation, inside: Attempt, *argv: str) -> Spec:
     )
 
 
-ALL = ("bubblewrap", "landlock")
-
-
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", BOTH)
 async def test_a_hostile_station_is_refused(
     name: str,
     around: Places,
@@ -176,7 +172,7 @@ async def test_the_same_station_gets_everything_where_nothing_isolates(
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", BOTH)
 async def test_an_honest_station_can_do_its_work(
     name: str, around: Places, data: Path, inside: Attempt, sink: Collected
 ) -> None:
@@ -198,7 +194,7 @@ async def test_an_honest_station_can_do_its_work(
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", BOTH)
 async def test_a_station_behind_isolation_is_stopped_gently_and_then_killed(
     name: str, around: Places, data: Path, inside: Attempt, sink: Collected, clock: Clock
 ) -> None:
@@ -220,7 +216,7 @@ async def test_a_station_behind_isolation_is_stopped_gently_and_then_killed(
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", BOTH)
 async def test_the_exit_code_comes_through(
     name: str, around: Places, data: Path, inside: Attempt, sink: Collected
 ) -> None:
@@ -248,6 +244,17 @@ async def test_the_first_bubblewrap_that_isolates_is_taken_the_systems_before_th
     assert isolation.program == (str(program) if own == "working" else ours)
     outcome = await command.run(spec(isolation, inside, PYTHON, "-I", "-c", "print('here')"), sink)
     assert (outcome["exit_code"], sink.out) == (0, b"here\n")
+
+
+@pytest.mark.isolation
+async def test_every_bubblewrap_of_this_machine_isolates(
+    around: Places, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's, where it has one, and that of the packages."""
+    for program in bubblewraps():
+        monkeypatch.setattr(isolation_choice, "bubblewraps", lambda program=program: (program,))
+        isolation = await in_force("bubblewrap", around, data)
+        assert (isolation.program, isolation.cuts_network, isolation.limits_hosts) == (program, True, True)
 
 
 async def test_where_there_is_no_bubblewrap_it_is_said(
@@ -279,6 +286,25 @@ def test_what_is_hidden_is_cut_out_of_what_is_readable(tmp_path: Path) -> None:
         (tmp_path / name).mkdir(parents=True)
     found = cut(tmp_path, [tmp_path / "a" / "x" / "secret"])
     assert found == [tmp_path / "a" / "y", tmp_path / "b"]
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("name", BOTH)
+async def test_a_listed_folder_that_holds_something_hidden_is_named_with_its_remedy(
+    name: str, data: Path, inside: Attempt, sink: Collected
+) -> None:
+    """Under Landlock it cannot be listed, and Python finds no module in it; what lies beside the hidden is seen."""
+    project = data.parent
+    (project / "tools").mkdir()
+    (project / "tools" / "lister.py").write_text("print('found')")
+    python = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(sys.executable))]
+    isolation = await in_force(name, places([*python, project], [data], Path.home()), data)
+    listing = spec(isolation, inside, PYTHON, "-I", "-c", f"import os; print(os.listdir({str(project)!r}))")
+    tools = [f"import sys; sys.path.insert(0, {str(project / 'tools')!r}); import lister"]
+    listed = (await command.run(listing, sink))["exit_code"] == 0
+    assert [str(project) in notice for notice in notices(isolation)] == ([] if listed else [True])
+    assert listed is (name == "bubblewrap")
+    assert (await command.run(spec(isolation, inside, PYTHON, "-I", "-c", *tools), sink))["exit_code"] == 0
 
 
 def test_a_machine_without_landlock_says_so() -> None:

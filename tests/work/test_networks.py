@@ -24,13 +24,13 @@ from pipelines.web.lines.overview import overview_of
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders, access, command_spec
 from pipelines.work.processes.isolation import Isolation, places, way_to
-from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.processes.resources import Resources
 from pipelines.work.spec.base import Attempt
 from pipelines.work.transport.local.orders import orders_of
 from tests.factories import World, document, make_member, station
 from tests.fixtures.older import published_before
 from tests.work.driving import PYTHON, Bench, command, drive, outcome_of
+from tests.work.isolations import BOTH, isolation_or_skip
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
 DATAGRAM = (
@@ -47,13 +47,12 @@ def reaches(given: str, **work: Any) -> dict[str, Any]:
     return document([command("a", given, work=work)], "net")
 
 
-@pytest.fixture
-def isolated(bench: Bench, tmp_path: Path) -> Isolation:
+@pytest.fixture(params=BOTH)
+def isolated(request: pytest.FixtureRequest, bench: Bench, tmp_path: Path) -> Isolation:
     bench.base.mkdir(parents=True, exist_ok=True)
     readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
-    found = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
-    if not found.cuts_network:
-        pytest.skip("nothing on this machine can keep a station from the network")
+    found = asyncio.run(isolation_or_skip(request.param, places(readable, [], tmp_path), bench.base))
+    assert found.cuts_network
     return found
 
 

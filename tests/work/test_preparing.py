@@ -16,12 +16,12 @@ from pipelines.models import Repository, Token
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.isolation import Isolation, places, way_to
-from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.spec.preparation import Preparation
 from pipelines.work.worker import prepared_files
 from pipelines.work.worker.prepared_files import PreparedFiles
 from tests.factories import World
 from tests.work.driving import PYTHON, Bench, command, done, drive, outcome_of, text_of
+from tests.work.isolations import BOTH, isolation_or_skip
 from tests.work.remotes import RemoteRepository, connect, remote
 
 pytestmark = [
@@ -72,14 +72,21 @@ def origin(tmp_path: Path, world: World) -> RemoteRepository:
     return made
 
 
+@pytest.fixture(params=BOTH)
+def isolated(request: pytest.FixtureRequest, bench: Bench, tmp_path: Path) -> Isolation:
+    return isolation_of(request.param, bench, tmp_path)
+
+
 @pytest.fixture
-def isolated(bench: Bench, tmp_path: Path) -> Isolation:
+def with_ports(bench: Bench, tmp_path: Path) -> Isolation:
+    """The one behind which a service can listen although its station has no network."""
+    return isolation_of("bubblewrap", bench, tmp_path)
+
+
+def isolation_of(name: str, bench: Bench, tmp_path: Path) -> Isolation:
     bench.base.mkdir(parents=True, exist_ok=True)
     readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
-    found = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
-    if not found.limits_hosts:
-        pytest.skip("bubblewrap does not work on this machine")
-    return found
+    return asyncio.run(isolation_or_skip(name, places(readable, [], tmp_path), bench.base))
 
 
 class Lines:
@@ -106,9 +113,9 @@ class Lines:
 
 
 def test_it_is_prepared_once_and_from_the_cache_afterwards(
-    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+    world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
 ) -> None:
-    lines = Lines(world, bench, isolated, **PREPARE, services=[PING])
+    lines = Lines(world, bench, with_ports, **PREPARE, services=[PING])
     task = lines.task()
     assert world.status(task) == "completed", text_of(done(task, "first"))
     first, second = text_of(done(task, "first")), text_of(done(task, "second"))
@@ -258,10 +265,10 @@ def test_what_fails_around_a_station_is_named_as_itself(
     log: str,
     world: World,
     bench: Bench,
-    isolated: Isolation,
+    with_ports: Isolation,
     origin: RemoteRepository,
 ) -> None:
-    task = Lines(world, bench, isolated, **prepare).task("print('never started')")
+    task = Lines(world, bench, with_ports, **prepare).task("print('never started')")
     outcome = outcome_of(task, "first")
     assert outcome["failure_type"] == "prepare_failed"
     assert said in outcome["summary"], outcome
@@ -269,11 +276,26 @@ def test_what_fails_around_a_station_is_named_as_itself(
     assert log in text and said in text and "never started" not in text
 
 
+def test_behind_landlock_a_service_is_refused_with_its_remedy_unless_the_network_is_open(
+    world: World, bench: Bench, tmp_path: Path, origin: RemoteRepository
+) -> None:
+    isolation = isolation_of("landlock", bench, tmp_path)
+    lines = Lines(world, bench, isolation, **PREPARE, services=[PING])
+    task = lines.task("print('never started')")
+    assert outcome_of(task, "first")["failure_type"] == "prepare_failed"
+    text = text_of(done(task, "first"))
+    assert "Landlock" in text and "apt-get install bubblewrap" in text and "never started" not in text
+    opened = command("first", SUITE, work={"network": "open"})
+    task = world.start(world.line(stations=[opened], workspace={"git": {"repository": "app"}}))
+    drive(bench, task, **lines.where)
+    assert "suite passed" in text_of(done(task, "first"))
+
+
 def test_a_station_cannot_say_that_it_was_not_prepared(
-    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+    world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
 ) -> None:
     forged = json.dumps({"failed": "is gone", "name": "ping", "log": ""})
-    lines = Lines(world, bench, isolated, services=[PING])
+    lines = Lines(world, bench, with_ports, services=[PING])
     task = lines.task(f"print({forged!r}); raise SystemExit(1)")
     outcome = outcome_of(task, "first")
     assert outcome["exit_code"] == 1 and outcome.get("failure_type") != "prepare_failed"
