@@ -117,7 +117,15 @@ async def test_nobody_else_on_this_machine_gets_an_answer_at_the_port(
     assert not [note for note in sink.notes if "not in" in note]
 
 
-@pytest.mark.parametrize(("ending", "code"), [("raise SystemExit(9)", 9), ("os.kill(os.getpid(), 15)", 143)])
+LEFT_OPEN = (
+    "import socket, time; proxy = ('127.0.0.1', int(os.environ['HTTPS_PROXY'].rpartition(':')[2])); "
+    "client = socket.create_connection(proxy); os.fork() or (os.setsid(), time.sleep(600)); raise SystemExit(7)"
+)
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [("raise SystemExit(9)", 9), ("os.kill(os.getpid(), 15)", 143), (LEFT_OPEN, 7)]
+)
 async def test_the_end_of_the_program_comes_through(
     ending: str, code: int, attempt: Attempt, tmp_path: Path, sink: Collected, echo: int
 ) -> None:

@@ -175,8 +175,8 @@ def become(argv: list[str], rules: dict[str, list[str]], port: int, channel: soc
         print(f"landlock: {error}", file=sys.stderr, flush=True)
 
 
-async def attend(child: int, connector: Connector) -> int:
-    """Serve until the child has ended. :return: its exit code, as a shell has it"""
+async def attend(child: int, connector: Connector) -> None:
+    """Serve until the child has ended, and end with its exit code, as a shell has it."""
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
 
@@ -197,7 +197,8 @@ async def attend(child: int, connector: Connector) -> int:
     if not ended.done():
         serving.result()
     code = int(await ended)
-    return code if code >= 0 else 128 - code
+    # At once: what is left of connections would be waited for.
+    os._exit(code if code >= 0 else 128 - code)
 
 
 def main() -> int:
@@ -223,7 +224,8 @@ def main() -> int:
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
-        return asyncio.run(attend(child, Connector(descriptors[0], listener, path)))
+        asyncio.run(attend(child, Connector(descriptors[0], listener, path)))
+    return NOT_STARTED
 
 
 if __name__ == "__main__":
