@@ -177,27 +177,27 @@ def handing_over(calls: CallNumbers) -> Steps:
     return tuple(steps)
 
 
-class Program(ctypes.Structure):
+class CallFilter(ctypes.Structure):
     """Filter in the shape that the kernel takes."""
 
     _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
 
 
-def program(steps: Steps) -> Program:
-    return Program(len(steps), b"".join(struct.pack("HBBI", *step) for step in steps))
+def call_filter(steps: Steps) -> CallFilter:
+    return CallFilter(len(steps), b"".join(struct.pack("HBBI", *step) for step in steps))
 
 
 def cut_network() -> None:
     """:raises OSError: the kernel or the machine has no filter of system calls"""
     libc = ctypes.CDLL(None, use_errno=True)
-    filtering = program(without_network(numbers()))
+    filtering = call_filter(without_network(numbers()))
     checked(libc.prctl(PR_SET_SECCOMP, FILTER_MODE, ctypes.byref(filtering), 0, 0), "seccomp")
 
 
 def hand_over() -> int:
     """:return: the descriptor from which another process takes the calls. :raises OSError: the kernel has no such"""
     calls, flags = numbers(), NEW_LISTENER | WAIT_KILLABLE
-    filtering = program(handing_over(calls))
+    filtering = call_filter(handing_over(calls))
     return checked(syscall(calls.seccomp, SET_MODE_FILTER, flags, ctypes.byref(filtering)), "seccomp")
 
 
