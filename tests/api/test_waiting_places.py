@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipelines.models import Task, Worker
 from tests.api.conftest import Apis
-from tests.api.test_positions import path, position
+from tests.api.test_positions import position
 from tests.factories import World, station
 from tests.pages.conftest import client_of
 

@@ -11,8 +11,8 @@ from pipelines.work.processes.isolation import Isolation, Places, places, unlist
 
 # State folders that a checkout of this project may hold, besides the one in use.
 STATE_FOLDERS: Final = (".gateline", ".test-state")
-# Of this installation: the demo's programs, our agent, and what reads a workspace's repositories behind the isolation of
-# its station. Each runs by its path and imports nothing of ours: no folder above may be listed.
+# Of this installation: the demo's programs, our agent, and what reads a workspace's repositories behind the isolation
+# of its station. Each runs by its path and imports nothing of ours: no folder above may be listed.
 PROGRAMS: Final = (
     "pipelines/demo",
     "pipelines/work/agents/codemod.py",
