@@ -4,7 +4,7 @@
 # make soak · make bench   kills, races and floods · the figures of docs/proof.md
 # make agents            real coding agents from npm, without network, against a scripted model: what is derived
 # make runner ARGS="--server https://…"   do the work of a server elsewhere on this machine (docs/runners.md)
-# make clean             removes what set-up, build and tests made; the state in .gateline stays
+# make clean             removes what set-up, build, tests and stations made; the state in .gateline stays, and the homes of agents
 PYTHON ?= python3
 export PORT HOST
 ARGS ?=
@@ -15,5 +15,6 @@ run test soak check bench agents runner:
 	@exec "$(PYTHON)" config/bootstrap.py $@ $(ARGS)
 
 clean:
+	"$(PYTHON)" -B -m pipelines.work.workspace_folder
 	rm -rf .venv .contenders node_modules static/dist .test-state .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from pipelines.models import Membership, Project, Role, User
+from pipelines.work.workspace_folder.moving import move_earlier
 
 ADMINISTRATOR = "admin"
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
@@ -18,6 +20,7 @@ _LOCK = 0x67617465  # any number: two starts on one database wait for each other
 
 def prepare(say: Callable[[str], None]) -> User | None:
     """Brings the database up to date. Answers the administrator who has no password yet, if there is one."""
+    _settle_workspaces(say)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
         try:
@@ -28,6 +31,11 @@ def prepare(say: Callable[[str], None]) -> User | None:
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
     return without_password()
+
+
+def _settle_workspaces(say: Callable[[str], None]) -> None:
+    """A better folder where a file came to lie above the last, and what lies in an earlier one."""
+    move_earlier(settings.WORKSPACES, settings.WORKSPACES.renew(), say)
 
 
 def without_password() -> User | None:

@@ -16,6 +16,7 @@ from config import environment as env
 from config import logs, state
 from config.embedded import layout
 from pipelines.work.outgoing import authorities
+from pipelines.work.workspace_folder import choice as workspace_choice
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = layout.home()
@@ -335,7 +336,8 @@ UPLOAD_DAYS = env.number("GATELINE_UPLOAD_DAYS", 90, least=0)
 FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.Limited"]
 
 # Work
-WORKSPACES_DIR = Path(env.text("GATELINE_WORKSPACES", str(DATA_DIR / "workspaces")))
+WORKSPACES = workspace_choice.of_server(DATA_DIR, os.environ)
+WORKSPACES_DIR = WORKSPACES.folder()
 REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", [BASE_DIR])
 PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
 # Through which this network reaches IPv4, where it is one of IPv6 alone.

@@ -1,4 +1,4 @@
-"""One runner process: from its options to its end."""
+"""A runner process: from its options to its end."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ from pipelines.work.transport.http.calls import BearerRefused, CallRefused, Serv
 from pipelines.work.transport.http.polling import Polling
 from pipelines.work.transport.http.transport import HttpTransport
 from pipelines.work.worker.service import Service
+from pipelines.work.workspace_folder.choice import of_runner
+from pipelines.work.workspace_folder.moving import move_earlier
+from pipelines.work.workspace_folder.upward import file_above
 
 log = structlog.get_logger(__name__)
 HEARTBEAT_SECONDS = 3.0
@@ -72,8 +75,7 @@ def own_id(state: Path) -> Iterator[uuid.UUID]:
 
 async def _run(said: Options, runner: uuid.UUID) -> int:
     trust(said.authorities)
-    workspaces = said.state / "workspaces"
-    workspaces.mkdir(exist_ok=True, mode=0o700)
+    workspaces = _workspaces(said.state)
     isolation = await _isolation(said, workspaces)
     if isolation.name == "none":
         print(
@@ -83,7 +85,7 @@ async def _run(said: Options, runner: uuid.UUID) -> int:
     for notice in notices(isolation):
         print(notice, file=sys.stderr)
     loop, refused = asyncio.get_running_loop(), list[str]()
-    config = config_of(said, isolation)
+    config = config_of(said, isolation, workspaces)
 
     def on_refused(why: str) -> None:
         refused.append(why)
@@ -99,6 +101,28 @@ async def _run(said: Options, runner: uuid.UUID) -> int:
     return _refused(refused[0]) if refused else 0
 
 
+def _workspaces(state: Path) -> Path:
+    """The folder of workspaces, made. One process at a time works there. :raises WrongOptions"""
+    choice = of_runner(state, os.environ)
+    folder = choice.renew()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        reason = f"The folder of workspaces {folder} cannot be made: {error.strerror}."
+        raise WrongOptions(f"{reason} Name another one in GATELINE_WORKSPACES.") from error
+    move_earlier(choice, folder, _print_error)
+    if path := file_above(folder):
+        _print_error(
+            f"{path} lies above the workspaces in {folder}: tools that stations run take it for the configuration of "
+            "each repository. Move it away, or name another folder in GATELINE_WORKSPACES."
+        )
+    return folder
+
+
+def _print_error(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 def _refused(why: str) -> int:
     print(f"gateline runner: the server does not take this token: {why}", file=sys.stderr)
     print(
@@ -110,16 +134,18 @@ def _refused(why: str) -> int:
 
 async def _isolation(said: Options, workspaces: Path) -> Isolation:
     """:raises CannotIsolate"""
-    where = of_installation(CHECKOUT, said.path, said.readable, hidden=(said.state,), repositories=said.roots)
+    where = of_installation(
+        CHECKOUT, said.path, said.readable, hidden=(said.state, workspaces), repositories=said.roots
+    )
     return (await choose(said.isolation, where, workspaces, None)).isolation
 
 
-def config_of(said: Options, isolation: Isolation) -> WorkerConfig:
+def config_of(said: Options, isolation: Isolation, workspaces: Path) -> WorkerConfig:
     url, model, key = said.model
     return WorkerConfig(
-        workspaces=said.state / "workspaces",
+        workspaces=workspaces,
         isolation=isolation,
-        images=images.found(isolation, said.state / "workspaces", said.path),
+        images=images.found(isolation, workspaces, said.path),
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *said.path))),
         repository_roots=said.roots,
         labels=frozenset(said.labels),

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.workspaces import remove
+from pipelines.work.workspace_folder.folders import remove
 
 FOLDER: Final = "images"
 ROOT: Final = "root"

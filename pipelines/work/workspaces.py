@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import shutil
 import stat
 import time
 import uuid
@@ -24,6 +23,7 @@ import rfc8785
 
 from pipelines.work.measuring import measure
 from pipelines.work.spec.base import Attempt
+from pipelines.work.workspace_folder.folders import in_use, remove
 
 MOST_FILES = 100_000
 MOST_BYTES = 2 * 1024**3
@@ -263,31 +263,3 @@ class Folders:
                 remove(folder)
                 removed.append(folder.name)
         return removed
-
-
-def in_use(folder: Path) -> bool:
-    try:
-        with (folder / "lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder, whatever rights a station left on what is in it."""
-
-    def unlock(function: Callable[[str], object], path: str, _: object) -> None:
-        parent = os.path.dirname(path)
-        for place in (parent, path):
-            if os.path.isdir(place) and not os.path.islink(place):
-                os.chmod(place, 0o700)
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path, ignore_errors=True)
-        elif os.path.lexists(path):
-            os.unlink(path)
-
-    if folder.exists():
-        shutil.rmtree(folder, onerror=unlock)

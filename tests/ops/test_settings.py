@@ -22,7 +22,9 @@ def settings_of(tmp_path: Path, expression: str, **variables: str) -> subprocess
     return subprocess.run(
         [sys.executable, "-c", f"from config import settings; print({expression})"],
         cwd=ROOT,
-        env=clean_environment(GATELINE_HOME=str(tmp_path), **variables),
+        env=clean_environment(
+            GATELINE_HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path / "user"), **variables
+        ),
         capture_output=True,
         text=True,
         check=False,

@@ -34,7 +34,9 @@ class Up:
     def __init__(self, home: Path, port: int) -> None:
         self.home, self.port = home, port
         self.log = home.parent / f"up-{port}.log"
-        self.environment = clean_environment(GATELINE_HOME=str(home), PORT=str(port))
+        self.environment = clean_environment(
+            GATELINE_HOME=str(home), XDG_STATE_HOME=str(home.parent / "user"), PORT=str(port)
+        )
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "up", "--port", str(port)],

@@ -46,6 +46,7 @@ def prepare(home: Path) -> None:
     os.environ.pop("DATABASE_URL", None)
     os.environ |= {
         "GATELINE_HOME": str(home),
+        "XDG_STATE_HOME": str(home.parent / f"{home.name}-user"),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "LOG_LEVEL": os.environ.get("LOG_LEVEL", "WARNING"),
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work import workspaces
+from pipelines.work.workspace_folder.folders import remove
 from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, restore, take_picture
 
 
@@ -45,7 +46,7 @@ def test_a_folder_that_nobody_may_write_is_restored_too(folder: Path, tmp_path: 
     (folder / "sub").chmod(0o555)
     target = rebuilt(folder, tmp_path / "to")
     assert (target / "sub").stat().st_mode & 0o777 == 0o555
-    workspaces.remove(target)
+    remove(target)
     assert not target.exists()
 
 

@@ -8,6 +8,7 @@ import os
 import platform
 import signal
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from pipelines.management import printing
+from pipelines.management.workspace_check import TAG
 from pipelines.ports.collector import settle_down
 from pipelines.ports.vault import keys
 from pipelines.work import images
@@ -29,11 +31,13 @@ from pipelines.work.processes.resources import Resources, of_words
 from pipelines.work.scheduler.scheduler import Scheduler
 from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.worker.service import Service
+from pipelines.work.workspace_folder.moving import move_earlier
 
 SHORTEST_SECRET = 12
 
 
 class Command(printing.Command):
+    requires_system_checks = (*printing.CHECKS, TAG)
     help = "Do the work of stations and send mail. SIGTERM or Ctrl-C stops in order, a second one at once."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -51,7 +55,7 @@ class Command(printing.Command):
         parser.add_argument("--name", default="", help="As shown on pages. Default: host and process number.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        Path(settings.WORKSPACES_DIR).mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_workspaces(self.stderr.write)
         try:
             asyncio.run(self._run(options))
         except CannotIsolate as error:
@@ -85,6 +89,19 @@ class Command(printing.Command):
             loop.add_signal_handler(number, service.stop)
         settle_down()
         await service.run()
+
+
+def make_workspaces(say: Callable[[str], None]) -> None:
+    """The folder of workspaces, with what an earlier version kept elsewhere."""
+    folder = Path(settings.WORKSPACES_DIR)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise CommandError(
+            f"The folder of workspaces {folder} cannot be made: {error.strerror}.\n"
+            "Name another one in GATELINE_WORKSPACES."
+        ) from error
+    move_earlier(settings.WORKSPACES, folder, say)
 
 
 def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
@@ -156,7 +173,7 @@ def station_places() -> Places:
         Path(settings.BASE_DIR),
         settings.STATION_PATH,
         settings.STATION_READABLE,
-        hidden=(settings.DATA_DIR, settings.WORKSPACES_DIR),
+        hidden=(settings.DATA_DIR, settings.WORKSPACES_DIR, *settings.WORKSPACES.neighbours()),
         repositories=settings.REPOSITORY_ROOTS,
     )
 

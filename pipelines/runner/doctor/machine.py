@@ -20,6 +20,8 @@ from pipelines.work.outgoing.authorities import WrongBundle, of_environment
 from pipelines.work.processes.installation import of_installation
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.workspace_folder.choice import of_server
+from pipelines.work.workspace_folder.upward import file_above
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SECONDS = 10.0
@@ -55,6 +57,7 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     if not agents:
         remedy = "Install one on the path of stations; lines without agents need none."
         yield CheckupLine("agents", "unknown", "none found", remedy)
+    yield await asyncio.to_thread(_workspaces, environment)
     for each in await _isolation(path):
         yield each
     for program in ("podman", "docker"):
@@ -90,6 +93,19 @@ def _signed_in(preset: Preset, environment: Mapping[str, str]) -> str:
     except NotSignedIn:
         return ""
     return f"{folder}; gateline runner --signed-in {preset.key} lends it to stations"
+
+
+def _workspaces(environment: Mapping[str, str]) -> CheckupLine:
+    """The folder of a server that is started from here."""
+    state = environment.get("GATELINE_HOME")
+    choice = of_server(Path(state).expanduser() if state else CHECKOUT / ".gateline", environment)
+    folder = choice.expected()
+    if path := file_above(folder):
+        text = f"{path} lies above {folder}: tools of stations take it for their own configuration"
+        return CheckupLine(
+            "workspaces", "failed", text, "Move it away, or name another folder in GATELINE_WORKSPACES."
+        )
+    return CheckupLine("workspaces", "ok", f"in {folder}, with no file above it that tools look for")
 
 
 async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pipelines.routing.document.agents import PRESETS, AgentSignIn, Preset
 from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.workspaces import remove
+from pipelines.work.workspace_folder.folders import remove
 
 SHORTEST: Final = 20
 """Characters of a text in a sign-in that no log shows: tokens are longer, words are shorter."""

@@ -11,9 +11,9 @@ from dulwich.objects import Commit, ObjectID
 from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
-from pipelines.work import workspaces
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.trees import Leaf
+from pipelines.work.workspace_folder import folders
 
 GIT = ".git"
 HISTORY = 50
@@ -26,7 +26,7 @@ def remove(workspace: Path) -> None:
     if place.is_symlink() or not place.is_dir():
         place.unlink(missing_ok=True)
     else:
-        workspaces.remove(place)
+        folders.remove(place)
 
 
 def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[str, Leaf]) -> None:

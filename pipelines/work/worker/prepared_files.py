@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from pipelines.work.workspaces import entries, remove
+from pipelines.work.workspace_folder.folders import remove
+from pipelines.work.workspaces import entries
 
 FOLDER: Final = "prepared"
 UNUSED_SECONDS: Final = 14 * 86_400.0

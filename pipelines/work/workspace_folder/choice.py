@@ -1,0 +1,204 @@
+"""The choice of the folder. The state folder records the choice, so that all processes of one installation agree."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pipelines.work.workspace_folder.folders import has_worker, make_private, runs_programs
+from pipelines.work.workspace_folder.upward import file_above
+
+VARIABLE: Final = "GATELINE_WORKSPACES"
+RECORD: Final = "workspaces.json"
+BELOW_STATE: Final = "workspaces"
+
+
+def name_of(state: Path) -> str:
+    """The name of the one installation, or runner, that keeps its state there."""
+    place = state.resolve()
+    plain = place.parent.name if place.name.startswith(".") else place.name
+    return f"{plain or 'state'}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """The last choice. `state`: the folder for which it was made; `earlier`: folders that are still to be emptied."""
+
+    state: Path
+    folder: Path
+    earlier: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorkspaceChoice:
+    """`setting`: the folder that the operator names; `candidates`: the others in order, the state folder's own last."""
+
+    state: Path
+    setting: Path | None
+    candidates: tuple[Path, ...]
+
+    def folder(self) -> Path:
+        """The folder in use: as recorded, or chosen now. Where none can be made it is the last candidate."""
+        if self.setting is not None:
+            return self.setting
+        record = read_record(self.state)
+        if record is not None and record.state == self.state.resolve() and _is_ours(record.folder):
+            return record.folder
+        folder = self.best()
+        # Where the state folder cannot be written to, each process comes to the same.
+        with suppress(OSError):
+            _write_record(self.state, Record(self.state.resolve(), folder, self._earlier(record, folder)))
+        return folder
+
+    def renew(self) -> Path:
+        """The folder in use, or a better one where a file has come to lie above it and nobody works in it."""
+        folder = self.folder()
+        if (
+            self.setting is not None
+            or (file_above(folder) is None and runs_programs(folder))
+            or has_worker(folder)
+        ):
+            return folder
+        better = self.best()
+        if better != folder:
+            record = read_record(self.state)
+            _write_record(self.state, Record(self.state.resolve(), better, self._earlier(record, better)))
+        return better
+
+    def expected(self) -> Path:
+        """The folder that is in use, or would be; nothing is made."""
+        record = read_record(self.state)
+        if self.setting is not None or record is None or record.state != self.state.resolve():
+            clear = (candidate for candidate in self.candidates if file_above(candidate) is None)
+            return self.setting or next(clear, self.candidates[-1])
+        return record.folder
+
+    def best(self) -> Path:
+        """The first candidate above which no tool finds a file, made."""
+        for candidate in self.candidates:
+            try:
+                if file_above(candidate) is None:
+                    make_private(candidate)
+                    if runs_programs(candidate):
+                        return candidate
+                    candidate.rmdir()
+            except OSError:
+                continue
+        return self.candidates[-1]
+
+    def earlier(self) -> tuple[Path, ...]:
+        """Folders of earlier choices, whose contents are to move."""
+        record = read_record(self.state)
+        recorded = record.earlier if record and record.state == self.state.resolve() else ()
+        return tuple(dict.fromkeys((self.state / BELOW_STATE, *recorded)))
+
+    def neighbours(self) -> tuple[Path, ...]:
+        """The folder in which other checkouts of this user have theirs."""
+        folder = self.folder()
+        return (folder.parent,) if self.setting is None and folder.parent.name == "gateline" else ()
+
+    def forget(self, emptied: Path) -> None:
+        record = read_record(self.state)
+        if record is not None and emptied in record.earlier:
+            rest = tuple(folder for folder in record.earlier if folder != emptied)
+            _write_record(self.state, Record(record.state, record.folder, rest))
+
+    def _earlier(self, record: Record | None, folder: Path) -> tuple[Path, ...]:
+        """The folders of a record, where they are this installation's: a checkout that moved takes them along, one that
+        was copied leaves them to the first."""
+        if record is None or (record.state != self.state.resolve() and not _is_gone(record.state)):
+            return ()
+        return tuple(dict.fromkeys(place for place in (record.folder, *record.earlier) if place != folder))
+
+
+def of_server(state: Path, environment: Mapping[str, str]) -> WorkspaceChoice:
+    name = name_of(state)
+    folders = [
+        *(base / "gateline" / name for base in _state_homes(environment)),
+        Path("/var/lib/gateline") / name,
+        *_temporary(name, environment),
+        state / BELOW_STATE,
+    ]
+    return WorkspaceChoice(state, setting(environment), tuple(folders))
+
+
+def of_runner(state: Path, environment: Mapping[str, str]) -> WorkspaceChoice:
+    """A runner's state lies below XDG_STATE_HOME anyway: its own folder comes first and last."""
+    own = state / BELOW_STATE
+    folders = (own, *_temporary(name_of(state), environment), own)
+    return WorkspaceChoice(state, setting(environment), folders)
+
+
+def setting(environment: Mapping[str, str]) -> Path | None:
+    value = environment.get(VARIABLE, "").strip()
+    return Path(value).expanduser().resolve() if value else None
+
+
+def _state_homes(environment: Mapping[str, str]) -> list[Path]:
+    """XDG_STATE_HOME, a relative one does not count; else that of HOME, where there is one."""
+    if environment.get("XDG_STATE_HOME", "").startswith("/"):
+        return [Path(environment["XDG_STATE_HOME"]).resolve()]
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return []
+    return [(home / ".local" / "state").resolve()] if home.is_absolute() else []
+
+
+def _temporary(name: str, environment: Mapping[str, str]) -> list[Path]:
+    """Folders that everybody may make, each for its user alone. The one that survives a restart comes first."""
+    bases = [Path("/var/tmp"), Path(environment.get("TMPDIR", "")), Path("/tmp")]
+    return [base.resolve() / f"gateline-{os.geteuid()}-{name}" for base in bases if base.is_absolute()]
+
+
+def read_record(state: Path) -> Record | None:
+    try:
+        value = json.loads((state / RECORD).read_text())
+        return Record(Path(value["state"]), Path(value["folder"]), tuple(map(Path, value["earlier"])))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_record(state: Path, record: Record) -> None:
+    state.mkdir(mode=0o711, parents=True, exist_ok=True)
+    unfinished = state / f"{RECORD}.{os.getpid()}.{secrets.token_hex(4)}"
+    value = {
+        "state": str(record.state),
+        "folder": str(record.folder),
+        "earlier": [str(folder) for folder in record.earlier],
+    }
+    unfinished.write_text(json.dumps(value, indent=1) + "\n")
+    unfinished.replace(state / RECORD)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Tell whether a recorded folder can still be worked in. Root, who only runs a command, leaves it be."""
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        try:
+            make_private(folder)
+        except OSError:
+            return False
+        return True
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and os.geteuid() in (0, status.st_uid)
+
+
+def _is_gone(folder: Path) -> bool:
+    try:
+        folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
