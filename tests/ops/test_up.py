@@ -112,6 +112,9 @@ class Visitor:
 @pytest.fixture(scope="module")
 def up() -> Iterator[Up]:
     with open_folder() as folder:
+        home = folder / "state" / "workspaces" / "homes" / "7.agent"
+        home.mkdir(parents=True)
+        (home / "session").write_text("goes on")
         running = Up(folder / "state", free_port())
         yield running
         if running.process.poll() is None:
@@ -132,6 +135,15 @@ def test_healthz_says_that_everything_works(up: Up) -> None:
         200,
         {"status": "ok", "database": "ok", "worker": "ok", "space": "ok", "channel_layer": "ok"},
     )
+
+
+def test_workspaces_of_an_earlier_version_leave_the_state_folder(up: Up) -> None:
+    folder = Path(json.loads((up.home / "workspaces.json").read_text())["folder"])
+    assert folder.parent == up.home.parent / "user" / "gateline"
+    assert (folder / "homes" / "7.agent" / "session").read_text() == "goes on"
+    assert not (up.home / "workspaces").exists() and "Moved the workspaces" in up.said()
+    working = [path.name for path in folder.iterdir() if (path / "lock").exists()]
+    assert len(working) == 1, "the worker works there"
 
 
 def test_the_start_logs_no_error(up: Up) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from pipelines.models import Job, Task, Worker
 from pipelines.work import logs
+from pipelines.work.workspace_folder.folders import remove
 from tests.factories import World, document, station
 from tests.fixtures.site import ROOT, environment, manage, stop
 from tests.ops.processes import clean_environment
@@ -92,6 +93,7 @@ def exit_code(job: Job) -> int:
     return int(job.outcome["exit_code"])
 
 
+@pytest.mark.smoke(3)
 @pytest.mark.isolation
 @pytest.mark.parametrize("isolation", ["none", "landlock", "bubblewrap"])
 def test_a_configuration_in_the_home_is_not_that_of_a_repository(
@@ -103,9 +105,10 @@ def test_a_configuration_in_the_home_is_not_that_of_a_repository(
     folder = Path(json.loads((tmp_path / "state" / "workspaces.json").read_text())["folder"])
     assert not folder.is_relative_to(home) and folder.stat().st_mode & 0o777 == 0o700
     assert "lies above the workspaces" not in (tmp_path / "worker.log").read_text()
-    folder.rmdir() if not any(folder.iterdir()) else None
+    remove(folder)
 
 
+@pytest.mark.smoke(3)
 @pytest.mark.isolation
 @pytest.mark.parametrize(("isolation", "reads"), [("none", True), ("landlock", True), ("bubblewrap", False)])
 def test_a_folder_that_is_named_counts_and_is_warned_of(
@@ -139,9 +142,12 @@ def test_two_installations_never_share_and_one_stays_with_its_choice(tmp_path: P
     # A copy of a checkout, its state along with it, takes a folder of its own.
     (tmp_path / "copy").mkdir()
     subprocess.run(["cp", "-a", str(tmp_path / "a" / ".gateline"), str(tmp_path / "copy")], check=True)
-    assert chosen(tmp_path / "copy" / ".gateline", XDG_STATE_HOME=str(home / "state")) not in (first, second)
+    other = chosen(tmp_path / "copy" / ".gateline", XDG_STATE_HOME=str(home / "state"))
+    assert other not in (first, second)
+    other.rmdir()
 
 
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize("variables", [{"HOME": "/"}, {"HOME": "/proc/no-home"}, {"HOME": ""}])
 def test_a_home_that_is_missing_or_cannot_be_written_to(tmp_path: Path, variables: dict[str, str]) -> None:
     folder = chosen(tmp_path / "state", **variables)
@@ -157,7 +163,9 @@ def test_a_folder_that_somebody_else_made_is_not_taken(tmp_path: Path, home: Pat
     first.symlink_to(tmp_path)
     (tmp_path / "state" / "workspaces.json").unlink()
     try:
-        assert chosen(tmp_path / "state", **own).resolve() not in (first, tmp_path)
+        second = chosen(tmp_path / "state", **own)
+        assert second.resolve() not in (first, tmp_path)
+        second.rmdir()
     finally:
         first.unlink()
 
