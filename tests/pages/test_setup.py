@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines.lines.starters.catalogue import BY_KEY, SHIPPED
-from pipelines.models import AdministrativeAct, Line, LineVersion, Membership, Repository, StoredValue
+from pipelines.models import AdministrativeAct, Line, LineVersion, Membership, Repository, StoredValue, Worker
 from pipelines.web.setup import templates
 from tests.factories import World, document, make_project
 from tests.pages.conftest import As, at, text
@@ -294,3 +294,16 @@ def test_its_statements_do_not_grow_with_what_is_there(
     for step in ("repository", "agent", "template"):
         with django_assert_max_num_queries(24):
             page(admin, world, step=step, agent="codemod")
+
+
+def test_what_landlock_alone_cannot_do_is_said_before_the_first_task_with_what_to_type(
+    world: World, admin: Client, runner: Any
+) -> None:
+    for isolation, told in (("bubblewrap", False), ("landlock", True)):
+        Worker.objects.update(isolation=isolation, cuts_network=True, limits_hosts=True)
+        shown = page(admin, world, step="repository")
+        assert ("No program listens on a port" in shown) is told, isolation
+        assert ("apt-get install bubblewrap" in shown) is told, isolation
+    assert "No program listens on a port" in text(admin.get(at(world, "project-runners")))
+    Worker.objects.update(limits_hosts=False)
+    assert "Lists of hosts: not possible" in page(admin, world, step="repository")
