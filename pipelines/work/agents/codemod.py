@@ -48,7 +48,8 @@ INSTALL = (
     "Install it where the runner runs, or have the repository's own packages installed before this station."
 )
 REMEDY = (
-    "Add the configuration of one to the repository: ruff.toml, or [tool.ruff] in pyproject.toml (ruff); "
+    "Add the configuration of one to the repository: ruff.toml, or [tool.ruff] in pyproject.toml (ruff), "
+    "which goes by its own rules where there is a .py file and nothing else; "
     "eslint.config.js (eslint); biome.json (biome); .prettierrc, or “prettier” in package.json (prettier); "
     "a .go file is enough for gofmt."
 )
@@ -88,6 +89,10 @@ def has_go(folder: Path) -> bool:
     return any(path.endswith(".go") for path in files(folder))
 
 
+def has_python(folder: Path) -> bool:
+    return any(path.endswith((".py", ".pyi")) for path in files(folder))
+
+
 FIXERS = (
     Fixer(
         "ruff",
@@ -102,6 +107,10 @@ FIXERS = (
         (("prettier", "--write", "--log-level", "warn", "."),),
     ),
     Fixer("gofmt", has_go, (("gofmt", "-w", "."),)),
+)
+# Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how.
+WITHOUT_SETUP = (
+    Fixer("ruff", has_python, (("ruff", "check", "--fix", "--exit-zero", "--no-cache", "--isolated", "."),)),
 )
 
 
@@ -252,7 +261,9 @@ def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...])
 def commands(folder: Path, given: list[str]) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
     if given:
         return [(tuple(shlex.split(each)), (0,)) for each in given]
-    return [(argv, fixer.fine) for fixer in FIXERS if fixer.is_set_up(folder) for argv in fixer.runs]
+    fixers = [fixer for fixer in FIXERS if fixer.is_set_up(folder)]
+    fixers = fixers or [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
+    return [(argv, fixer.fine) for fixer in fixers for argv in fixer.runs]
 
 
 def plural(number: int, one: str, many: str) -> str:

@@ -80,6 +80,17 @@ async def test_codemod_without_a_fixer_fails_and_says_what_makes_one_be_found(
         assert file in outcome["summary"]
 
 
+async def test_codemod_goes_by_the_rules_of_the_linter_where_python_is_not_set_up(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    file = attempt.workspace / "prices.py"
+    file.write_text("import os\n\n\ndef total( items ):\n    return sum(items)\n")
+    spec = program.spec("codemod")
+    outcome = await ran(replace(spec, env={**spec.env, "PATH": str(Path(sys.executable).parent)}), sink)
+    assert outcome["exit_code"] == 0
+    assert file.read_text() == "\n\ndef total( items ):\n    return sum(items)\n"
+
+
 async def test_codemod_with_a_fixer_that_is_not_installed_looked_at_nothing(
     sink: Collected, attempt: Attempt, program: Programs
 ) -> None:
