@@ -25,11 +25,22 @@ MAX_TEXT = 2_000_000
 """Characters, as many as a draft may have on its page."""
 
 
+class SaidWordOut(BaseModel):
+    """A person's word that a situation needs. `opening`: whether the gate asks for the station or for the `rule`."""
+
+    gate: str
+    word: str
+    opening: Literal["station", "rule"]
+    rule: str | None
+
+
 class WitnessOut(BaseModel):
-    """A situation as `decide` reads it, run through it, and what it decided."""
+    """A situation as `decide` reads it, run through it on this line, and what it decided. `words`: those of people, in
+    the order in which they are said."""
 
     situation: dict[str, Any]
     decision: dict[str, Any]
+    words: list[SaidWordOut]
 
 
 class FindingOut(BaseModel):

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from pipelines.routing.analysis.lint.station_analysis import StationAnalysis
-from pipelines.routing.analysis.regions.liveness import STANDINGS
 from pipelines.routing.analysis.regions.situations import Witness
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.decide.decisions import Wait

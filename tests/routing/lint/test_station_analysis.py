@@ -10,8 +10,8 @@ from pipelines.routing.analysis.lint import station_analysis
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.analysis.lint.standings import standings
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import STANDINGS
 from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.lint.support import DOCS, examples
 from tests.routing.support import line

@@ -7,8 +7,9 @@ from typing import Any
 
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.analysis.regions.effort import at_most
-from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, STANDINGS, UNKNOWN
+from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, UNKNOWN
 from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics.outcome import FORCED, Derived
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import Situation, read_situation

@@ -11,8 +11,9 @@ import pytest
 
 from pipelines.formats import native
 from pipelines.routing.analysis.regions.effort import at_most
-from pipelines.routing.analysis.regions.liveness import STANDINGS, UNKNOWN
+from pipelines.routing.analysis.regions.liveness import UNKNOWN
 from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from tests.routing.regions.proving import UNITS
 from tests.routing.regions.support import analysed, both, output, without
 

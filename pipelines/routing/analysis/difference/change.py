@@ -1,4 +1,4 @@
-"""One region that is decided otherwise, and the search for the situation that shows it."""
+"""Region that is decided otherwise, and the search for the situation that shows it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import reduce
 from typing import Any
 
 from pipelines.routing.analysis.difference.effects import Pair
-from pipelines.routing.analysis.difference.samples import Sample, Situation, passing, tried
+from pipelines.routing.analysis.difference.samples import Sample, Situation, passing, tried, with_facts
 from pipelines.routing.analysis.regions.choices import ValueChoice
 from pipelines.routing.analysis.regions.evals import Evals
 from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_is
-from pipelines.routing.analysis.regions.liveness import FORCED_FAILURE, RECORDED
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.analysis.regions.possible import COUPLED, counts, first
-from pipelines.routing.analysis.regions.situations import BLOCKED, EXHAUSTED, witness
 from pipelines.routing.analysis.regions.solver import Box, solve
+from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
+from pipelines.routing.analysis.regions.written import witness
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import SIGNAL_RETRIES
 from pipelines.routing.document.rules import Rule
@@ -90,7 +90,10 @@ class Sides:
             for line, station in ((self.pair.old, self.old), (self.pair.new, self.new))
             if station.gate
         ]
-        built = witness(line, both, box, {gate.key: {"decision": "approve"} for gate in gates})
+        approved = {
+            "gates": {gate.key: {"decision": "approve"} for gate in gates if "approve" in gate.offers}
+        }
+        built = [with_facts(each, approved) for each in witness(line, both, box)]
         checked = [gate for gate in gates if gate.enforces_checks]
         passing_them = [{**each, "outcome": reduce(passing, checked, each["outcome"])} for each in built]
         return [*passing_them, *built] if checked else built

@@ -22,7 +22,7 @@ from pipelines.routing.analysis.regions.formulas import (
     negation,
     status_in,
 )
-from pipelines.routing.analysis.regions.situations import BLOCKED
+from pipelines.routing.analysis.regions.statuses import BLOCKED
 from pipelines.routing.document.algebra import All, Answered, AnyOf, Condition, Not, OutputTest, leaves
 from pipelines.routing.document.evaluations import WORDS
 from pipelines.routing.document.rules import Rule

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pipelines.routing.analysis.difference import effects
 from pipelines.routing.analysis.difference.effects import RoutingEffect
 from pipelines.routing.analysis.regions.formulas import Either, Formula, formula_of, negation, status_in
-from pipelines.routing.analysis.regions.liveness import FAILED, PASSED, STANDINGS
+from pipelines.routing.analysis.regions.statuses import FAILED, PASSED, STANDINGS
 from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.document.algebra import OutputTest
 from pipelines.routing.document.model import Line

@@ -20,10 +20,10 @@ from pipelines.routing.analysis.difference.rework import demanded, only_gate, pa
 from pipelines.routing.analysis.difference.samples import Situation, variants, with_facts
 from pipelines.routing.analysis.regions.effort import at_most
 from pipelines.routing.analysis.regions.formulas import Formula
-from pipelines.routing.analysis.regions.liveness import STANDINGS
 from pipelines.routing.analysis.regions.possible import at_first
 from pipelines.routing.analysis.regions.situations import TestedSituation, walked
 from pipelines.routing.analysis.regions.solver import Box
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station

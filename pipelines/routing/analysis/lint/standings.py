@@ -8,8 +8,9 @@ from typing import Any
 
 from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import STANDINGS, Liveness, Rest
+from pipelines.routing.analysis.regions.liveness import Liveness, Rest
 from pipelines.routing.analysis.regions.situations import Witness
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 

@@ -14,8 +14,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from pipelines.routing.analysis.regions.effort import at_most
-from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, STANDINGS, Liveness, Rest, Shadow
+from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, Liveness, Rest, Shadow
 from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.document.ends import END
 from pipelines.routing.document.gates import GATE
 from pipelines.routing.document.model import Line

@@ -7,51 +7,77 @@ Each try is run; nothing is claimed of one that does not do what was asked.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
 from jsonpath_rfc9535.selectors import FilterSelector, IndexSelector, NameSelector
 from jsonpath_rfc9535.tokens import TokenType
 
-from pipelines.routing.analysis.regions.documents import MAX_LENGTH
+from pipelines.routing.analysis.regions import cells
+from pipelines.routing.analysis.regions.documents import MAX_LENGTH, document
 from pipelines.routing.analysis.regions.effort import spend
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.basics import jsonpath
 from pipelines.routing.basics.values import MAX_DEPTH, MISSING, exact, is_number
 from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import PathTest
 
 MAX_TRIES = 60
+MAX_COUNT = 8
+"""Members of one list that are guessed."""
 MAX_SHAPES = 12
 """Of one path: each of its filters would multiply them."""
 PATH, PART = 400, 8
 """What taking a path apart costs, and laying what one needs over a document."""
 
 
-def guesses(document: Any, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
+def guesses(base: Any, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
     """The document itself, then the document with something at each free path."""
-    yield document
-    if not free or (type(document) not in (dict, list) and document is not MISSING):
+    yield base
+    if not free or (type(base) not in (dict, list) and base is not MISSING):
         return
     spend(PATH * len(free))
-    options = [[MISSING, *_shapes(test)] for test, _ in free]
+    options = [[MISSING, *_shapes(test, sign)] for test, sign in free]
     for tried, chosen in enumerate(product(*options)):
         if tried > MAX_TRIES:
             return
         spend(PART * len(chosen))
-        value = document
+        value = base
         for part in chosen:
             value = _over(value, part)
-        if value is not document:
+        if value is not base:
             yield value
 
 
-def _shapes(test: PathTest) -> list[Any]:
+def _shapes(test: PathTest, sign: bool) -> list[Any]:
     if test.path.is_key:
-        return [{test.path.text: leaf} for leaf in _leaves(test)]
-    return [shape for leaf in _leaves(test) for shape in around(test.path.text, leaf)]
+        return [{test.path.text: leaf} for leaf in _leaves(test, sign)]
+    leaves = [*_leaves(test, sign), *_constants(test.path.text)]
+    shapes = [shape for leaf in leaves for shape in around(test.path.text, leaf)]
+    if test.of != "count" or not is_number(test.value):
+        return shapes
+    counts = sorted({count for count in (int(test.value), int(test.value) + 1) if 1 < count <= MAX_COUNT})
+    more = [shape for leaf in leaves for n in counts for shape in around(test.path.text, leaf, n)]
+    return [*more[:MAX_SHAPES], *shapes]
 
 
-def _leaves(test: PathTest) -> list[Any]:
+def _leaves(test: PathTest, sign: bool) -> list[Any]:
+    """Values that the operator names and what lies beside them; before them one for which it is as the sign says, where
+    none of them is."""
+    usual = _usual(test)
+    if test.of == "count" or not cells.knows(test.op):
+        return usual
+    cell = cells.tested(test.op, test.value)[0 if sign else 1].meet(cells.PRESENT)
+    if any(map(cell.holds, usual)):
+        return usual
+    try:
+        return [document({(): cell}), *usual]
+    except (Impossible, Unknown):
+        return usual
+
+
+def _usual(test: PathTest) -> list[Any]:
     value = test.value
     if operators.takes(test.op) == "list":
         return [*value, "other"]
@@ -60,42 +86,72 @@ def _leaves(test: PathTest) -> list[Any]:
     return [value, "other", 1] if value is not None else ["other", 1, None]
 
 
-def around(path: str, leaf: Any) -> Iterator[Any]:
-    """The leaf wrapped in what the path walks through, from its end; lists of one member for wildcards."""
+def _constants(path: str) -> list[Any]:
+    """Values that the filters of a path compare with, and what lies beside them."""
+    if "?" not in path or leads_too_deep(path):
+        return []
+    texts, numbers = _named(path)
+    return [
+        *(n + 1 for n in numbers),
+        *numbers,
+        *(n - 1 for n in numbers),
+        *texts,
+        *(f"{text}z" for text in texts),
+    ]
+
+
+def around(path: str, leaf: Any, count: int = 1) -> Iterator[Any]:
+    """The leaf wrapped in what the path walks through, from its end; for the last wildcard or filter a list of `count`
+    members, for others of one."""
     if leads_too_deep(path):
         return
     shapes, hints = [leaf], ({}, *_hints(path))
-    for segment in reversed(jsonpath.parse(path).segments):
+    for segment in reversed(_segments(path)):
         selector = segment.selectors[0]
         if isinstance(selector, NameSelector):
             shapes = [{selector.name: shape} for shape in shapes]
         elif isinstance(selector, FilterSelector):
-            shapes = [[_with(shape, hint)] for shape in shapes for hint in hints]
+            shapes = [[_with(shape, hint)] * count for shape in shapes for hint in hints]
+            count = 1
+        elif isinstance(selector, IndexSelector):
+            shapes = [[*[None] * min(selector.index, MAX_LENGTH), shape] for shape in shapes]
         else:
-            before = min(selector.index, MAX_LENGTH) if isinstance(selector, IndexSelector) else 0
-            shapes = [[*[None] * before, shape] for shape in shapes]
+            shapes = [[shape] * count for shape in shapes]
+            count = 1
         shapes = shapes[:MAX_SHAPES]
     yield from shapes
 
 
 def leads_too_deep(path: str) -> bool:
-    """Whether no outcome nests as deep as the path has steps."""
-    return len(jsonpath.parse(path).segments) > MAX_DEPTH
+    """Tell whether no outcome nests as deep as the path has steps."""
+    return len(_segments(path)) > MAX_DEPTH
+
+
+@lru_cache(maxsize=1_000)
+def _segments(path: str) -> tuple[Any, ...]:
+    return tuple(jsonpath.parse(path).segments)
 
 
 def _with(shape: Any, hint: dict[str, Any]) -> Any:
     return {**hint, **shape} if type(shape) is dict else hint or shape
 
 
-def _hints(path: str) -> list[dict[str, Any]]:
+@lru_cache(maxsize=1_000)
+def _hints(path: str) -> tuple[dict[str, Any], ...]:
     """Objects with the names and constants that stand in the filters of a path."""
+    names = [token.value for token in jsonpath.lex.tokenize(path) if token.type_ == TokenType.PROPERTY]
+    texts, numbers = _named(path)
+    values = [*texts, *numbers, *(n + 1 for n in numbers), True]
+    return tuple({name: value} for name in names for value in values)[:8]
+
+
+@lru_cache(maxsize=1_000)
+def _named(path: str) -> tuple[list[str], list[int]]:
+    """Texts and numbers that stand in a path."""
     tokens = jsonpath.lex.tokenize(path)
-    names = [token.value for token in tokens if token.type_ == TokenType.PROPERTY]
     kinds = (TokenType.DOUBLE_QUOTE_STRING, TokenType.SINGLE_QUOTE_STRING)
     texts = [token.value for token in tokens if token.type_ in kinds]
-    numbers = [int(t.value) for t in tokens if t.type_ == TokenType.INT and t.value.lstrip("-").isdigit()]
-    values = [*texts, *numbers, *(n + 1 for n in numbers), True]
-    return [{name: value} for name in names for value in values][:8]
+    return texts, [int(t.value) for t in tokens if t.type_ == TokenType.INT and t.value.lstrip("-").isdigit()]
 
 
 def _over(base: Any, part: Any) -> Any:

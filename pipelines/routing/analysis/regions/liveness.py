@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.regions.situations import BLOCKED, EXHAUSTED, Witness
+from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.document.rules import Rule
-
-RECORDED = frozenset((r, v) for r in ("success", "failure", "cancelled") for v in ("pass", "fail"))
-PASSED = frozenset([("success", "pass")])
-FAILED = RECORDED - PASSED
-STANDINGS = {"passed": PASSED, "failed": FAILED, "blocked": frozenset([BLOCKED, EXHAUSTED])}
-FORCED_FAILURE = frozenset([("failure", "fail")])
 
 LIVE, SHADOWED, DEAD, UNKNOWN = "live", "partly shadowed", "dead", "unknown"
 

@@ -1,4 +1,4 @@
-"""What is true of every situation that can be, and the same situation before its outcome was forced."""
+"""Facts about every situation that can be, and the same situation before its outcome was forced."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pipelines.routing.analysis.regions.formulas import (
     negation,
     status_in,
 )
-from pipelines.routing.analysis.regions.situations import BLOCKED
+from pipelines.routing.analysis.regions.statuses import BLOCKED
 
 COUPLED = Either((negation(status_in(frozenset([BLOCKED]))), eval_is("blocked")))
 """The forced blocked route, and nothing else, comes as blocked, blocked; its eval is "blocked"."""
 
-AT_FIRST = "at first"
+AT_FIRST, BETWEEN = "at first", "between"
 _COUNTS = numbers.compared("gte", 0)
 
 
@@ -29,13 +29,14 @@ def first(variable: tuple[str, ...]) -> tuple[str, ...]:
     return (*variable, AT_FIRST)
 
 
-def at_first(formula: Formula) -> Formula:
-    """The same of the outcome before it was forced: only result, verdict and eval differ."""
+def at_first(formula: Formula, stage: str = AT_FIRST) -> Formula:
+    """The same of the outcome before it was forced: only result, verdict and eval differ. `stage`: between two times
+    that it was, too."""
     if isinstance(formula, Literal):
         if formula.variable in (STATUS, EVAL):
-            return Literal(first(formula.variable), formula.yes, formula.no)
+            return Literal((*formula.variable, stage), formula.yes, formula.no)
         return formula
-    members = tuple(map(at_first, formula.members))
+    members = tuple(at_first(member, stage) for member in formula.members)
     return Both(members) if isinstance(formula, Both) else Either(members)
 
 

@@ -1,37 +1,46 @@
-"""What is asked about the rules of one station: each question is a search, and what it showed is kept for others."""
+"""Questions about the rules of one station: each is a search, and what it showed is kept for the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache, partial
+from itertools import takewhile
+from typing import Any, TypeVar
 
 from pipelines.routing.analysis.regions.choices import ValueChoice
-from pipelines.routing.analysis.regions.effort import spend
+from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
+from pipelines.routing.analysis.regions.entrances import Entrance, StationGate, rule_demands
 from pipelines.routing.analysis.regions.evals import Evals
-from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_is, formula_of, negation
-from pipelines.routing.analysis.regions.liveness import FORCED_FAILURE, PASSED, RECORDED
-from pipelines.routing.analysis.regions.outcomes import Impossible
-from pipelines.routing.analysis.regions.possible import AT_FIRST, COUPLED, at_first, counts, first
-from pipelines.routing.analysis.regions.rework import can_be_told
+from pipelines.routing.analysis.regions.first_time import origin_of
+from pipelines.routing.analysis.regions.formulas import (
+    EVAL,
+    STATUS,
+    Formula,
+    eval_is,
+    formula_of,
+    negation,
+)
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.analysis.regions.possible import AT_FIRST, BETWEEN, at_first, counts, first
+from pipelines.routing.analysis.regions.recorded import WORD, read_apart
 from pipelines.routing.analysis.regions.situations import (
-    BLOCKED,
-    EXHAUSTED,
+    APPROVE,
+    REWORK,
+    Claim,
     TestedSituation,
     first_walk,
     shown,
-    witness,
 )
-from pipelines.routing.analysis.regions.solver import Box, is_impossible, solve
-from pipelines.routing.document.algebra import EdgeTaken, leaves
-from pipelines.routing.document.gates import Gate
+from pipelines.routing.analysis.regions.solver import Box, solve
+from pipelines.routing.analysis.regions.statuses import BLOCKED, FORCED_FAILURE, Statuses
+from pipelines.routing.analysis.regions.written import witness
+from pipelines.routing.document.algebra import EdgeTaken, OutputTest, leaves
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
-Statuses = frozenset[tuple[str, str]]
-"""Pairs of result and verdict."""
-ERROR = eval_is("error").yes
+T = TypeVar("T")
+ERROR, BLOCKED_EVAL = eval_is("error").yes, eval_is("blocked").yes
 
 
 class Questions:
@@ -45,6 +54,7 @@ class Questions:
         self.line = line
         self.station = station
         self.readable = station.readable
+        self.gate = StationGate(line, station)
         self.walks: dict[str, TestedSituation] = {}
         self.came_out: set[tuple[str, bool | str]] = set()
         self._formulas: dict[str, Formula] = {}
@@ -53,13 +63,13 @@ class Questions:
     @cached_property
     def statuses(self) -> Statuses:
         """Results and verdicts that reach the rules."""
-        rest = frozenset([BLOCKED, EXHAUSTED])
-        return (RECORDED if self.line.policy.failure_rules else PASSED) | rest
+        return frozenset().union(*(entrance.seen for entrance in self.gate.entrances))
 
     def of(self, rule: Rule) -> Formula:
         if rule.id not in self._formulas:
             spend(10)
-            self._formulas[rule.id] = formula_of(rule.when)
+            formula = formula_of(rule.when)
+            self._formulas[rule.id] = read_apart(formula) if self.gate.reads_apart else formula
         return self._formulas[rule.id]
 
     def none_of(self, rules: Sequence[Rule]) -> list[Formula]:
@@ -70,82 +80,153 @@ class Questions:
             self._negations[rule.id] = negation(self.of(rule))
         return self._negations[rule.id]
 
+    # Rules as they are tested first
+
     def taken(
         self,
         formulas: Sequence[Formula],
-        wanted: Rule | None,
+        match: Rule | None,
         statuses: Statuses | None = None,
         also: Rule | None = None,
     ) -> TestedSituation:
-        """A walk of `decide` in which `wanted` is the match, true of `also`, too; None: nothing matches."""
-        among = self.statuses if statuses is None else statuses
-        try:
-            walk = self._walk(formulas, wanted, among - {EXHAUSTED}, also)
-        except Impossible:
-            walk = self._walk(formulas, wanted, among & {EXHAUSTED}, also)
+        """A walk of `decide` in which `match` is the match, true of `also`, too; None: nothing matches."""
+        matches = None if match is None else (match,)
+
+        def accept(box: Box, entrance: Entrance) -> TestedSituation:
+            claim = Claim(matches, _word(box), () if also is None else (also,))
+            return first_walk(self.line, self._situations(box, entrance), claim)
+
+        walk = self._at_some_entrance(formulas, statuses, accept)
         self.came_out.update(walk.at_first)
         return walk
 
-    def _walk(
-        self, formulas: Sequence[Formula], wanted: Rule | None, among: Statuses, also: Rule | None
-    ) -> TestedSituation:
-        if not among:
-            raise Impossible
-        return solve(
-            [*formulas, COUPLED, *self._counts(formulas)],
-            _given(among),
-            lambda box: first_walk(self.line, self._situations(box), wanted, also=also),
-        )
+    def _at_some_entrance(
+        self, formulas: Sequence[Formula], statuses: Statuses | None, accept: Callable[[Box, Entrance], T]
+    ) -> T:
+        """The result that was accepted at the first entrance on which anything was. Raises Impossible or Unknown."""
+        doubt: Unknown | None = None
+        counted = self._counts(formulas)
+        for entrance in self.gate.entrances:
+            among = entrance.seen if statuses is None else entrance.seen & statuses
+            if not among:
+                continue
+            try:
+                reached = [*formulas, *entrance.reach, *counted]
+                return solve(reached, entrance.box(among), partial(_accepted, accept, entrance))
+            except Impossible:
+                continue
+            except EffortExhausted:
+                raise
+            except Unknown as unknown:
+                doubt = doubt or unknown
+        raise doubt or Impossible
 
     def both(self, rule: Rule, other: Rule) -> None:
-        """Whether some situation is true of both: returns where there is one."""
-        formulas = [self.of(rule), self.of(other)]
-        solve(
-            [*formulas, COUPLED, *self._counts(formulas)],
-            _given(self.statuses),
-            lambda box: shown(self.line, self._situations(box), (rule, other)),
-        )
+        """Returns if some situation is true of both."""
+
+        def accept(box: Box, entrance: Entrance) -> None:
+            situations = self._situations(box, entrance)
+            if self.gate.decides:
+                first_walk(self.line, situations, Claim((), _word(box), (rule, other)))
+            else:
+                shown(self.line, situations, (rule, other))
+
+        self._at_some_entrance([self.of(rule), self.of(other)], None, accept)
 
     def is_impossible(self, formulas: Sequence[Formula]) -> bool:
         """Proved: nothing that reaches the rules satisfies them all. Raises EffortExhausted."""
-        return is_impossible(
-            [*formulas, COUPLED, *self._counts(formulas)], _given(self.statuses), self._situations
+        return _is_refuted(lambda: self._at_some_entrance(formulas, None, self._situations))
+
+    def is_never(self, formulas: Sequence[Formula]) -> bool:
+        """The same also of what is tested again once the gate of a rule demanded rework."""
+        if not self.is_impossible(formulas):
+            return False
+        if not self.gate.decides or not any(rule.gates for rule in self.readable):
+            return True
+        return _is_refuted(
+            lambda: solve([*formulas, *self._counts(formulas)], _FORCED[False], lambda box: box)
         )
 
     def shown_to_take(self, rule: Rule, other: Rule) -> bool:
-        """Whether the situation that shows that `other` can be taken is true of `rule`."""
+        """Tell whether the situation that shows that `other` can be taken is true of `rule`."""
         return other.id in self.walks and self.walks[other.id].is_true_of(rule)
 
-    def after_several(self, rule: Rule, others: Sequence[Rule]) -> bool:
-        """Whether none of `others` takes from the rule all that comes back when rework is demanded."""
-        then = [self.of(rule), *self.none_of(others)]
-        given = {STATUS: _choice(FORCED_FAILURE), EVAL: ERROR}
-        return not is_impossible([*then, *counts(then)], given, self._situations)
+    # Rules that are tested again
 
-    def after_rework(
-        self, rule: Rule, others: Sequence[Rule], left_out: Rule, demanding: Sequence[Gate]
+    def after_several(self, rule: Rule, others: Sequence[Rule]) -> bool:
+        """Tell whether none of `others` takes from the rule all that comes back when rework is demanded."""
+        then = [self.of(rule), *self.none_of(others)]
+        again = [fallback for fallback in _FORCED if self._comes_back(fallback)]
+        return any(not self._is_refuted_again(then, fallback) for fallback in again)
+
+    def _is_refuted_again(self, formulas: Sequence[Formula], fallback: bool) -> bool:
+        """Tell whether nothing that is tested again satisfies them."""
+        every = [*formulas, *counts(formulas)]
+        return _is_refuted(lambda: solve(every, _FORCED[fallback], lambda box: box))
+
+    def _comes_back(self, fallback: bool) -> bool:
+        """Tell whether rules are tested again as after a failure, or by the fallback where no rule takes that."""
+        policy = self.line.policy
+        return policy.on_failure == "fallback" if fallback else policy.failure_rules
+
+    def after_rework(self, rule: Rule, others: Sequence[Rule], left_out: Rule) -> TestedSituation:
+        """`left_out` is taken first, one of its gates demands rework, and the rest of the rules, `others` before this
+        one, is tested again: as after a failure, or by the fallback where the policy falls back from that."""
+        doubt: Unknown | None = None
+        for fallback in (False, True):
+            if not self._comes_back(fallback):
+                continue
+            for entrance in self.gate.starts:
+                try:
+                    return self._again(rule, others, left_out, entrance, fallback)
+                except Impossible:
+                    continue
+                except EffortExhausted:
+                    raise
+                except Unknown as unknown:
+                    doubt = doubt or unknown
+        raise doubt or Impossible
+
+    def _again(
+        self, rule: Rule, others: Sequence[Rule], left_out: Rule, entrance: Entrance, fallback: bool
     ) -> TestedSituation:
-        """`left_out` is taken first, one of its gates `demanding` rework, and the rest of the rules, `others` before
-        this one, is tested again."""
         before = self.readable[: self.readable.index(left_out)]
         then = [self.of(rule), *self.none_of(others)]
-        at_start = [at_first(each) for each in (self.of(left_out), *self.none_of(before))]
-        words = {gate.key: {"decision": "rework"} for gate in demanding if can_be_told(gate)}
-        given = {
-            first(STATUS): _choice(RECORDED | {EXHAUSTED}),
-            STATUS: _choice(FORCED_FAILURE),
-            EVAL: ERROR,
-        }
+        demanded = rule_demands(self.line, left_out, entrance, self.station.gate)
+        composed = _composed(left_out)
+        at_start = [
+            at_first(formula)
+            for formula in (self.of(left_out), *self.none_of(before), *entrance.reach, demanded, *composed)
+        ]
+        if fallback and self.line.policy.failure_rules:
+            at_start += [at_first(formula, BETWEEN) for formula in self._untaken_but(left_out)]
+        start = (
+            _BETWEEN
+            | {first(variable): domain for variable, domain in entrance.box(entrance.seen).items()}
+            | _FORCED[fallback]
+        )
 
         def accept(box: Box) -> TestedSituation:
-            seen = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
-            bare = {variable: domain for variable, domain in seen.items() if variable[-1] != AT_FIRST}
-            return first_walk(self.line, witness(self.line, self.station, bare, words), rule, left_out)
+            recorded = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
+            bare = {v: domain for v, domain in recorded.items() if v[-1] not in (AT_FIRST, BETWEEN)}
+            return first_walk(
+                self.line, self._situations(bare, entrance), Claim((left_out, rule), _word(box))
+            )
 
-        return solve([*at_start, *then, *counts([*at_start, *then])], given, accept)
+        return solve([*at_start, *then, *counts([*at_start, *then])], start, accept)
 
-    def _situations(self, box: Box) -> list[dict[str, Any]]:
-        return witness(self.line, self.station, box)
+    def _untaken_but(self, left_out: Rule) -> list[Formula]:
+        """No other rule takes it, or it comes to one whose `compose` can fail: those below that are not tested."""
+        others = [rule for rule in self.readable if rule is not left_out]
+        return self.none_of(list(takewhile(lambda rule: not rule.compose, others)))
+
+    def _situations(self, box: Box, entrance: Entrance) -> list[dict[str, Any]]:
+        apart = self.gate.reads_apart
+        return witness(self.line, self.station, box, entrance.fields, apart=apart, origin=self._origin)
+
+    @cached_property
+    def _origin(self) -> str | None:
+        return origin_of(self.line, self.station)
 
     def _counts(self, formulas: Sequence[Formula]) -> list[Formula]:
         return counts(formulas) if self._reads_edges else []
@@ -155,10 +236,46 @@ class Questions:
         return any(isinstance(leaf, EdgeTaken) for rule in self.readable for leaf in leaves(rule.when))
 
 
-def _given(statuses: Statuses) -> Box:
-    return {STATUS: _choice(statuses)}
+def _accepted(accept: Callable[[Box, Entrance], T], entrance: Entrance, box: Box) -> T:
+    return accept(box, entrance)
+
+
+def _is_refuted(ask: Callable[[], object]) -> bool:
+    """Proved; False also where nobody knows. Raises EffortExhausted."""
+    try:
+        ask()
+    except Impossible:
+        return True
+    except EffortExhausted:
+        raise
+    except Unknown:
+        return False
+    return False
+
+
+def _composed(rule: Rule) -> Iterable[Formula]:
+    """Conditions under which what the rule stores is found: else its gates are not asked."""
+    return [
+        formula_of(OutputTest(entry.path, "exists"))
+        for entry in rule.compose
+        if entry.path and not entry.strategy
+    ]
+
+
+def _word(box: Box) -> str:
+    """Word of a person at the gate of the station."""
+    return REWORK if WORD in box and box[WORD].holds(REWORK) else APPROVE
 
 
 @lru_cache(maxsize=100)
 def _choice(statuses: Statuses) -> ValueChoice:
     return ValueChoice(statuses)
+
+
+_FORCED: dict[bool, Box] = {
+    False: {STATUS: _choice(FORCED_FAILURE), EVAL: ERROR},
+    True: {STATUS: _choice(frozenset([BLOCKED])), EVAL: BLOCKED_EVAL},
+}
+"""What rules see when they are tested again: as after a failure, or by the fallback."""
+_BETWEEN: Box = {(*variable, BETWEEN): domain for variable, domain in _FORCED[False].items()}
+"""What they see before the fallback, after a failure."""

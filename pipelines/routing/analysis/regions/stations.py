@@ -15,20 +15,13 @@ from collections.abc import Container
 from functools import cached_property
 
 from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
-from pipelines.routing.analysis.regions.liveness import (
-    DEAD,
-    LIVE,
-    SHADOWED,
-    STANDINGS,
-    UNKNOWN,
-    Liveness,
-    Rest,
-    Shadow,
-)
+from pipelines.routing.analysis.regions.first_time import is_stopped
+from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, SHADOWED, UNKNOWN, Liveness, Rest, Shadow
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.analysis.regions.questions import Questions
 from pipelines.routing.analysis.regions.rework import can_be_told, demands_rework
 from pipelines.routing.analysis.regions.situations import TestedSituation, Witness, position
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
@@ -38,7 +31,7 @@ from pipelines.routing.sentences import references as named
 
 
 class Analysis:
-    """Of one station; everything is computed when it is first asked."""
+    """Analysis of one station; everything is computed when it is first asked."""
 
     def __init__(self, line: Line, station: Station) -> None:
         self.line = line
@@ -46,10 +39,11 @@ class Analysis:
         self.readable = station.readable
         self._ask = Questions(line, station)
         self._constants: dict[str, bool | None] = {}
+        self._demanding: dict[str, bool] = {}
 
     @cached_property
     def standings(self) -> tuple[Liveness, ...]:
-        """One for each rule, in order."""
+        """Standing of each rule, in order."""
         found = [self._standing(index) for index in range(len(self.readable))]
         faulty = self.station.rules[len(self.readable) :]
         return (*found, *(Liveness(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
@@ -70,7 +64,7 @@ class Analysis:
         return self._beside(rule, earlier, walk.to_witness())
 
     def _beside(self, rule: Rule, earlier: tuple[Rule, ...], shown: Witness) -> Liveness:
-        """Of a rule that can be taken: whether earlier ones take a part of it."""
+        """Standing of a rule that can be taken: whether earlier ones take a part of it."""
         doubt = ""
         if any(self._ask.shown_to_take(rule, other) for other in earlier):
             return Liveness(rule, SHADOWED, shown)
@@ -113,7 +107,7 @@ class Analysis:
         return self._ask.taken(formulas, earlier[index], also=rule)
 
     def rest(self, standing: str) -> Rest | None:
-        """What no rule takes of outcomes that passed, failed or blocked; None: proved to be nothing."""
+        """Outcomes that no rule takes of outcomes that passed, failed or blocked; None: proved to be nothing."""
         statuses = STANDINGS[standing] & self._ask.statuses
         if not statuses or len(self.readable) < len(self.station.rules):
             return None
@@ -126,18 +120,18 @@ class Analysis:
         return Rest(standing, walk.to_witness())
 
     def constant(self, rule: Rule) -> bool | None:
-        """Whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
+        """Tell whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
         if rule.id not in self._constants:
             self._constants[rule.id] = self._constant(rule)
         return self._constants[rule.id]
 
     def _constant(self, rule: Rule) -> bool | None:
-        """What was shown needs no proof that it is possible."""
+        """Situations that were shown need no proof that it is possible."""
         shown = self._ask.came_out
         try:
-            if (rule.id, True) not in shown and self._ask.is_impossible([self._ask.of(rule)]):
+            if (rule.id, True) not in shown and self._ask.is_never([self._ask.of(rule)]):
                 return False
-            if (rule.id, False) not in shown and self._ask.is_impossible(self._ask.none_of([rule])):
+            if (rule.id, False) not in shown and self._ask.is_never(self._ask.none_of([rule])):
                 return True
         except EffortExhausted:
             pass
@@ -147,57 +141,68 @@ class Analysis:
 
     def _not_at_first(self, rule: Rule, earlier: tuple[Rule, ...]) -> Liveness:
         doubt = ""
-        if self.line.policy.failure_rules:
-            for left_out in earlier:
-                try:
-                    walk = self._after_rework(rule, earlier, left_out)
-                    return Liveness(rule, SHADOWED, walk.to_witness(), after_rework=left_out.id)
-                except Impossible:
-                    continue
-                except Unknown as unknown:
-                    doubt = str(unknown)
+        # Where the forced failure comes to the rules by itself, only a rule above this one can stand in its way.
+        for left_out in self.readable if self._ask.gate.decides else earlier:
             try:
-                if not doubt and self._after_several(rule, earlier):
-                    doubt = _(
-                        "the rules may be tested again after the gates of several rules demanded rework"
-                    )
+                walk = self._after_rework(rule, earlier, left_out)
+                return Liveness(rule, SHADOWED, walk.to_witness(), after_rework=left_out.id)
+            except Impossible:
+                continue
             except Unknown as unknown:
                 doubt = str(unknown)
+        try:
+            if not doubt and self._after_several(rule, earlier):
+                doubt = _("the rules may be tested again after the gates of several rules demanded rework")
+        except Unknown as unknown:
+            doubt = str(unknown)
         if doubt:
             return Liveness(rule, UNKNOWN, why=doubt)
         if self.constant(rule) is False:
             return Liveness(rule, DEAD, never=True)
         killers = self._killers(rule, earlier)
+        if not killers:
+            self._constants[rule.id] = False
+            return Liveness(rule, DEAD, never=True)
         return Liveness(rule, DEAD, killers=killers, instead=self._instead(rule, earlier, killers))
 
     def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> TestedSituation:
-        demanding = [gate for key in left_out.gates if demands_rework(gate := self.line.gate(key))]
-        if not demanding:
+        if left_out is rule or not self._may_demand(left_out):
             raise Impossible
         others = [other for other in earlier if other is not left_out]
-        return self._ask.after_rework(rule, others, left_out, demanding)
+        return self._ask.after_rework(rule, others, left_out)
 
     def _after_several(self, rule: Rule, earlier: tuple[Rule, ...]) -> bool:
-        """Whether the rule may be taken once more than one earlier rule is left out: after a person's word the rules
-        are tested anew (law §12), so the gate of another one may demand rework, too. Which ones is not looked for."""
-        demanding = {
-            other.id: [gate for key in other.gates if demands_rework(gate := self.line.gate(key))]
-            for other in earlier
-        }
-        left_out = {key for key, gates in demanding.items() if gates}
-        if len(left_out) < 2 or not any(can_be_told(gate) for gates in demanding.values() for gate in gates):
+        """Tell whether the rule may be taken once more than one other rule is left out: after a person's word the
+        rules are tested anew (law §12), so the gate of another one may demand rework, too. Which ones is not looked
+        for."""
+        others = self.readable if self._ask.gate.decides else earlier
+        left_out = [other for other in others if other is not rule and self._may_demand(other)]
+        told = any(can_be_told(self.line.gate(key)) for other in left_out for key in other.gates)
+        if len(left_out) < 2 or not told:
             return False
-        return self._ask.after_several(rule, [other for other in earlier if other.id not in left_out])
+        return self._ask.after_several(rule, [other for other in earlier if other not in left_out])
+
+    def _may_demand(self, rule: Rule) -> bool:
+        """Tell whether a gate of the rule may demand rework once the rule is taken."""
+        if rule.id not in self._demanding:
+            demanding = any(demands_rework(self.line.gate(key)) for key in rule.gates)
+            self._demanding[rule.id] = demanding and not is_stopped(self.line, self.station, rule)
+        return self._demanding[rule.id]
 
     # Killers
 
     def _killers(self, rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, ...]:
         """A smallest set in the sense that each of them is needed, as far as the work that is allowed goes."""
         kept = list(earlier)
+        try:
+            again = self._ask.is_never([self._ask.of(rule), *self._ask.none_of(earlier)])
+        except EffortExhausted:
+            return tuple(each.id for each in kept)
+        impossible = self._ask.is_never if again else self._ask.is_impossible
         for each in earlier:
             without = tuple(other for other in kept if other is not each)
             try:
-                if self._ask.is_impossible([self._ask.of(rule), *self._ask.none_of(without)]):
+                if impossible([self._ask.of(rule), *self._ask.none_of(without)]):
                     kept = list(without)
             except EffortExhausted:
                 break

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
+from pipelines.routing.analysis.regions.entrances import StationGate
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
 ID = "constant-condition"
@@ -19,17 +24,36 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for index, rule in enumerate(analysis.readable):
             constant = None if is_unconditional(rule) else analysis.constant(rule)
             if constant is not None:
-                words = {"rule": named.rule(subject.line, rule.id), "when": named.condition(rule.when)}
+                words: dict[str, Any] = {
+                    "rule": named.rule(subject.line, rule.id),
+                    "when": named.condition(rule.when),
+                }
+                words["gate"] = _gate(subject.line, station)
                 yield Finding(
                     check=ID,
                     severity=WARNING if constant else ERROR,
                     path=f"{subject.path(station, index)}.when",
-                    message=_("The condition of rule %(rule)s is never false: %(when)s", **words)
-                    if constant
-                    else _("The condition of rule %(rule)s is never true: %(when)s", **words),
+                    message=_message(constant, words),
                     hint=_("leave `when` out, if that is meant")
                     if constant
                     else _("correct it, or remove the rule"),
                     station=station.key,
                     rule=rule.id,
                 )
+
+
+def _gate(line: Line, station: Station) -> Any:
+    """The gate whose checks or words decide what comes to the rules, if one does."""
+    if station.gate is None or not StationGate(line, station).decides:
+        return ""
+    return named.gates(line, [station.gate])
+
+
+def _message(constant: bool, words: Mapping[str, Any]) -> Wording:
+    if not words["gate"]:
+        if constant:
+            return _("The condition of rule %(rule)s is never false: %(when)s", **words)
+        return _("The condition of rule %(rule)s is never true: %(when)s", **words)
+    if constant:
+        return _("The condition of rule %(rule)s is never false behind gate %(gate)s: %(when)s", **words)
+    return _("The condition of rule %(rule)s is never true behind gate %(gate)s: %(when)s", **words)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, then
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import STANDINGS, Rest
+from pipelines.routing.analysis.regions.liveness import Rest
+from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics.wording import NOTHING
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves

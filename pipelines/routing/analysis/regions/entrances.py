@@ -1,0 +1,318 @@
+"""Entrances by which an outcome comes to the rules of its station (law §5, steps 3 to 6), as formulas.
+
+Without a station gate, and with one that nothing but a person's approval stands before, an outcome comes as recorded,
+or as blocked. Otherwise the checks of the gate decide which outcomes come to the rules, and how:
+
+- `passed`: the gate lets the outcome through as it is, by itself or once a person approved;
+- `blocked`: the fallback goes past the gate;
+- `signal`: `proceed` forces success, and keeps only the human step;
+- `demanded`: a check, the tool, or a person who was asked demands rework: the forced failure;
+- `exhausted`: once `rework` signals are used up the verdict is fail, and the gate is asked.
+
+Each formula is a bound: whatever comes to the rules satisfies it. Where it says too little, which it does of results
+that facts decide, of a review that a fact asks for and of what makes a sample ask, the decision itself has the last
+word, as always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from pipelines.routing.analysis.regions import cells, choices
+from pipelines.routing.analysis.regions.check_groups import below
+from pipelines.routing.analysis.regions.formulas import (
+    EVAL,
+    FALSE,
+    STATUS,
+    TRUE,
+    Both,
+    Either,
+    Formula,
+    Literal,
+    choice,
+    eval_is,
+    negation,
+    status_in,
+)
+from pipelines.routing.analysis.regions.possible import COUPLED
+from pipelines.routing.analysis.regions.recorded import (
+    BLOCKERS,
+    EXIT_CODE,
+    PAIRS,
+    RECORDED_EVAL,
+    RECORDED_STATUS,
+    SIGNAL,
+    UNFORCED,
+    WORD,
+    Fields,
+    limits_of,
+)
+from pipelines.routing.analysis.regions.solver import Box
+from pipelines.routing.analysis.regions.statuses import (
+    BLOCKED,
+    EXHAUSTED,
+    FORCED_FAILURE,
+    PASSED,
+    RECORDED,
+    Statuses,
+)
+from pipelines.routing.document.algebra import FailureTypeIs, leaves
+from pipelines.routing.document.checks import RANK, Check
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
+
+REWORK, HOLD = RANK["rework"], RANK["hold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """`seen`: results and verdicts that the rules see on it; `eval`: the only eval that they see, "" for any. `reach`:
+    what is true of all that comes on it. `fields`: where the checks of gates of rules read what was recorded.
+
+    `unforced`: where a check may still demand the forced failure; `reopens`: where the gate of the station can open
+    at a rule, because nobody was asked at the station."""
+
+    name: str
+    seen: Statuses
+    reach: tuple[Formula, ...] = ()
+    eval: str = ""
+    fields: Fields = UNFORCED
+    unforced: Formula = TRUE
+    reopens: Formula = FALSE
+
+    def box(self, among: Statuses) -> Box:
+        box: Box = {STATUS: _choice(among)}
+        if self.eval:
+            box[EVAL] = eval_is(self.eval).yes
+        return box
+
+
+class StationGate:
+    """The gate in front of the rules of a station, as far as it changes what comes to them."""
+
+    def __init__(self, line: Line, station: Station) -> None:
+        self.line = line
+        self.station = station
+        self.gate = line.gate(station.gate) if station.gate is not None else None
+
+    @cached_property
+    def decides(self) -> bool:
+        """Tell whether anything else than an approval stands in front of the rules."""
+        gate = self.gate
+        if gate is None or gate.mode == "skip":
+            return False
+        return gate.enforces_checks or (gate.has_people and "approve" not in gate.offers)
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Checks of all gates of the station whose checks count."""
+        keys = dict.fromkeys((self.station.gate, *(key for rule in self.station.rules for key in rule.gates)))
+        gates = (self.line.gates_by_key.get(key or "") for key in keys)
+        return tuple(
+            each
+            for gate in gates
+            if gate and gate.checks and gate.enforces_checks
+            for each in gate.checks.checks()
+        )
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The failure types that rules and checks name."""
+        conditions = (leaf for rule in self.station.readable for leaf in leaves(rule.when))
+        names = {name for leaf in conditions if isinstance(leaf, FailureTypeIs) for name in leaf.types}
+        for check in self.checks:
+            if check.field == "failure_type":
+                names |= {
+                    each
+                    for each in (check.value if type(check.value) is list else [check.value])
+                    if type(each) is str
+                }
+        return frozenset(names)
+
+    @cached_property
+    def limits(self) -> tuple[Formula, ...]:
+        """Bounds of the fields that checks read, whatever was reported."""
+        any_pair = choice(RECORDED_STATUS, choices.ValueChoice(PAIRS))
+        return (any_pair, *limits_of(self.checks, self.types))
+
+    @cached_property
+    def reads_apart(self) -> bool:
+        """Tell whether conditions read context and output as one, and checks read one of them."""
+        families = {check.field.partition(".")[0] for check in self.checks}
+        return self.line.policy.condition_scope == "merged" and not families.isdisjoint(
+            ("output", "meta", "context")
+        )
+
+    def _fields(self, *, passed: bool = False, apart: bool = False) -> Fields:
+        """`apart`: where the rules see another outcome than the recorded one."""
+        outcome = (RECORDED_STATUS, RECORDED_EVAL) if apart else (STATUS, EVAL)
+        return Fields(*outcome, (self.station.gate or "") if passed else "", self.types)
+
+    @cached_property
+    def entrances(self) -> tuple[Entrance, ...]:
+        """The likeliest first."""
+        return tuple(self._entrances() if self.decides else self._open_entrances())
+
+    @cached_property
+    def starts(self) -> tuple[Entrance, ...]:
+        """The same where it matters what the checks of the gates of rules read."""
+        return tuple(self._entrances(blocked=self._blocked()))
+
+    def _open_entrances(self) -> Iterator[Entrance]:
+        failures = RECORDED if self.line.policy.failure_rules else PASSED
+        yield Entrance("recorded", failures | {BLOCKED}, (COUPLED,))
+        yield Entrance("exhausted", frozenset([EXHAUSTED]), (COUPLED,))
+
+    def _entrances(self, blocked: tuple[Formula, ...] = ()) -> Iterator[Entrance]:
+        """`blocked`: what makes an outcome blocked, where it matters what else it says."""
+        gate, failure_rules = self.gate, self.line.policy.failure_rules
+        people = gate is not None and gate.has_people
+        at_rule, apart = self._fields(passed=True), self._fields(passed=True, apart=True)
+        passing = (*self.limits, *self._direct(), self._passing(self._fields()))
+        yield Entrance("passed", RECORDED if failure_rules else PASSED, passing, fields=at_rule)
+        past = (*self.limits, *blocked)
+        yield Entrance("blocked", frozenset([BLOCKED]), past, "blocked", apart, unforced=FALSE, reopens=TRUE)
+        if not people or "approve" in gate.offers or gate.sample is not None:  # type: ignore[union-attr]
+            proceed = (*self.limits, choice(SIGNAL, choices.only("proceed")))
+            yield Entrance("signal", PASSED, proceed, "ok", apart, FALSE, FALSE if people else TRUE)
+        if failure_rules and gate is not None and gate.mode != "skip":
+            by_word = choice(WORD, choices.only("rework"))
+            reach = (*self.limits, self._demanding(gate))
+            yield Entrance("demanded", FORCED_FAILURE, reach, "error", apart, unforced=by_word)
+        yield self._exhausted()
+
+    def _blocked(self) -> tuple[Formula, ...]:
+        by_word = choice(RECORDED_STATUS, choices.ValueChoice(frozenset(p for p in PAIRS if "blocked" in p)))
+        entrances: list[Formula] = [by_word, Literal(BLOCKERS, *cells.compared("gte", 1))]
+        if self.station.result_document == "required":
+            missing = Literal(("cell", ()), cells.MISSING_ONLY, cells.PRESENT)
+            entrances.append(Both((Literal(EXIT_CODE, *cells.one_of([0])), missing)))
+        return Either(tuple(entrances)), choice(SIGNAL, choices.only(None))
+
+    def _direct(self) -> tuple[Formula, ...]:
+        """Neither a signal nor anything that blocks."""
+        required = self.station.result_document == "required"
+        there = Literal(("cell", ()), cells.PRESENT, cells.MISSING_ONLY)
+        zero = Literal(EXIT_CODE, *cells.one_of([0]))
+        return (
+            choice(SIGNAL, choices.only(None)),
+            Literal(BLOCKERS, *cells.one_of([0])),
+            *([Either((negation(zero), there))] if required else []),
+        )
+
+    def _exhausted(self) -> Entrance:
+        """The rules see the verdict fail; the checks see the recorded one."""
+        every = {pair[0] for pair in PAIRS} if self.line.policy.failure_rules else {"blocked"}
+        same = Either(tuple(self._of_result(result) for result in sorted(every)))
+        fields = Fields(RECORDED_STATUS, EVAL, "", self.types)
+        reach = (*self.limits, choice(SIGNAL, choices.only("rework")), same, self._passing(fields))
+        at_rule = replace(fields, passed=self.station.gate or "")
+        return Entrance("exhausted", frozenset((result, "fail") for result in every), reach, fields=at_rule)
+
+    @staticmethod
+    def _of_result(result: str) -> Formula:
+        pairs = frozenset(pair for pair in PAIRS if pair[0] == result)
+        return Both(
+            (status_in(frozenset([(result, "fail")])), choice(RECORDED_STATUS, choices.ValueChoice(pairs)))
+        )
+
+    def _passing(self, fields: Fields) -> Formula:
+        """The gate lets it through, perhaps once a person approved."""
+        gate = self.gate
+        if gate is None or gate.mode == "skip":
+            return TRUE
+        if "approve" in gate.offers:
+            return asks_less(gate, REWORK, fields)
+        if gate.has_people and gate.sample is None:
+            return FALSE
+        return asks_less(gate, HOLD, fields)
+
+    def _demanding(self, gate: Gate) -> Formula:
+        """Rework that is demanded by a check or the tool of the gate, or by a person who is asked at it."""
+        fields = self._fields(apart=True)
+        direct = Both((choice(RECORDED_STATUS, choices.ValueChoice(RECORDED)), *self._direct()))
+        opening = Either((direct, choice(SIGNAL, choices.only("rework"))))
+        rework = choice(WORD, choices.only("rework"))
+        entrances: list[Formula] = [Both((negation(rework), opening, demands(gate, fields)))]
+        if "rework" in gate.offers:
+            entrances.append(Both((rework, opening, asks(gate, fields))))
+            if gate.has_people:
+                entrances.append(Both((rework, choice(SIGNAL, choices.only("proceed")))))
+        return Either(tuple(entrances))
+
+
+def asks_less(gate: Gate, rank: int, fields: Fields) -> Formula:
+    """Its checks and its tool ask for less than this rank."""
+    parts: list[Formula] = []
+    if gate.checks is not None and gate.enforces_checks:
+        parts.append(below(gate.checks, rank, fields.passes))
+    if gate.tool is not None and gate.tool_asks_for:
+        parts.append(_tool_below(gate, rank))
+    return Both(tuple(parts)) if parts else TRUE
+
+
+def _tool_below(gate: Gate, rank: int) -> Formula:
+    tool = gate.tool
+    assert tool is not None
+    words = ["pass"]
+    if RANK[tool.action] < rank:
+        words.append("fail")
+    if tool.approve_warnings or rank > HOLD:
+        words.append("warn")
+    every = frozenset(("pass", "warn", "fail"))
+    return Literal(
+        ("answer", tool.question(gate.key).key),
+        choices.ValueChoice(frozenset(words)),
+        choices.ValueChoice(every - set(words)),
+    )
+
+
+def demands(gate: Gate, fields: Fields) -> Formula:
+    """A check or the tool demands rework, and nothing anything worse."""
+    return Both((asks_less(gate, RANK["abort"], fields), negation(asks_less(gate, REWORK, fields))))
+
+
+def asks(gate: Gate, fields: Fields) -> Formula:
+    """A person is asked."""
+    person = TRUE if gate.has_people else negation(asks_less(gate, HOLD, fields))
+    return Both((asks_less(gate, REWORK, fields), person))
+
+
+# What the gates of a rule demand
+
+
+def rule_demands(line: Line, rule: Rule, entrance: Entrance, station_gate: str | None) -> Formula:
+    """Conditions under which a gate of the rule demands rework once the rule was taken: by a check or a tool, which no
+    forced route may have gone before, or by a person who is asked. Checks of all gates come before all people."""
+    gates = [line.gate(key) for key in rule.gates]
+    calm = Both(tuple(asks_less(gate, REWORK, entrance.fields) for gate in gates))
+    by_check = Both(
+        (
+            entrance.unforced,
+            negation(calm),
+            *(asks_less(gate, RANK["abort"], entrance.fields) for gate in gates),
+        )
+    )
+    by_word = [
+        Both((asks(gate, entrance.fields), entrance.reopens))
+        if gate.key == station_gate
+        else asks(gate, entrance.fields)
+        for gate in gates
+        if "rework" in gate.offers and gate.mode != "skip"
+    ]
+    return Either((Both((calm, Either(tuple(by_word)))), by_check))
+
+
+def _asks_again(gate: Gate, entrance: Entrance, station_gate: str | None) -> Formula:
+    """A person is asked at a rule; at the gate of the station only if nobody was asked there."""
+    asking = asks(gate, entrance.fields)
+    return Both((asking, entrance.reopens)) if gate.key == station_gate else asking
+
+
+@lru_cache(maxsize=100)
+def _choice(statuses: Statuses) -> choices.ValueChoice:
+    return choices.ValueChoice(statuses)
