@@ -187,7 +187,7 @@ def plant(state: Path) -> Path:
 
 @pytest.mark.parametrize("base", ["/dev/shm", ""])
 def test_workspaces_of_an_earlier_version_move_once_nobody_works_there(tmp_path: Path, base: str) -> None:
-    """Also from one file system to another."""
+    """Also from one file system to another, and after a crash on the way: a copy is half there, a home is twice."""
     place, user = plant(tmp_path / "state"), Path(base or tmp_path) / f"user-{tmp_path.name}-{os.getpid()}"
     session = "homes/7.agent/.session"
     own = environment(GATELINE_HOME=str(tmp_path / "state"), XDG_STATE_HOME=str(user))
@@ -197,9 +197,19 @@ def test_workspaces_of_an_earlier_version_move_once_nobody_works_there(tmp_path:
             fcntl.flock(lock, fcntl.LOCK_EX)
             stop(until_started(manage("worker", log=log, env=own), log))
             assert (place / session).is_file() and "A worker still works in" in log.read_text()
+        folder = chosen(tmp_path / "state", XDG_STATE_HOME=str(user))
+        for home, text in (
+            (folder / "homes" / ".moving-7.agent", "half"),
+            (folder / "homes" / "8.agent", "newer"),
+        ):
+            home.mkdir(parents=True, exist_ok=True)
+            (home / "half").write_text(text)
+        (place / "homes" / "8.agent").mkdir()
         stop(until_started(manage("worker", log=log, env=own), log))
-        folder = Path(json.loads((tmp_path / "state" / "workspaces.json").read_text())["folder"])
+        assert folder == Path(json.loads((tmp_path / "state" / "workspaces.json").read_text())["folder"])
         assert folder.is_relative_to(user) and not place.exists()
+        assert not (folder / "homes" / "7.agent" / "half").exists()
+        assert (folder / "homes" / "8.agent" / "half").read_text() == "newer"
         assert (folder / session).read_text() == "goes on"
         assert (folder / ".mirrors" / "known_hosts").read_text() == "host key"
         assert not (folder / "5d7c").exists()

@@ -29,7 +29,7 @@ def name_of(state: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Record:
+class ChoiceRecord:
     """The last choice. `state`: the folder for which it was made; `earlier`: folders that are still to be emptied."""
 
     state: Path
@@ -55,7 +55,9 @@ class WorkspaceChoice:
         folder = self.best()
         # Where the state folder cannot be written to, each process comes to the same.
         with suppress(OSError):
-            _write_record(self.state, Record(self.state.resolve(), folder, self._earlier(record, folder)))
+            _write_record(
+                self.state, ChoiceRecord(self.state.resolve(), folder, self._earlier(record, folder))
+            )
         return folder
 
     def renew(self) -> Path:
@@ -70,7 +72,9 @@ class WorkspaceChoice:
         better = self.best()
         if better != folder:
             record = read_record(self.state)
-            _write_record(self.state, Record(self.state.resolve(), better, self._earlier(record, better)))
+            _write_record(
+                self.state, ChoiceRecord(self.state.resolve(), better, self._earlier(record, better))
+            )
         return better
 
     def expected(self) -> Path:
@@ -109,9 +113,9 @@ class WorkspaceChoice:
         record = read_record(self.state)
         if record is not None and emptied in record.earlier:
             rest = tuple(folder for folder in record.earlier if folder != emptied)
-            _write_record(self.state, Record(record.state, record.folder, rest))
+            _write_record(self.state, ChoiceRecord(record.state, record.folder, rest))
 
-    def _earlier(self, record: Record | None, folder: Path) -> tuple[Path, ...]:
+    def _earlier(self, record: ChoiceRecord | None, folder: Path) -> tuple[Path, ...]:
         """The folders of a record, where they are this installation's: a checkout that moved takes them along, one that
         was copied leaves them to the first."""
         if record is None or (record.state != self.state.resolve() and not _is_gone(record.state)):
@@ -159,15 +163,15 @@ def _temporary(name: str, environment: Mapping[str, str]) -> list[Path]:
     return [base.resolve() / f"gateline-{os.geteuid()}-{name}" for base in bases if base.is_absolute()]
 
 
-def read_record(state: Path) -> Record | None:
+def read_record(state: Path) -> ChoiceRecord | None:
     try:
         value = json.loads((state / RECORD).read_text())
-        return Record(Path(value["state"]), Path(value["folder"]), tuple(map(Path, value["earlier"])))
+        return ChoiceRecord(Path(value["state"]), Path(value["folder"]), tuple(map(Path, value["earlier"])))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write_record(state: Path, record: Record) -> None:
+def _write_record(state: Path, record: ChoiceRecord) -> None:
     state.mkdir(mode=0o711, parents=True, exist_ok=True)
     unfinished = state / f"{RECORD}.{os.getpid()}.{secrets.token_hex(4)}"
     value = {
