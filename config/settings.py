@@ -288,7 +288,13 @@ CHANNEL_LAYERS = {
     )
 }
 HINT_SINK = "pipelines.live.hints.push"
-PROCRASTINATE_IMPORT_PATHS = ["pipelines.work.telling.tasks"]
+# Every module that defines tasks of the queue; a worker imports them (`work/scheduler/known_tasks.py`).
+PROCRASTINATE_IMPORT_PATHS = [
+    "pipelines.work.scheduler.tickets",
+    "pipelines.work.telling.tasks",
+    "reviews.tasks",
+]
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.telling.observer.HostObserver"]
 # What is kept for a time only: each deletes some of it, and is called every hour until nothing is left.
 EXPIRES = [

@@ -6,7 +6,7 @@ import asyncio
 import smtplib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.core.mail import EmailMultiAlternatives
 from django.db import DatabaseError, InterfaceError, connection
@@ -16,10 +16,9 @@ from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from pipelines.models import GateVisit, Invitation
+from pipelines.ports import queue_tasks
 from reviews.channels import sending
 from reviews.channels.channel import ChannelAway
-from reviews.channels.interactions import REPLY
-from reviews.channels.posting import QUEUE, TASK
 from reviews.mail.digest import digest_mail
 from reviews.mail.invitation import invitation_mail
 from reviews.mail.notices import letter
@@ -34,44 +33,48 @@ SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
 CALLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="channels")
 # A database that was away for a moment loses no mail: what was sent and could not be noted is sent again.
 AWAY = (DatabaseError, InterfaceError)
-CHANNEL_RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[ChannelAway, *AWAY])
+# A worker that is stopped in the middle leaves the ticket to the next.
+STOPPED: tuple[Any, ...] = (asyncio.CancelledError,)
+CHANNEL_RETRY = RetryStrategy(
+    max_attempts=8, exponential_wait=5, retry_exceptions=[ChannelAway, *AWAY, *STOPPED]
+)
 Row = TypeVar("Row", bound=Posted)
 RETRY = RetryStrategy(
-    max_attempts=8, exponential_wait=5, retry_exceptions=[OSError, smtplib.SMTPException, *AWAY]
+    max_attempts=8, exponential_wait=5, retry_exceptions=[OSError, smtplib.SMTPException, *AWAY, *STOPPED]
 )
 
 
-@app.task(name="reviews.send_mail", queue="mail", retry=RETRY)
+@app.task(name=queue_tasks.SEND_MAIL, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_mail(mail_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, send, mail_id)
 
 
-@app.task(name="reviews.send_notice", queue="mail", retry=RETRY)
+@app.task(name=queue_tasks.SEND_NOTICE, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_notice(notice_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, tell, notice_id)
 
 
-@app.task(name="reviews.send_notification", queue="mail", retry=RETRY)
+@app.task(name=queue_tasks.SEND_NOTIFICATION, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_notification(notification_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, notify, notification_id)
 
 
-@app.task(name="reviews.send_digest", queue="mail", retry=RETRY)
+@app.task(name=queue_tasks.SEND_DIGEST, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_digest(digest_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, sum_up, digest_id)
 
 
-@app.task(name="reviews.send_invitation", queue="mail", retry=RETRY)
+@app.task(name=queue_tasks.SEND_INVITATION, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_invitation(invitation_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, invite, invitation_id)
 
 
-@app.task(name=TASK, queue=QUEUE, retry=CHANNEL_RETRY)
+@app.task(name=queue_tasks.SEND_CHANNEL_MESSAGE, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_channel_message(message_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(CALLERS, sending.send, message_id)
 
 
-@app.task(name=REPLY, queue=QUEUE, retry=CHANNEL_RETRY)
+@app.task(name=queue_tasks.SEND_CHAT_REPLY, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_chat_reply(connection_id: int, room: str, account: str, text: str) -> None:
     await asyncio.get_running_loop().run_in_executor(
         CALLERS, sending.reply, connection_id, room, account, text

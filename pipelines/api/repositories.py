@@ -14,13 +14,14 @@ from pipelines.api.lookup import PROJECT, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
-from pipelines.models import Project, Repository
-from pipelines.people import repositories
+from pipelines.models import HostNotice, Project, Repository
+from pipelines.people import host_notices, repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["repositories"])
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
+MOST_NOTICES = 100
 Pushing = Literal["execute", "admin", "nobody"]
 
 
@@ -65,6 +66,18 @@ class RepositoryOut(BaseModel):
     tested: list[FoundOut] | None
     tested_at: datetime | None
     used_in: list[str]
+
+
+class NoticeOut(BaseModel):
+    """`about`: started, ended, status, withdraw or gate:<visit>. `state`: failed, or queued while it is still tried.
+    `error`: why it was not sent, or the last attempt in vain."""
+
+    id: int
+    task: str
+    about: str
+    state: str
+    error: str
+    queued_at: datetime
 
 
 @router.get(PROJECT + "/repositories", response={200: list[RepositoryOut], **ERRORS}, summary="Repositories")
@@ -113,6 +126,60 @@ def test(request: Request, owner: str, project: str, name: str) -> list[FoundOut
     with turn(request.auth):
         by = person_of(request.auth)
         return [FoundOut(**each) for each in repositories.test(known, by=by, now=timezone.now())]
+
+
+@router.get(
+    PROJECT + "/repositories/{name}/notices",
+    response={200: list[NoticeOut], **ERRORS},
+    summary="What the host was not told",
+)
+def notices(request: Request, owner: str, project: str, name: str) -> list[NoticeOut]:
+    """The newest first, at most 100: drop some to see older ones."""
+    found = project_of(request, owner, project, "repositories")
+    rows = host_notices.unsent(_known(found, name))[:MOST_NOTICES]
+    return [
+        NoticeOut(
+            id=row.pk,
+            task=row.link.task.name,
+            about=row.about,
+            state=row.state,
+            error=row.error,
+            queued_at=row.queued_at,
+        )
+        for row in rows
+    ]
+
+
+@router.post(
+    PROJECT + "/repositories/{name}/notices/{notice}/send",
+    response={204: None, **ERRORS},
+    summary="Send a failed notice to the host again",
+)
+def send_notice(request: Request, owner: str, project: str, name: str, notice: int) -> Status[None]:
+    found = project_of(request, owner, project, "repositories")
+    row = _notice(_known(found, name), notice)
+    host_notices.send_again(row, by=person_of(request.auth), now=timezone.now())
+    return Status(204, None)
+
+
+@router.post(
+    PROJECT + "/repositories/{name}/notices/{notice}/drop",
+    response={204: None, **ERRORS},
+    summary="Drop a notice that the host was not told",
+)
+def drop_notice(request: Request, owner: str, project: str, name: str, notice: int) -> Status[None]:
+    found = project_of(request, owner, project, "repositories")
+    row = _notice(_known(found, name), notice)
+    host_notices.drop(row, by=person_of(request.auth), now=timezone.now())
+    return Status(204, None)
+
+
+def _notice(repository: Repository, notice: int) -> HostNotice:
+    rows = HostNotice.objects.select_related("link__task__project")
+    row = rows.filter(link__repository=repository, pk=notice).first() if notice < 2**63 else None
+    if row is None:
+        raise NotFound
+    return row
 
 
 def _known(project: Project, name: str) -> Repository:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
@@ -82,23 +83,33 @@ class HookReceipt(models.Model):
 
 
 class HostNotice(models.Model):
-    """What is told at an issue or a request: a comment, or the status of the commit. `about`: started, ended, status,
-    or gate:<visit>; the text is made when it is sent."""
+    """What is told at an issue or a request: a comment, the status of the commit, or that a request leaves the queue.
+    `about`: started, ended, status, withdraw, or gate:<visit>; the text is made when it is sent. Only what is queued is
+    sent by itself; `error` of it says why the last attempt was in vain."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Queued")
         SENT = "sent", _("Sent")
         FAILED = "failed", _("Failed")
+        DROPPED = "dropped", _("Dropped")
 
     link = models.ForeignKey(HostLink, models.CASCADE, related_name="notices")
     about = models.CharField(max_length=60)
-    state = models.CharField(max_length=6, choices=State.choices, default=State.QUEUED)
+    state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField()
+    queued_at = models.DateTimeField(help_text=_("When it was put into the queue last."))
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["link", "about"], name="one_notice_of_a_kind")]
+        indexes = [models.Index(fields=["id"], condition=Q(state="queued"), name="notice_queued")]
 
     def __str__(self) -> str:
         return self.about
+
+    @property
+    def subject(self) -> str:
+        """What would be told, in words."""
+        what = {"status": _("Commit status"), "withdraw": _("Withdrawal from the merge queue")}
+        return str(what.get(self.about, _("Comment")))

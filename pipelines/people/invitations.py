@@ -16,9 +16,9 @@ from pipelines.models import Group, Invitation, Membership, Project, Role, User
 from pipelines.models.invitations import new_key
 from pipelines.models.people import simplify
 from pipelines.ports import audit, observers, queue
+from pipelines.ports.queue_tasks import MAIL, SEND_INVITATION
 
 LASTS = timedelta(days=7)
-MAIL = "reviews.send_invitation"
 _signer = Signer(salt="gateline.invitation")
 
 
@@ -214,7 +214,7 @@ def _replace_key(invitation: Invitation, by: User | None, now: datetime) -> None
 
 def _mail(invitation: Invitation) -> None:
     if invitation.email:
-        queue.enqueue(MAIL, "mail", {"invitation_id": invitation.pk})
+        queue.enqueue(SEND_INVITATION, MAIL, {"invitation_id": invitation.pk})
 
 
 def _record(kind: str, invitation: Invitation, by: User | None, now: datetime, **data: object) -> None:

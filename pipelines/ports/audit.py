@@ -60,6 +60,9 @@ KINDS: dict[str, str | Promise] = {
     "repository.prepare": _("Changed how the repository is prepared"),
     "repository.tested": _("Tested the connection to the repository"),
     "repository.disconnected": _("Disconnected the repository"),
+    "notice.failed": _("Could not be told at the host"),
+    "notice.sent_again": _("Sent to the host again"),
+    "notice.dropped": _("Dropped what was not told at the host"),
     "channel.connected": _("Connected the channel"),
     "channel.disconnected": _("Disconnected the channel"),
     "chat.linked": _("Linked a chat account"),
@@ -76,19 +79,21 @@ KINDS: dict[str, str | Promise] = {
 }
 COMMAND = "command"
 """Who acts in the shell of this machine."""
+ENGINE = "engine"
+"""What Gateline does by itself."""
 
 
 def record(
     kind: str,
     *,
-    by: User | None,
+    by: User | str | None,
     at: datetime,
     project: Project | None = None,
     about: str = "",
     name: str = "",
     **data: Any,
 ) -> None:
-    """`by`: None for the shell. `data`: what it was and what it became, never a secret."""
+    """`by`: None for the shell, ENGINE for what nobody did. `data`: what it was and what it became, never a secret."""
     if kind not in KINDS:
         raise KeyError(kind)
     AdministrativeAct.objects.create(
@@ -96,6 +101,8 @@ def record(
     )
 
 
-def ref(user: User | None) -> str:
-    """A person as the record names them."""
+def ref(user: User | str | None) -> str:
+    """A person as the record names them; what is named already stays so."""
+    if isinstance(user, str):
+        return user
     return COMMAND if user is None else f"person:{user.pk}"

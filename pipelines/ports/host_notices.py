@@ -3,22 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from procrastinate.types import JSONDict
 
 from pipelines.models import HostLink, HostNotice
-from pipelines.ports import queue
+from pipelines.ports import audit, clock, queue
+from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
 
 STARTED, ENDED, STATUS, WITHDRAW = "started", "ended", "status", "withdraw"
-TASK, QUEUE = "pipelines.tell_host", "hosts"
+LATEST = timedelta(days=1)
+"""After the time at which a notice was queued: nothing is sent later by itself."""
+AT_ONCE = 100
+LATE = "It was not sent within a day: no worker came to it."
+LOST = "It left the queue without being sent. The log of the worker says why."
+State = HostNotice.State
+# The ticket is written with the row and goes after it: a queued notice without one is nobody's.
+UNSENT = """
+    SELECT notice.id, notice.queued_at < %(before)s FROM pipelines_hostnotice notice
+    WHERE notice.state = 'queued' AND (%(among)s::bigint[] IS NULL OR notice.id = ANY(%(among)s))
+      AND (notice.queued_at < %(before)s OR NOT EXISTS (
+        SELECT FROM procrastinate_jobs ticket
+        WHERE ticket.queue_name = %(queue)s AND ticket.task_name = %(task)s AND ticket.status IN ('todo', 'doing')
+          AND (ticket.args ->> 'notice_id')::bigint = notice.id))
+    ORDER BY notice.id LIMIT %(most)s"""
 
 
 def note(wanted: Iterable[tuple[HostLink, str]], now: datetime) -> None:
     """Each once, but for a status: that is sent again, and says what is so when it is sent."""
     tickets: list[JSONDict] = []
+    queued_at = clock.now()
     for link, about in wanted:
-        row, new = HostNotice.objects.get_or_create(link=link, about=about, defaults={"created_at": now})
+        row, new = HostNotice.objects.get_or_create(
+            link=link, about=about, defaults={"created_at": now, "queued_at": queued_at}
+        )
+        if not new and about == STATUS:
+            HostNotice.objects.filter(pk=row.pk).update(state=State.QUEUED, queued_at=queued_at, error="")
         if new or about == STATUS:
             tickets.append({"notice_id": row.pk})
-    queue.enqueue(TASK, QUEUE, *tickets)
+    queue.enqueue(TELL_HOST, HOSTS, *tickets)
+
+
+@transaction.atomic
+def fail(notice: HostNotice, why: str) -> bool:
+    """Nobody tries it again by itself. False where it was queued anew, sent or dropped meanwhile."""
+    if not current(notice).update(state=State.FAILED, error=why):
+        return False
+    project = notice.link.task.project
+    about = f"repository:{notice.link.repository_id}" if notice.link.repository_id else ""
+    audit.record(
+        "notice.failed",
+        by=audit.ENGINE,
+        at=clock.now(),
+        project=project,
+        about=about,
+        name=f"{notice.link.task.name}: {notice.subject}",
+        why=why,
+    )
+    return True
+
+
+def current(notice: HostNotice) -> QuerySet[HostNotice]:
+    """Its row, as long as it is queued as this one was read."""
+    return HostNotice.objects.filter(pk=notice.pk, state=State.QUEUED, queued_at=notice.queued_at)
+
+
+def fail_unsent(most: int = AT_ONCE) -> int:
+    """Fail what is queued although its ticket is gone, whatever took it, and what is too late. Returns how many."""
+    candidates = _unsent(most)
+    if not candidates:
+        return 0
+    with transaction.atomic():
+        rows = HostNotice.objects.select_related("link__task__project").order_by("pk")
+        locked = {row.pk: row for row in rows.select_for_update(of=("self",)).filter(pk__in=candidates)}
+        # Again, by a statement of its own: who queued one anew meanwhile has written its ticket, too.
+        unsent = _unsent(most, list(locked))
+        return sum(
+            fail(locked[pk], locked[pk].error or (LATE if late else LOST)) for pk, late in unsent.items()
+        )
+
+
+def _unsent(most: int, among: list[int] | None = None) -> dict[int, bool]:
+    """{id: whether it is too late} of queued notices that nobody will send."""
+    with connection.cursor() as cursor:
+        values = {
+            "among": among,
+            "before": clock.now() - LATEST,
+            "queue": HOSTS,
+            "task": TELL_HOST,
+            "most": most,
+        }
+        cursor.execute(UNSENT, values)
+        return dict(cursor.fetchall())

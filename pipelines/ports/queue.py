@@ -16,6 +16,7 @@ from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
 from pipelines.models.compiled import from_kept
+from pipelines.ports.queue_tasks import DRIVE_TOKEN, TASKS
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import instant
 
@@ -41,12 +42,16 @@ def queue_of(job: Job | None) -> str:
 def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:
     """A ticket for each of these tokens."""
     tickets: list[JSONDict] = [{"token_id": token} for token in tokens]
-    enqueue("pipelines.drive", queue, *tickets, not_before=not_before)
+    enqueue(DRIVE_TOKEN, queue, *tickets, not_before=not_before)
 
 
 def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:
     """One queue job of the task named `task` for each of `arguments`, by one statement, on Django's connection, with
-    Django's errors: by these a transaction is done again, or whoever asked is told to ask again."""
+    Django's errors: by these a transaction is done again, or whoever asked is told to ask again.
+
+    :raises LookupError: no worker would know this task in this queue (`queue_tasks.py`)"""
+    if queue not in TASKS.get(task, ()):
+        raise LookupError(f"{task} is no task of the queue {queue}")
     if not arguments:
         return
     new = [

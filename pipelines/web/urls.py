@@ -17,6 +17,7 @@ from pipelines.web.project import (
     agents,
     audit,
     general,
+    host_notices,
     invitations,
     member,
     preparing,
@@ -132,6 +133,8 @@ urlpatterns = [
         repositories.add_trigger,
         name="project-repository-trigger",
     ),
+    path(f"{IN}settings/notices/<int:notice>/send/", host_notices.send_again, name="project-notice-send"),
+    path(f"{IN}settings/notices/<int:notice>/drop/", host_notices.drop, name="project-notice-drop"),
     path(
         f"{IN}settings/triggers/<int:trigger>/delete/",
         repositories.delete_trigger,

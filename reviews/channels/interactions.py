@@ -12,11 +12,11 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
 from pipelines.people import accounts as people
 from pipelines.ports.queue import enqueue
+from pipelines.ports.queue_tasks import CHANNELS, SEND_CHAT_REPLY
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import Gate
 from reviews.channels import accounts
-from reviews.channels.posting import QUEUE
 from reviews.channels.pressed import APPROVE, Pressed
 from reviews.decision.gates import gate_of, plain
 from reviews.decision.standing import Standings
@@ -24,7 +24,6 @@ from reviews.models import ChannelConnection
 from reviews.notifications.writing import settle_for
 
 MOST_BYTES = 64 * 1024
-REPLY = "reviews.send_chat_reply"
 LINK = "link"
 
 
@@ -64,8 +63,8 @@ def tell(connection: ChannelConnection, pressed: Pressed, text: str) -> None:
     """Answer in the chat, seen by them alone. Slack waits three seconds for us, so it goes by the queue."""
     if text and pressed.room:
         enqueue(
-            REPLY,
-            QUEUE,
+            SEND_CHAT_REPLY,
+            CHANNELS,
             {
                 "connection_id": connection.pk,
                 "room": pressed.room,

@@ -11,10 +11,9 @@ from procrastinate.types import JSONDict
 
 from pipelines.ports.observers import GateClosed, GateDecided, GateOpened
 from pipelines.ports.queue import enqueue
+from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from reviews.models import ChannelConnection, ChannelMessage
 from reviews.notifications.kind import Heard
-
-TASK, QUEUE = "reviews.send_channel_message", "channels"
 
 
 def post_messages(heard: Heard) -> None:
@@ -54,4 +53,4 @@ def put(messages: Sequence[ChannelMessage]) -> None:
     written = ChannelMessage.objects.filter(token__in=[each.token for each in messages])
     tickets: list[JSONDict] = [{"message_id": pk} for pk in written.values_list("pk", flat=True)]
     if tickets:
-        enqueue(TASK, QUEUE, *tickets)
+        enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, *tickets)

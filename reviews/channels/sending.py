@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, Word
 from pipelines.ports.queue import enqueue
+from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import by_id
@@ -23,7 +24,6 @@ from pipelines.work.outgoing.fetching import NOT_FETCHED, Call, HttpAnswer, fetc
 from pipelines.work.outgoing.guard import Guard
 from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelAway, ChannelError, ReviewMessage, Target
-from reviews.channels.posting import QUEUE, TASK
 from reviews.channels.table import BY_KEY
 from reviews.decision.consequences import options
 from reviews.decision.gates import gate_of
@@ -77,7 +77,7 @@ def _catch_up(opened: ChannelMessage) -> None:
         state=ChannelMessage.State.SKIPPED,
     ).first()
     if late is not None:
-        enqueue(TASK, QUEUE, {"message_id": late.pk})
+        enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
 
 
 def deliver(connection: ChannelConnection, said: ReviewMessage) -> str:

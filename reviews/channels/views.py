@@ -15,12 +15,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines.models import Project
 from pipelines.ports import audit
 from pipelines.ports.queue import enqueue
+from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 from reviews.channels.channel import ChannelError, ChannelKind
 from reviews.channels.forms import ChannelForm
 from reviews.channels.interactions import request_address
-from reviews.channels.posting import QUEUE, TASK
 from reviews.channels.sending import deliver, test_message
 from reviews.channels.table import BY_KEY, KINDS
 from reviews.models import ChannelConnection, ChannelMessage
@@ -123,7 +123,7 @@ def again(request: SignedIn, project: Project, message: int) -> HttpResponse:
     with transaction.atomic():
         if not failed.update(state=ChannelMessage.State.QUEUED, error=""):
             raise Http404
-        enqueue(TASK, QUEUE, {"message_id": message})
+        enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})
     messages.success(request, _("Sending it again"))
     return _back(project)
 

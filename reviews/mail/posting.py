@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from pipelines.ports.observers import Alarm, GateClosed, GateDecided, GateOpened, GateOverdue
+from pipelines.ports.queue_tasks import SEND_MAIL, SEND_NOTICE
 from reviews.models import Mail, Notice, Posted
 from reviews.notifications.kind import Heard, NotificationKind
 from reviews.notifications.kinds import escalation, review
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
 from reviews.notifications.writing import Written, late, post
 
-NOTICES, MAILS = ("reviews.send_notice", "notice_id"), ("reviews.send_mail", "mail_id")
+NOTICES, MAILS = (SEND_NOTICE, "notice_id"), (SEND_MAIL, "mail_id")
 
 
 def post_notices(heard: Heard) -> None:

@@ -15,6 +15,7 @@ from pipelines.engine.core.statements import Statement, send
 from pipelines.models import User
 from pipelines.ports.observers import Consequence, PersonHint, publish_hints
 from pipelines.ports.queue import enqueue
+from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION
 from reviews.models import Digest, Notification, Posted
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind
 from reviews.notifications.kinds import review
@@ -67,7 +68,7 @@ def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient)
 
 def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     queued = [row for row in rows if row.state == State.QUEUED]
-    post(queued, "reviews.send_notification", "notification_id", _waits(queued, people))
+    post(queued, SEND_NOTIFICATION, "notification_id", _waits(queued, people))
     digests = {
         (row.user_id, people[row.user_id].digest_at(row.created_at)): row
         for row in rows
@@ -80,7 +81,7 @@ def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     ]
     if made:
         Digest.objects.bulk_create(made, ignore_conflicts=True)
-        post(made, "reviews.send_digest", "digest_id", [each.due_at for each in made])
+        post(made, SEND_DIGEST, "digest_id", [each.due_at for each in made])
 
 
 def _waits(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[datetime | None]:
@@ -107,7 +108,7 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
         if row.token in written:
             tickets.setdefault(wait, []).append({name: written[row.token]})
     for wait, arguments in tickets.items():
-        enqueue(task, "mail", *arguments, not_before=wait)
+        enqueue(task, MAIL, *arguments, not_before=wait)
 
 
 def settle(batch: Sequence[Consequence]) -> None:

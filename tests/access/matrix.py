@@ -172,6 +172,8 @@ POST project-repository      >          0         -       -         -         - 
 POST project-repository-test  >         0         -       -         -         -         y      >
 POST project-repository-prepare  >      0         -       -         -         -         y      >
 POST project-repository-trigger  >      0         -       -         -         -         y      >
+POST project-notice-send     >          0         -       -         -         -         y      >
+POST project-notice-drop     >          0         -       -         -         -         y      >
 POST project-trigger-delete  >          0         -       -         -         -         y      >
 POST project-repository-delete  >       0         -       -         -         -         y      >
 GET  project-secrets         >          0         -       -         y         -         y      >

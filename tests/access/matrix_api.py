@@ -80,6 +80,9 @@ GET  {PROJECT}/health                  >          0         y       y         y 
 GET  {PROJECT}/repositories            >          0         -       -         y         -         y      -
 PUT  {PROJECT}/repositories/{{name}}   >          0         -       -         -         -         y      -
 POST {PROJECT}/repositories/{{name}}/test  >      0         -       -         -         -         y      -
+GET  {PROJECT}/repositories/{{name}}/notices  >   0         -       -         -         -         y      -
+POST {PROJECT}/repositories/{{name}}/notices/{{notice}}/send  >  0  -  -      -         -         y      -
+POST {PROJECT}/repositories/{{name}}/notices/{{notice}}/drop  >  0  -  -      -         -         y      -
 POST /api/chats/{{channel}}/interactions  >      >         >       >         >         >         >      >
 POST {PROJECT}/repositories/{{name}}/hook  >      >         >       >         >         >         >      >
 DELETE {PROJECT}/repositories/{{name}} >          0         -       -         -         -         y      -

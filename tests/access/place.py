@@ -18,6 +18,8 @@ from pipelines.models import (
     Artifact,
     Blob,
     Deadlock,
+    HostLink,
+    HostNotice,
     IssueTrigger,
     Membership,
     Migration,
@@ -133,6 +135,20 @@ class Place:
             address="/no/such/folder",
             connected_at=timezone.now(),
         )
+        self.notice = HostNotice.objects.create(
+            link=HostLink.objects.create(
+                task=self.task,
+                repository=self.repository,
+                kind="issue",
+                number=1,
+                url="https://git.example/1",
+            ),
+            about="started",
+            state="failed",
+            error=says,
+            created_at=timezone.now(),
+            queued_at=timezone.now(),
+        )
         self.trigger = IssueTrigger.objects.create(
             repository=self.repository,
             line=version.line,
@@ -203,6 +219,7 @@ class Place:
             "value": self.value.pk,
             "repository": self.repository.pk,
             "trigger": self.trigger.pk,
+            "notice": self.notice.pk,
             "key": self.visit.token_id if name == "need-act" else self.scenario.key,
             "kind": "question",
             "what": "station",

@@ -28,7 +28,8 @@ from pipelines.work.processes.installation import notices, of_installation
 from pipelines.work.processes.isolation import CannotIsolate, Places
 from pipelines.work.processes.isolation_choice import InForce, choose
 from pipelines.work.processes.resources import Resources, of_words
-from pipelines.work.scheduler.scheduler import Scheduler
+from pipelines.work.scheduler.known_tasks import UnknownTask, load_tasks, refuse_strangers
+from pipelines.work.scheduler.scheduler import QUEUES, Scheduler
 from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.worker.service import Service
 from pipelines.work.workspace_folder.moving import move_earlier
@@ -57,12 +58,17 @@ class Command(printing.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         make_workspaces(self.stderr.write)
         try:
+            load_tasks(QUEUES)
+            refuse_strangers(QUEUES)
             asyncio.run(self._run(options))
         except CannotIsolate as error:
             raise CommandError(
                 f"The isolation that GATELINE_ISOLATION asks for does not work here: {error}\n"
                 "Allow user namespaces or run apt-get install bubblewrap, name another isolation, or use “auto”."
             ) from error
+
+        except UnknownTask as error:
+            raise CommandError(str(error), returncode=os.EX_CONFIG) from error
 
     async def _run(self, options: dict[str, Any]) -> None:
         base = Path(settings.WORKSPACES_DIR)

@@ -74,6 +74,7 @@ def details(data: Mapping[str, Any]) -> str:
     parts += [_("removed: %(who)s") % {"who": ", ".join(data["removed"])}] if data.get("removed") else []
     scopes = dict(ApiToken.Scope.choices)
     parts += [", ".join(str(scopes.get(each, each)) for each in data["scopes"])] if data.get("scopes") else []
+    parts += [str(data["why"])] if data.get("why") else []
     parts += [_("from %s") % data["source"]] if data.get("source") else []
     parts += [_("Line: %s") % data["line"]] if data.get("line") else []
     parts += [_("All projects of %s") % data["owner"]] if data.get("owner") else []

@@ -20,8 +20,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import issue_tasks
-from pipelines.models import HostNotice, IssueTrigger, Line, Project, Repository
-from pipelines.people import repositories
+from pipelines.models import IssueTrigger, Line, Project, Repository
+from pipelines.people import host_notices, repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
@@ -29,6 +29,9 @@ from pipelines.web.project.prepare_forms import forms_of
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 from pipelines.work.hosts.table import NAMES, NONE
 from pipelines.work.spec.preparation import Preparation
+
+NOTICES = 50
+"""Of what the host was not told, so many are shown."""
 
 
 class TriggerForm(forms.Form):
@@ -148,9 +151,7 @@ def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> Ht
             for line in project.lines.filter(live__isnull=False, archived_at=None).order_by("name")
         ],
         hook=f"{settings.BASE_URL}/api{place.format(project.owner.key, project.key, found.name)}",
-        untold=HostNotice.objects.filter(link__repository=found, state=HostNotice.State.FAILED)
-        .select_related("link__task__project")
-        .order_by("-pk")[:5],
+        notices=host_notices.unsent(found)[:NOTICES],
         receipts=found.hook_receipts.select_related("task").order_by("-at")[:5],
         **{**given, **forms},
         **offered(request, project),

@@ -12,9 +12,12 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from procrastinate import exceptions
 
+from pipelines.ports.host_notices import fail_unsent
+from pipelines.ports.queue_tasks import CHANNELS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
 from pipelines.work.scheduler import timers
+from pipelines.work.scheduler.known_tasks import load_tasks
 from pipelines.work.scheduler.queues import Queue, open_app
 from pipelines.work.scheduler.tickets import DRIVER
 from pipelines.work.transport.local.database import Database
@@ -24,15 +27,19 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
-BESIDE = {"mail": 4, "hosts": 2, "channels": 2, "timers": 2, TRIALS: 2}
+BESIDE = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2}
 """How many at once of each queue that is not for stations of tasks (house §2)."""
+QUEUES = (DRIVE, QUICK, EVALUATE, *BESIDE)
 
 
 class Scheduler:
-    """`heartbeat`: of the worker beside it."""
+    """`heartbeat`: of the worker beside it.
+
+    :raises UnknownTask: a queue that it serves has a task that no module defines"""
 
     def __init__(self, at_once: int, heartbeat: float) -> None:
         self._concurrency = {DRIVE: at_once, QUICK: INSTANT_AT_ONCE, EVALUATE: at_once, **BESIDE}
+        load_tasks(QUEUES)
         self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
         self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
         self._queue: Queue | None = None
@@ -86,6 +93,8 @@ class Scheduler:
                     if found:
                         log.info("leases_swept", **found)
                 await queue.retry_stalled()
+                if unsent := await self._sweeping.call(fail_unsent):
+                    log.warning("notices_not_sent", count=unsent)
             except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
                 log.warning("housekeeping_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(SWEEP_SECONDS)

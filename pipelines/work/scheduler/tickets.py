@@ -7,6 +7,7 @@ import asyncio
 from procrastinate import JobContext
 from procrastinate.contrib.django import app
 
+from pipelines.ports.queue_tasks import DRIVE_TOKEN
 from pipelines.ports.terms import DRIVE, TRIALS, TRY_STATION
 from pipelines.work.transport.local.trials import LocalTrial
 from pipelines.work.worker.service import TakesWork
@@ -14,7 +15,7 @@ from pipelines.work.worker.service import TakesWork
 DRIVER = "driver"
 
 
-@app.task(name="pipelines.drive", queue=DRIVE, pass_context=True)
+@app.task(name=DRIVE_TOKEN, queue=DRIVE, pass_context=True)
 async def drive(context: JobContext, token_id: int) -> None:
     """Drive a token, in the worker process that `additional_context` brings along.
 

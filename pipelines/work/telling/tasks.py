@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.models.functions import Now
 from django.utils import timezone
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from pipelines.models import HostNotice, Task
-from pipelines.ports.host_notices import QUEUE, STATUS, TASK, WITHDRAW
+from pipelines.ports import clock
+from pipelines.ports.host_notices import LATEST, STATUS, WITHDRAW, current, fail
+from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
 from pipelines.ports.vault import finding
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.host import CommitState, Thing
@@ -25,34 +28,40 @@ from pipelines.work.telling import texts
 from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
 
 TELLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="hosts")
-RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[HostAway])
+# A worker that is stopped in the middle leaves the ticket to the next.
+STOPPED: tuple[Any, ...] = (asyncio.CancelledError,)
+# For five and a half hours.
+RETRY = RetryStrategy(
+    max_attempts=6,
+    exponential_wait=5,
+    retry_exceptions=[HostAway, DatabaseError, InterfaceError, *STOPPED],
+)
 EARLIER = timedelta(hours=1)
 """Clocks of hosts may be that far behind."""
 AGAIN = 5
 
 
-@app.task(name=TASK, queue=QUEUE, retry=RETRY)
+@app.task(name=TELL_HOST, queue=HOSTS, retry=RETRY)
 async def tell_host(notice_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(TELLERS, send, notice_id)
 
 
 def send(notice_id: int) -> None:
-    """Sends a notice and marks it; a comment that is there already is left alone.
+    """Send a queued notice and mark it; a comment that is there already is left alone, and so is what is too late.
 
     :raises HostAway: to be tried again later"""
     try:
         found = HostNotice.objects.select_related(
             "link__task__project__owner", "link__task__line", "link__repository__project"
-        ).filter(pk=notice_id)
+        ).filter(pk=notice_id, state=HostNotice.State.QUEUED)
         notice = found.first()
-        if notice is not None and (notice.about == STATUS or notice.state != HostNotice.State.SENT):
+        if notice is not None and notice.queued_at > clock.now() - LATEST:
             _send(notice)
     finally:
         connection.close()
 
 
 def _send(notice: HostNotice) -> None:
-    row = HostNotice.objects.filter(pk=notice.pk)
     try:
         access, guard = (
             _access(notice),
@@ -66,11 +75,13 @@ def _send(notice: HostNotice) -> None:
             text = texts.comment_of(notice)
             asyncio.run(_comment(notice, text, access, guard))
     except HostError as error:
-        row.update(state=HostNotice.State.FAILED, error=str(error))
         if isinstance(error, HostAway):
+            current(notice).update(error=str(error))
             raise
+        fail(notice, str(error))
         return
-    row.update(state=HostNotice.State.SENT, sent_at=Now(), error="")
+    # A status that was asked for again meanwhile stays queued: its own ticket sends it.
+    current(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")
 
 
 def _access(notice: HostNotice) -> HostAccess:

@@ -197,7 +197,7 @@ def test_a_comment_whose_answer_got_lost_stands_there_once(world: World, wired: 
     [notice] = HostNotice.objects.all()
     with pytest.raises(telling.HostAway):
         telling.send(notice.pk)
-    assert HostNotice.objects.get().state == HostNotice.State.FAILED
+    assert HostNotice.objects.get().state == HostNotice.State.QUEUED
     at = f"/p/acme/{world.project.key}/settings/repositories/{repository().pk}/"
     assert "GitHub could not be reached" in client_of(world.admin).get(at).content.decode()
     telling.send(notice.pk)
@@ -280,7 +280,9 @@ def test_statements_of_the_page_do_not_grow_with_deliveries_and_triggers(world: 
             for n in each
         )
         HostNotice.objects.bulk_create(
-            HostNotice(link=link, about=f"gate:{n}", state=HostNotice.State.FAILED, created_at=now)
+            HostNotice(
+                link=link, about=f"gate:{n}", state=HostNotice.State.FAILED, created_at=now, queued_at=now
+            )
             for n in each
         )
         with CaptureQueriesContext(connection) as asked:

@@ -1,0 +1,34 @@
+"""The tasks of the queue: every name that may be enqueued, and the queues in which its tickets lie.
+
+Whoever enqueues takes a name from here, and a worker starts only if it knows every task of the queues that it serves
+(`work/scheduler/known_tasks.py`): a ticket whose name no module registers would be thrown away without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS, TRY_STATION
+
+MAIL, HOSTS, CHANNELS = "mail", "hosts", "channels"
+DRIVE_TOKEN = "pipelines.drive"
+TELL_HOST = "pipelines.tell_host"
+SEND_MAIL = "reviews.send_mail"
+SEND_NOTICE = "reviews.send_notice"
+SEND_NOTIFICATION = "reviews.send_notification"
+SEND_DIGEST = "reviews.send_digest"
+SEND_INVITATION = "reviews.send_invitation"
+SEND_CHANNEL_MESSAGE = "reviews.send_channel_message"
+SEND_CHAT_REPLY = "reviews.send_chat_reply"
+TASKS: Mapping[str, frozenset[str]] = {
+    DRIVE_TOKEN: frozenset((DRIVE, QUICK, EVALUATE)),
+    TRY_STATION: frozenset((TRIALS,)),
+    TELL_HOST: frozenset((HOSTS,)),
+    SEND_MAIL: frozenset((MAIL,)),
+    SEND_NOTICE: frozenset((MAIL,)),
+    SEND_NOTIFICATION: frozenset((MAIL,)),
+    SEND_DIGEST: frozenset((MAIL,)),
+    SEND_INVITATION: frozenset((MAIL,)),
+    SEND_CHANNEL_MESSAGE: frozenset((CHANNELS,)),
+    SEND_CHAT_REPLY: frozenset((CHANNELS,)),
+}
+"""{name: queues}. One line adds a task."""

@@ -1,0 +1,45 @@
+"""What the host of a repository was not told: sent again or dropped from its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from pipelines.errors import Conflict
+from pipelines.models import HostNotice, Project
+from pipelines.people import host_notices
+from pipelines.web.shell.page import SignedIn, in_project
+
+
+@in_project("repositories")
+@require_POST
+def send_again(request: SignedIn, project: Project, notice: int) -> HttpResponse:
+    return _settled(request, project, notice, host_notices.send_again, _("It is sent again"))
+
+
+@in_project("repositories")
+@require_POST
+def drop(request: SignedIn, project: Project, notice: int) -> HttpResponse:
+    return _settled(request, project, notice, host_notices.drop, _("Dropped"))
+
+
+def _settled(
+    request: SignedIn, project: Project, notice: int, act: Callable[..., None], done: str
+) -> HttpResponse:
+    rows = HostNotice.objects.select_related("link__task__project", "link__repository")
+    row = rows.filter(link__repository__project=project, pk=notice).first()
+    if row is None or row.link.repository_id is None:
+        raise Http404
+    try:
+        act(row, by=request.user, now=timezone.now())
+    except Conflict as conflict:
+        messages.error(request, conflict.detail)
+    else:
+        messages.success(request, done)
+    return redirect("project-repository", project.owner.key, project.key, row.link.repository_id)

@@ -1,0 +1,42 @@
+"""Whether a worker knows every task whose tickets it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import connection
+from procrastinate.contrib.django import app
+
+from pipelines.ports.queue_tasks import TASKS
+
+WAITING = """
+    SELECT DISTINCT task_name, queue_name FROM procrastinate_jobs
+    WHERE status = 'todo' AND queue_name = ANY(%s) AND NOT task_name = ANY(%s) ORDER BY 1, 2"""
+
+
+class UnknownTask(Exception):
+    """A ticket of a queue would come to a worker that cannot do it."""
+
+
+def load_tasks(queues: Collection[str]) -> None:
+    """Import the modules that define tasks. :raises UnknownTask: one of these queues has a task that none defines"""
+    app.perform_import_paths()
+    for name, places in TASKS.items():
+        served = sorted(places.intersection(queues))
+        if served and name not in app.tasks:
+            raise UnknownTask(
+                f"No module defines the task {name} of the queue {served[0]}."
+                " Add the one that does to PROCRASTINATE_IMPORT_PATHS."
+            )
+
+
+def refuse_strangers(queues: Collection[str]) -> None:
+    """:raises UnknownTask: a ticket waits in one of these queues whose task this release does not have"""
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING, [list(queues), list(app.tasks)])
+        strange = cursor.fetchone()
+    if strange is not None:
+        raise UnknownTask(
+            f"The queue {strange[1]} holds the task {strange[0]}, which this release of Gateline does not have."
+            " Start the release that wrote it."
+        )

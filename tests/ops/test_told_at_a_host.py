@@ -1,0 +1,193 @@
+"""What a host learns from the worker that `manage.py up` started, as `make run` does: a comment, a commit status, the
+withdrawal from its merge queue. Host, product and test are processes of their own; nothing of Gateline is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ops.processes import ROOT, clean_environment, nothing_left, on_linux
+from tests.waiting import LONG, until
+
+TOKEN = "glpat-of-the-outside-host"
+PROJECT = "/owners/demo/projects/app"
+GATE = {"offers": ["approve", "reject"], "on_reject": "fail"}
+LINE: dict[str, Any] = {
+    "gateline": 1,
+    "key": "told",
+    "name": "Told",
+    "workspace": {"git": {"repository": "outside"}},
+    "stations": [
+        {
+            "key": "fix",
+            "name": "Fix",
+            "kind": "command",
+            "work": {"argv": ["sh", "-c", "echo 'y = 2' >> app.py"]},
+            "rules": [{"id": "on", "to": "open", "when": {"result": "success"}, "gates": ["review"]}],
+        },
+        {
+            "key": "open",
+            "name": "Open",
+            "kind": "deliver",
+            "work": {"to": "request", "gate": "review"},
+            "rules": [{"id": "on", "to": "look", "when": {"result": "success"}}],
+        },
+        {
+            "key": "look",
+            "name": "Look",
+            "kind": "command",
+            "work": {"argv": ["true"]},
+            "rules": [{"id": "on", "to": "merge", "when": {"result": "success"}, "gates": ["late"]}],
+        },
+        {
+            "key": "merge",
+            "name": "Merge",
+            "kind": "deliver",
+            "work": {"to": "merge", "gate": "late"},
+            "rules": [{"id": "on", "to": "completed", "when": {"result": "success"}}],
+        },
+    ],
+    "gates": [{"key": "review", "name": "Review", **GATE}, {"key": "late", "name": "Last look", **GATE}],
+}
+pytestmark = on_linux
+
+
+class Product:
+    """`manage.py up` beside a host, spoken to over HTTP and its commands."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, free_port()
+        self.host = subprocess.Popen(
+            [sys.executable, str(ROOT / "tests/ops/outside_host.py"), str(folder), TOKEN],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.host.stdout is not None
+        self.page = f"http://127.0.0.1:{int(self.host.stdout.readline())}/acme/app"
+        self.environment = clean_environment(
+            GATELINE_HOME=str(folder / "state"),
+            PORT=str(self.port),
+            GATELINE_PRIVATE_HOSTS="127.0.0.1",
+            GATELINE_REPOSITORY_ROOTS=str(folder),
+        )
+        self.log = folder / "up.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--port", str(self.port)],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        until(lambda: "Gateline runs at" in self.output() or self.process.poll() is not None, self.output)
+        self.admin = self.token("admin", "read", "submit", "design", "settings")
+        self.manage("create_member", "mia", "--project", "demo/app", "--role", "reviewer")
+        self.reviewer = self.token("mia", "read", "decide")
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")[-5000:]
+
+    def manage(self, *words: str) -> str:
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    def token(self, name: str, *scopes: str) -> str:
+        words = [word for scope in scopes for word in ("--scope", scope)]
+        return self.manage("create_token", name, "--project", "demo/app", *words).splitlines()[-1]
+
+    def call(self, method: str, path: str, body: Any = None, *, token: str = "") -> Any:
+        """The answer; an error of the product fails the test with its words."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api{PROJECT}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token or self.admin}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=LONG) as answer:
+                data = answer.read()
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from error
+        return json.loads(data) if data else None
+
+    def calls(self, part: str) -> list[dict[str, Any]]:
+        """The calls that the host received so far whose path holds this part."""
+        log = self.folder / "calls.jsonl"
+        rows = [json.loads(row) for row in log.read_text().splitlines()] if log.exists() else []
+        return [row for row in rows if part in row["path"]]
+
+    def status(self, task: str) -> str:
+        return str(self.call("GET", f"/lines/told/tasks/{task}")["status"])
+
+    def vote(self, task: str, gate: str) -> None:
+        until(lambda: self.status(task) == "awaiting_review", lambda: f"{self.status(task)}\n{self.output()}")
+        self.call(
+            "POST", f"/lines/told/tasks/{task}/gates/{gate}", {"action": "approve"}, token=self.reviewer
+        )
+
+    def stop(self) -> None:
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.process.wait(LONG)
+        self.host.kill()
+        self.host.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def product() -> Iterator[Product]:
+    folder = Path(tempfile.mkdtemp(prefix="gl-"))
+    folder.chmod(0o755)
+    with nothing_left(folder):
+        running = Product(folder)
+        address = str(folder / "app.git")
+        running.call("PUT", "/secrets/OUTSIDE", {"value": TOKEN})
+        more = {"host": "gitlab", "page": running.page, "host_credential": "OUTSIDE"}
+        running.call("PUT", "/repositories/outside", {"address": address, **more})
+        draft = running.call("PUT", "/lines/told/draft?based_on=0", LINE)
+        running.call("POST", "/lines/told/publish", {"draft": draft["draft"], "name": "First"})
+        yield running
+        running.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
+    task = product.call("POST", "/lines/told/tasks", {"title": "Fix it"})["name"]
+    product.vote(task, "review")
+    until(lambda: product.calls("/statuses/"), product.output)
+    product.vote(task, "late")
+    [comment] = until(lambda: product.calls("/notes"), product.output)
+    assert "Last look" in comment["body"]["body"] and "approved" in comment["body"]["body"]
+    until(lambda: product.calls("/merge_trains/"), product.output)
+    statuses = product.calls("/statuses/")
+    assert {row["body"]["name"] for row in statuses} == {"gateline"}
+    product.call("POST", f"/lines/told/tasks/{task}/cancel", {"reason": "No longer wanted"})
+    until(lambda: product.calls("/cancel_merge_when_pipeline_succeeds"), product.output)
+    until(lambda: product.calls("/statuses/")[-1]["body"]["state"] in ("failed", "canceled"), product.output)
+    until(lambda: not product.call("GET", "/repositories/outside/notices"), "every notice sent")
