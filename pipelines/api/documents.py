@@ -110,7 +110,7 @@ def export(
         wanted = _numbered(found, version) if version else found.live
         if wanted is None:
             raise NotFound(_("This line has no such version."))
-        document = as_published(wanted.document)
+        document = as_published(wanted.document, wanted.revision)
     dialect = dialect or dialect_of(document)
     if dialect not in WRITERS:
         known = ", ".join(WRITERS)

@@ -83,7 +83,8 @@ def document(
     if wanted is None:
         raise NotFound(_("This line has no such version."))
     return HttpResponse(
-        native.dumps(as_published(wanted.document)), content_type="application/yaml; charset=utf-8"
+        native.dumps(as_published(wanted.document, wanted.revision)),
+        content_type="application/yaml; charset=utf-8",
     )
 
 

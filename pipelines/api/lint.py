@@ -17,6 +17,7 @@ from pipelines.lines import publishing
 from pipelines.lines.linting import examined, examined_text
 from pipelines.models import Line
 from pipelines.routing.analysis.lint.examination import Examination
+from pipelines.routing.document.networks import as_published
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lint"])
@@ -163,4 +164,4 @@ def _of(line: Line, version: int | None) -> Examination:
     wanted = line.versions.filter(number=min(max(version, 0), 2**31 - 1)).first()
     if wanted is None:
         raise NotFound(_("This line has no such version."))
-    return examined(wanted.document, line.project)
+    return examined(as_published(wanted.document, wanted.revision), line.project)

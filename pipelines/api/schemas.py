@@ -135,6 +135,7 @@ class VersionOut(BaseModel):
     name: str
     digest: str
     law: int
+    revision: int
     published_at: datetime
     published_by: str | None
 
@@ -146,6 +147,7 @@ class VersionOut(BaseModel):
             name=version.name,
             digest=version.digest,
             law=version.law,
+            revision=version.revision,
             published_at=version.published_at,
             published_by=str(by) if by else None,
         )

@@ -160,7 +160,7 @@ def _rows(versions: list[int]) -> dict[int, Rows]:
 
 
 def _expected(version: LineVersion) -> Rows:
-    line = read_line(version.document)
+    line = read_line(version.document, revision=version.revision)
     return {
         "station": [(station.key, station.kind) for station in line.stations],
         "rule": [(station.key, rule.id) for station in line.stations for rule in station.rules],

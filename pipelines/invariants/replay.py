@@ -11,21 +11,21 @@ from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.kept import comes_out_again
 from pipelines.routing.analysis.redecide.recorded import again, said
-from pipelines.routing.document.line import REVISION
 
 Ids = Sequence[int] | None
 
 
 def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
     """I9: the edge taken is the first match recomputed from the stored outcome, Situation and pinned version, of every
-    decision of the current revision of the law (law §12)."""
+    decision of the revision of the law under which that version is read (law §12)."""
     for each in whole(task_ids, "decisions", "events", "jobs"):
         outcomes = {job.pk: job.outcome for job in each.jobs}
         for decision in each.decisions:
-            now = _again(decision) if decision.revision == REVISION else decision.answer
+            same = decision.revision == versions.by_id(decision.pinned_id).revision
+            now = _again(decision) if same else decision.answer
             if now != decision.answer:
                 yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
-            elif decision.revision == REVISION and not _tested_again(decision):
+            elif same and not _tested_again(decision):
                 yield each.broken("I9", f"the trace of decision {decision.pk} does not come out again")
             if decision.situation["outcome"] != outcomes.get(decision.job_id):
                 yield each.broken("I9", f"decision {decision.pk} was not about the outcome of its job")

@@ -11,7 +11,6 @@ from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.trace import trace_of
 from pipelines.routing.analysis.redecide.recorded import again
-from pipelines.routing.document.line import REVISION
 
 Ids = Sequence[int] | None
 Json = Mapping[str, Any]
@@ -28,8 +27,12 @@ def words_lead_where_shown(task_ids: Ids) -> Iterable[Violation]:
         for decision in each.decisions:
             visit = decision.cause.removeprefix("gate:")
             question = decisions.get(asked[visit]) if visit in asked else None
-            if question and question.revision == decision.revision == REVISION:
+            if question and question.revision == decision.revision == _revision(question):
                 yield from _swallowed(each, question, decision)
+
+
+def _revision(decision: Decision) -> int:
+    return versions.by_id(decision.pinned_id).revision
 
 
 def _swallowed(each: Whole, question: Decision, decision: Decision) -> Iterator[Violation]:

@@ -50,7 +50,7 @@ def named(line: Line, name: str) -> Side:
         version = line.versions.filter(number=int(name)).first() if plain else None
     if version is None:
         raise NotFound(_("This line has no such version."))
-    document = as_published(version.document)
+    document = as_published(version.document, version.revision)
     same = document == version.document
     return Side(str(version.number), version.digest if same else digest(document), document)
 

@@ -20,6 +20,7 @@ from pipelines.routing.analysis.lint.finding import WARNING
 from pipelines.routing.basics.translation import in_english
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import DocumentError
+from pipelines.routing.document.networks import as_published
 from pipelines.routing.sentences.changes import sentence
 
 LAYOUT = "layout"
@@ -85,7 +86,7 @@ def plan_of(project: Project, text: str) -> PublishPlan:
     if line.live is None:
         return PublishPlan(key, line, found)
     sides = comparing.named(proposed, comparing.LIVE), comparing.named(proposed, comparing.DRAFT)
-    before = cost_of(publishing.examined(line.live.document, project))
+    before = cost_of(publishing.examined(as_published(line.live.document, line.live.revision), project))
     return PublishPlan(
         key,
         line,

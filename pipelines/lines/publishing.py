@@ -320,7 +320,9 @@ def _check_live(stored: Line, parsed: routing.Line, over: int) -> None:
     live = stored.live
     if live and live.number != over:
         raise LiveConflict(live)
-    if live and live.digest == routing.digest(to_publish(parsed.to_document())):
+    # The same text may mean other jumps under the revision that was the newest when it was published.
+    same = live and versions.parsed(live).jump_targets == parsed.jump_targets
+    if live and same and live.digest == routing.digest(to_publish(parsed.to_document())):
         raise NothingToPublish
 
 
@@ -365,6 +367,7 @@ def _freeze(line: Line, parsed: routing.Line, user: User, name: str) -> LineVers
         document=document,
         digest=routing.digest(document),
         law=routing.LAW,
+        revision=parsed.revision,
         name=name.strip()[:200],
         published_by=user,
         published_at=moment(),

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.people import Project, slug
+from pipelines.routing.document.model import REVISION
 
 
 class Line(models.Model):
@@ -54,6 +55,9 @@ class LineVersion(models.Model):
     document = models.JSONField()
     digest = models.CharField(max_length=64)
     law = models.PositiveSmallIntegerField(default=1)
+    revision = models.PositiveSmallIntegerField(
+        default=REVISION, help_text=_("Of the law under which it was published, and is read ever after.")
+    )
     name = models.CharField(max_length=200, blank=True)
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -14,8 +14,10 @@ HIDDEN = "••••••"
 
 @lru_cache(maxsize=512)
 def by_id(version_id: int) -> Line:
-    """The parsed line of a version that is committed: versions never change, so an id is enough."""
-    return read_line(LineVersion.objects.values_list("document", flat=True).get(pk=version_id))
+    """The parsed line of a version that is committed: versions never change, so an id is enough. Each is
+    read under the revision of the law under which it was published (law §12)."""
+    document, revision = LineVersion.objects.values_list("document", "revision").get(pk=version_id)
+    return read_line(document, revision=revision)
 
 
 def parsed(version: LineVersion) -> Line:

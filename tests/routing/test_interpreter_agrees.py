@@ -143,7 +143,7 @@ def test_the_second_reading_knows_nothing_of_the_product() -> None:
 
 
 def test_the_drawn_cases_reach_every_kind_of_decision_often() -> None:
-    counted = Counter(second_reading(*case(seed))["decision"] for seed in range(6 * BLOCK))
+    counted = Counter(second_reading(*case(seed))["decision"] for seed in range(10 * BLOCK))
 
     assert set(counted) == DECISIONS
     assert min(counted.values()) >= 10

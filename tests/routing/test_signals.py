@@ -76,7 +76,7 @@ def test_a_jump_to_nowhere_is_a_hold(target: Any) -> None:
 
 
 def test_a_jump_bypasses_the_rules() -> None:
-    of = ruled({"to": "@blocked"})
+    of = ruled({"to": "@blocked"}, jumps="all")
     assert goes(of, signalled("hold", "already_complete", targetState="c")) == "move c by signal"
     assert (
         goes(of, signalled("hold", "already_complete", targetState="completed"))
@@ -89,6 +89,7 @@ def test_a_jump_is_free_of_the_revisit_policy_but_not_of_cap_budgets_and_precond
         {"rules": [{"id": "r", "to": "b"}]},
         {"limits": {"max_visits": 4}},
         policy={"revisit": "forbid", "visit_cap": 9, "on_exhausted": "stuck"},
+        jumps=["b"],
     )
     jump = signalled("hold", "already_complete", targetState="b")
     assert goes(of, jump, visited=["a", "b"]) == "move b by signal"
@@ -110,13 +111,13 @@ ALWAYS_ASKS = [
 def test_a_jump_is_reviewed_where_the_line_declares_a_gate_that_always_asks(
     gate: dict[str, Any], reviewed: bool
 ) -> None:
-    of = ruled({}, gates=[{"key": "g", **gate}])
+    of = ruled({}, gates=[{"key": "g", **gate}], jumps=["c"])
     answer = goes(of, signalled("hold", "already_complete", targetState="c"))
     assert answer == ("wait awaiting_review at @jump then c" if reviewed else "move c by signal")
 
 
 def jumped(word: dict[str, Any], policy: dict[str, Any] | None = None, **facts: Any) -> str:
-    of = ruled({"when": {"result": "failure"}, "to": "c"}, gates=[REVIEW], policy=policy or {})
+    of = ruled({"when": {"result": "failure"}, "to": "c"}, gates=[REVIEW], policy=policy or {}, jumps="all")
     jump = signalled("hold", "already_complete", targetState="b")
     return goes(of, jump, gates={"@jump": word}, **facts)
 

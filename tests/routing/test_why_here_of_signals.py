@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.routing.support import OK, ruled
-from tests.routing.why_here import Cases, checked, gated, told
+from tests.routing.why_here import Cases, checked, told
 
 CASES: Cases = {
     "abort says the signal": (
@@ -59,7 +59,7 @@ CASES: Cases = {
     ),
     "a jump": (
         lambda: told(
-            ruled({}),
+            ruled({}, jumps=["c"]),
             {
                 **OK,
                 "signals": [{"verdict": "hold", "reason": "already_complete", "meta": {"targetState": "c"}}],
@@ -73,7 +73,7 @@ CASES: Cases = {
     ),
     "a jump that is reviewed": (
         lambda: told(
-            gated(),
+            ruled({"gates": ["g"]}, gates=[{"key": "g", "mode": "manual"}], jumps="all"),
             {
                 **OK,
                 "signals": [{"verdict": "hold", "reason": "already_complete", "meta": {"targetState": "c"}}],
@@ -101,7 +101,7 @@ CASES: Cases = {
     ),
     "a jump that is rejected": (
         lambda: told(
-            gated(),
+            ruled({"gates": ["g"]}, gates=[{"key": "g", "mode": "manual"}], jumps="all"),
             {
                 **OK,
                 "signals": [{"verdict": "hold", "reason": "already_complete", "meta": {"targetState": "c"}}],
@@ -116,7 +116,7 @@ CASES: Cases = {
     ),
     "a jump over the cap": (
         lambda: told(
-            ruled({}, policy={"visit_cap": 3}),
+            ruled({}, policy={"visit_cap": 3}, jumps="all"),
             {
                 **OK,
                 "signals": [{"verdict": "hold", "reason": "already_complete", "meta": {"targetState": "c"}}],

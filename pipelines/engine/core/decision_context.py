@@ -27,7 +27,7 @@ from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import DecisionSubject
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.decide.situation import of_engine
-from pipelines.routing.document.line import REVISION, Line
+from pipelines.routing.document.line import Line
 from pipelines.routing.document.preconditions import HANDOFF
 
 
@@ -262,7 +262,7 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
         token_id=turn.token.id,
         job_id=turn.job.id,
         pinned_id=turn.judge,
-        revision=REVISION,
+        revision=turn.judged_by.revision,
         cause=turn.cause,
         station=turn.token.station,
         situation=facts,

@@ -24,7 +24,6 @@ from pipelines.engine.moves import effects
 from pipelines.models import ENDED, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.analysis.impact import MigrationEffect
-from pipelines.routing.document.line import REVISION
 
 LARGEST_BATCH = 50
 log = structlog.get_logger(__name__)
@@ -147,7 +146,7 @@ def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: 
         trigger=WHY,
         pinned=to.pk,
         was=was.pk,
-        revision=REVISION,
+        revision=to.revision,
         mapping=dict(member.mapping),
         migration=_migration(this, member.entry_id),
         tokens=[token_state(token) for token in changed],

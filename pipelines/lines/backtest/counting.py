@@ -12,7 +12,7 @@ from pipelines.lines.backtest.naming import cell_words
 from pipelines.lines.backtest.reading import RecordedRow
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecided, Verdict
-from pipelines.routing.document.line import REVISION, Line
+from pipelines.routing.document.line import Line
 
 MOST_CELLS = 200
 SAMPLES = 5
@@ -154,7 +154,7 @@ class BacktestResult:
 
     def add(self, row: RecordedRow, found: Redecided, task: str, after: bool) -> None:
         self.decisions[found.verdict] += 1
-        self.earlier += row.revision < REVISION
+        self.earlier += row.revision < self.line.revision
         self.after += after
         if found.verdict == Verdict.SAME:
             return
@@ -186,7 +186,7 @@ class BacktestResult:
         return {
             "type": "result",
             "against": self.against,
-            "revision": REVISION,
+            "revision": self.line.revision,
             "of_earlier_revisions": self.earlier,
             "decisions": {"total": self.done, **by_verdict(self.decisions)},
             "tasks": {"total": self.tasks.total(), **by_verdict(self.tasks)},

@@ -16,7 +16,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Status, Task, Token, VersionStation
 from pipelines.queries import versions
 from pipelines.routing.analysis.impact import EFFECTS, MigrationEffect
-from pipelines.routing.document.line import REVISION, DocumentError, Problem, digest, read_line
+from pipelines.routing.document.line import DocumentError, Problem, digest, read_line
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences import impacts
 
@@ -96,7 +96,7 @@ class Impact:
             "from": self.versions,
             "mapping": dict(self.mapping),
             "digest": self.digest,
-            "revision": REVISION,
+            "revision": self.parsed.revision,
             "counts": dict(self.counts),
             "needs_mapping": self.needs,
             "may_need_mapping": self.next_gone,

@@ -14,7 +14,6 @@ from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.submit import find_line
 from pipelines.models import Line, LineVersion
 from pipelines.routing.basics import jsontext
-from pipelines.routing.document.line import REVISION
 from pipelines.routing.sentences import impacts
 
 
@@ -103,7 +102,7 @@ def text_of(found: Impact) -> str:
     name = f"v{found.to.number}" if found.to else "the draft"
     sums = ", ".join(f"{n} {impacts.label(effect).lower()}" for effect, n in found.counts.items() if n)
     lines.append(f"{len(found.tasks)} running tasks are not on {name}{': ' + sums if sums else ''}.")
-    lines.append(f"Decided under revision {REVISION} of the law.")
+    lines.append(f"Decided under revision {found.parsed.revision} of the law.")
     if found.needs:
         lines.append("Needs a mapping: " + ", ".join(f"--map {key}=…" for key in found.needs))
     if found.next_gone:

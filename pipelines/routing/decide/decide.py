@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.composing import composed
-from pipelines.routing.decide.decisions import Decision, Move, Stuck, Wait
+from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates, tools
 from pipelines.routing.decide.steps.context import Case, Clock, TakenRoute, demanded, fallback
@@ -45,6 +45,8 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
     if isinstance(step, Move):
         # A gate did not let it through: a check failed, or a person said something other than approve.
         step.standing = "failed" if step.by == "gate" else standing
+    if isinstance(step, Move | Finish):
+        step.passed = case.visit_passed
     step.trace = Trace(case.trace)
     return step
 

@@ -30,7 +30,8 @@ class Traced:
 class Move(Traced):
     """To one station, or to several (fork).
 
-    `standing`: passed, failed or blocked, as the rules saw the outcome: what a branch counts as at a join.
+    `standing`: passed, failed or blocked, as the rules saw the outcome: what a branch counts as at a join. `passed`:
+    whether the visit that it ends passed, as proofs read that (law §14).
     """
 
     kind: ClassVar[str] = "move"
@@ -42,6 +43,7 @@ class Move(Traced):
     variables: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace = NO_TRACE
     standing: str = field(default="passed", compare=False)
+    passed: bool = field(default=False, compare=False)
 
     def plain(self) -> dict[str, Any]:
         return {
@@ -56,7 +58,7 @@ class Move(Traced):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Finish(Traced):
-    """The token ends. `end_kind` (in documents `kind`): completed, failed, cancelled."""
+    """The token ends. `end_kind` (in documents `kind`): completed, failed, cancelled. `passed`: as of a Move."""
 
     kind: ClassVar[str] = "finish"
 
@@ -66,6 +68,7 @@ class Finish(Traced):
     by: str
     error: str | None = None
     trace: Trace = NO_TRACE
+    passed: bool = field(default=False, compare=False)
 
     def plain(self) -> dict[str, Any]:
         return {

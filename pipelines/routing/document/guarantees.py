@@ -10,9 +10,8 @@ from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Written, declared
 from pipelines.routing.document.fields.nested import One
-from pipelines.routing.document.fields.plain import Choice, Count, Key, Reference, Text, Texts
+from pipelines.routing.document.fields.plain import Choice, Count, Key, Reference, Text
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.names import refers
 from pipelines.routing.document.reading.reader import Reader
 
 REJECT, SEND_BACK = "reject", "send_back"
@@ -134,20 +133,3 @@ class GuaranteeRecord(Record[Guarantee]):
 
 
 GUARANTEE: Final = GuaranteeRecord.of(Guarantee, name="guarantee", check=_check)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Jumps(Texts):
-    """Where a signal `already_complete` may go; None where the line says nothing."""
-
-    default: Any = None
-    written: Written = Written.UNLESS_NONE
-
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.texts(key)
-        for place in found:
-            refers(reader, key, place, around.names.places, _("station or end"))
-        return tuple(dict.fromkeys(found))
-
-    def write(self, value: Any) -> Any:
-        return None if value is None else list(value)

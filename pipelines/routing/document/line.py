@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,8 +27,9 @@ from pipelines.routing.document.rules import BLOCKED, ORIGIN, Compose, Rule
 from pipelines.routing.document.stations import Join, Limits, Station
 
 
-def read_line(document: Any, *, keep_faulty_rules: bool = False) -> Line:
-    """The line that a document says. Raises DocumentError with every problem, in the order of the document.
+def read_line(document: Any, *, keep_faulty_rules: bool = False, revision: int = REVISION) -> Line:
+    """The line that a document says, under this revision of the law. Raises DocumentError with every problem, in the
+    order of the document.
 
     With `keep_faulty_rules` a rule whose `when`, `to` or `gates` is faulty does not refuse the document: it
     fails when it is reached (line-document.md, The decision tool).
@@ -42,7 +44,7 @@ def read_line(document: Any, *, keep_faulty_rules: bool = False) -> Line:
     line = LINE.read(reader, _around(reader.given, keep_faulty_rules))
     if problems:
         raise DocumentError(problems.all())
-    return line
+    return line if revision == line.revision else replace(line, revision=revision)
 
 
 def _around(document: dict[str, Any], keep: bool) -> Around:

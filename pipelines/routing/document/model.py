@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -22,8 +22,9 @@ from pipelines.routing.document.fields.nested import Each, One
 from pipelines.routing.document.fields.plain import Choice, Flag, Key, Name, Reference, Text, Texts, extra
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import GATE, Gate
-from pipelines.routing.document.guarantees import GUARANTEE, Guarantee, Jumps
+from pipelines.routing.document.guarantees import GUARANTEE, Guarantee
 from pipelines.routing.document.inputs import INPUT, Input
+from pipelines.routing.document.jumps import ALL, Jumps
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY, PRESETS, Policy
 from pipelines.routing.document.preconditions import STANDARD_REQUIREMENTS, HandoffSchema
 from pipelines.routing.document.reading.names import no_such
@@ -34,8 +35,11 @@ from pipelines.routing.document.workspace import GitWorkspace, WorkspaceKey
 
 LAW: Final = 1
 """The number of the law that this product knows (`gateline: 1`)."""
-REVISION: Final = 2
-"""Of that law: which reading of its sentences `decide` follows (law §12). Decisions are kept with theirs."""
+REVISION: Final = 3
+"""The newest of that law: which reading of its sentences `decide` follows (law §12). A version keeps the one under
+which it was published, and a decision that of its version."""
+SILENT_ALLOWS_ALL: Final = 2
+"""The last revision under which a line that says nothing of jumps allows them all."""
 SIGNAL_RETRIES: Final = 3
 
 
@@ -197,9 +201,20 @@ class Line:
         )
     )
     guarantees: tuple[Guarantee, ...] = declared(Each(GUARANTEE, unique="id", what=_("the guarantee")))
-    jumps: tuple[str, ...] | None = declared(Jumps())
+    jumps: tuple[str, ...] | str | None = declared(
+        Jumps(
+            label=_("Work that is complete may jump to"),
+            help=_(
+                "Stations and ends, one a line, or all. Where nothing is said: none, and with the preset flux all."
+            ),
+            code=True,
+            rows=3,
+        )
+    )
     handoff: Mapping[str, Any] | None = declared(HandoffSchema())
     extra: Mapping[str, Any] = declared(extra())
+    # Said by whoever keeps the document, never by the document itself.
+    revision: int = field(default=REVISION)
 
     def station(self, key: str) -> Station:
         """Raises KeyError."""
@@ -257,18 +272,14 @@ class Line:
         more = standard(self.stations_by_key, declared) if self.policy.standard_budgets else ()
         return tuple(budget for budget in (*self.budgets, *more) if budget.most is not None)
 
-    def jumps_to(self, place: str) -> bool:
-        """Whether a signal `already_complete` may lead there (law §14); anywhere where the line does not say."""
-        known = place in self.stations_by_key or place in self.ends_by_key
-        return known and (self.jumps is None or place in self.jumps)
-
     @cached_property
-    def promised_jumps(self) -> tuple[str, ...]:
-        """Where jumps count for guarantees: those that are declared, which publishing makes none where the line says
-        nothing; with the preset `flux` all (law §14)."""
-        if self.jumps is None and self.preset == "flux":
+    def jump_targets(self) -> tuple[str, ...]:
+        """The stations and ends to which a signal `already_complete` may lead (law §14): the one reading of `jumps`,
+        which `decide`, the analysis, the simulator and the proofs share."""
+        silent_allows = self.preset == "flux" or self.revision <= SILENT_ALLOWS_ALL
+        if self.jumps == ALL or (self.jumps is None and silent_allows):
             return (*self.stations_by_key, *self.ends_by_key)
-        return self.jumps or ()
+        return tuple(self.jumps or ())
 
     @cached_property
     def agents(self) -> tuple[str, ...]:

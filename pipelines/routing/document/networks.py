@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from pipelines.routing.document.jumps import ALL
 from pipelines.routing.document.kinds import executes
+from pipelines.routing.document.model import SILENT_ALLOWS_ALL
 from pipelines.routing.document.work.network import NONE, OPEN
 
 
@@ -23,16 +25,16 @@ def says_nothing(work: Mapping[str, Any]) -> bool:
 
 
 def to_publish(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document as it is published: what says nothing of its network says none, and what promises something and says
-    nothing of jumps allows none (law §14). It may be invalid as a line."""
-    stated = _stating(document, NONE)
-    silent = document.get("guarantees") and "jumps" not in document and document.get("preset") != "flux"
-    return {**stated, "jumps": []} if silent else stated
+    """A document as it is published: what says nothing of its network says none. It may be invalid as a line."""
+    return _stating(document, NONE)
 
 
-def as_published(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document of a version, its network written out: to be shown, exported and made a draft of."""
-    return _stating(document, OPEN)
+def as_published(document: Mapping[str, Any], revision: int) -> dict[str, Any]:
+    """The document of a version, to be shown, exported and made a draft of: with its network written out, and with the
+    jumps that it allows where its own revision lets silence mean another thing than the newest does."""
+    stated = _stating(document, OPEN)
+    silent = "jumps" not in document and document.get("preset") != "flux"
+    return {**stated, "jumps": ALL} if silent and revision <= SILENT_ALLOWS_ALL else stated
 
 
 def _stating(document: Mapping[str, Any], network: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import Line
-from pipelines.routing.guarantees.views import PASSED
 from pipelines.routing.guarantees.ways import APPROVE, Words
 
 
@@ -31,10 +30,10 @@ class Mark:
         """Of a task that begins."""
         return not self.word
 
-    def after(self, mark: bool, source: str, standing: str, words: Words) -> bool:
-        """Once the token has left `source`."""
+    def after(self, mark: bool, source: str, passed: bool, words: Words) -> bool:
+        """Once the token has left `source`; `passed`: whether that visit did."""
         if self.station:
-            return standing != PASSED if source == self.station else mark
+            return not passed if source == self.station else mark
         said = words.get(self.gate)
         if said == APPROVE:
             return False

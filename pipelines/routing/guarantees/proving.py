@@ -17,6 +17,7 @@ from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMa
 from pipelines.routing.guarantees.marks import mark_of
 from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
 from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuting
+from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
 from pipelines.routing.guarantees.walked import moves_of_walk, walked
 from pipelines.routing.guarantees.watching import WatchedWalk
 from pipelines.routing.guarantees.ways import WayOut, ways_out
@@ -111,11 +112,20 @@ class _Proving:
         return Refuting(self._line, self._subject)
 
     def is_proved(self, guarantee: Guarantee) -> bool:
-        return self._proved(guarantee)[0]
+        try:
+            return self._proved(guarantee)[0]
+        except TooManyRoutes:
+            return False
 
     def answer(self, guarantee: Guarantee) -> GuaranteeAnswer:
         sentence = promised(self._line, guarantee)
-        proved, why = self._proved(guarantee)
+        try:
+            proved, why = self._proved(guarantee)
+        except TooManyRoutes:
+            most = _(
+                "the gates of a station can be gone through in more than %(n)s ways", n=f"{MOST_ROUTES:,}"
+            )
+            return GuaranteeAnswer(guarantee, sentence, UNKNOWN, most)
         if proved:
             return GuaranteeAnswer(guarantee, sentence, PROVED, why)
         found = self._refuting.find(guarantee, self._near(guarantee))

@@ -65,11 +65,11 @@ class MarkedReach:
 
     def _leave(self, place: MarkedPlace) -> None:
         for way in self._ways[place.station]:
-            if place.judged and way.standing == PASSED:
+            if place.judged and (way.standing == PASSED or way.is_signalled):
                 continue
             if self._opens(place, way):
                 self._breaks(place, way)
-            mark = self._mark.after(place.mark, way.source, way.standing, way.words)
+            mark = self._mark.after(place.mark, way.source, way.passed, way.words)
             for target in [place.origin] if way.target == ORIGIN else [way.target]:
                 if target:
                     self._enter(place, way, target, mark)
@@ -78,7 +78,7 @@ class MarkedReach:
         """Whether it comes to the guarded gate with the mark."""
         for gate, said in way.opened:
             if gate == self._mark.reach and gate not in self._line.stations_by_key:
-                return self._mark.after(place.mark, way.source, way.standing, dict(said))
+                return self._mark.after(place.mark, way.source, way.passed, dict(said))
         return False
 
     def _enter(self, place: MarkedPlace, way: WayOut, target: str, mark: bool) -> None:

@@ -136,8 +136,10 @@ class Refuting:
         yield {"result": "failure"}
         yield {"result": "success", "signals": [{"verdict": "rework"}]}
         yield {"result": "success", "signals": [{"verdict": "proceed"}]}
-        yield {"result": "success", "signals": [{"verdict": "abort"}]}
-        for place in self._line.promised_jumps:
+        # It leads on as a success, and the visit did not pass (law §14).
+        yield {"result": "failure", "signals": [{"verdict": "proceed"}]}
+        yield {"result": "failure", "signals": [{"verdict": "abort"}]}
+        for place in self._line.jump_targets:
             meta = {"targetState": place}
             yield {
                 "result": "success",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.values import MISSING
@@ -19,25 +19,17 @@ from pipelines.routing.document.algebra import (
     View,
 )
 
-ASKED, PEOPLE, PASSED_BY, WORD, CHECKED = "asked", "people", "passed by", "word", "checked"
-"""How the gate of the station was treated on the way: asked; only its people, after a `proceed`; not asked, because
-the outcome is blocked; a person said rework there; a check demanded it."""
 PASSED, FAILED, BLOCKED = "passed", "failed", "blocked"
 
 
 @dataclass(frozen=True, slots=True)
 class SeenOutcome:
-    """`eval` None: any. `gate`: how the station's gate was treated. `spoken`: a gate of the rule `without` at which a
-    person said rework, "" where a check demanded it; `by_gate`: a gate demanded the route."""
+    """`eval` None: any."""
 
     standing: str
     result: str
     verdict: str
     eval: str | None = None
-    gate: str = ASKED
-    without: str = ""
-    spoken: str = ""
-    by_gate: bool = False
 
 
 RECORDED = (
@@ -52,17 +44,14 @@ RECORDED = (
             ("cancelled", "fail"),
         )
     ),
-    SeenOutcome(BLOCKED, "blocked", "fail"),
 )
-"""As reported; the last is a blocked one after exhausted `rework` signals."""
-PROCEED = SeenOutcome(PASSED, "success", "pass", "ok", PEOPLE)
-FALLBACK = SeenOutcome(BLOCKED, "blocked", "blocked", "blocked", PASSED_BY)
-REWORK = SeenOutcome(FAILED, "failure", "fail", "error", by_gate=True)
-
-
-def reworked(gate: str, without: str = "", spoken: str = "") -> SeenOutcome:
-    """The forced failure route that a gate demands."""
-    return replace(REWORK, gate=gate, without=without, spoken=spoken)
+"""As reported, those aside that are blocked: they never come to the rules as they are."""
+EXHAUSTED = (SeenOutcome(BLOCKED, "blocked", "fail"),)
+"""A blocked one after exhausted `rework` signals; of others the verdict fail is among those that are reported."""
+PROCEED = SeenOutcome(PASSED, "success", "pass", "ok")
+FALLBACK = SeenOutcome(BLOCKED, "blocked", "blocked", "blocked")
+REWORKED = SeenOutcome(FAILED, "failure", "fail", "error")
+"""Forced routes (law §5)."""
 
 
 def can_be(condition: Condition, seen: SeenOutcome) -> bool | None:

@@ -10,11 +10,12 @@ from typing import Any
 
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
-from pipelines.routing.decide.judging import exactly
+from pipelines.routing.decide.judging import exactly, judged
 from pipelines.routing.document.guarantees import Guarantee
+from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.model import Line
 from pipelines.routing.guarantees.marks import Mark, mark_of
-from pipelines.routing.guarantees.views import FAILED, PASSED
+from pipelines.routing.guarantees.views import PASSED
 from pipelines.routing.guarantees.ways import APPROVE
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, Taken
@@ -69,8 +70,7 @@ class GuaranteeWatch:
         broken = self._opens(old.mark, moved, step, taken.decision)
         pasts = dict(before.pasts)
         if isinstance(taken.decision, Move | Finish):
-            standing = self._standing(moved, step, taken.decision)
-            new = self._after(old, moved.station, standing, words)
+            new = self._after(old, moved.station, taken.decision.passed, words)
             broken = broken or self._entered(new.mark, moved.station, taken.decision)
             pasts.pop(moved.token)
             if isinstance(taken.decision, Move):
@@ -86,8 +86,8 @@ class GuaranteeWatch:
         at = [each for each in living if step.at is None or each.station == step.at]
         return at[0] if at else None
 
-    def _after(self, old: PastOfToken, station: str, standing: str, words: Mapping[str, str]) -> PastOfToken:
-        mark = self.mark.after(old.mark, station, standing, words) if self.mark else False
+    def _after(self, old: PastOfToken, station: str, passed: bool, words: Mapping[str, str]) -> PastOfToken:
+        mark = self.mark.after(old.mark, station, passed, words) if self.mark else False
         return PastOfToken(mark, old.moves + 1 if self.most_moves is not None else 0)
 
     def _children(self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move) -> list[int]:
@@ -155,16 +155,12 @@ class GuaranteeWatch:
         found: Mapping[str, Any] = moved.asked.situation["outcome"]
         return found
 
-    def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> str:
-        """As the rules see it: `proceed` forces success (law §5, Forced route)."""
+    def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> bool:
+        """Whether the outcome passed with which the token comes to a gate; `proceed` makes no failed one pass."""
+        station = self.line.station(moved.station)
         outcome = read_outcome(dict(self._outcome(moved, step)))
-        signal = outcome.signal
-        return PASSED if signal is not None and signal["verdict"] == "proceed" else derive(outcome).standing
-
-    def _standing(self, moved: SimulatedPosition, step: ScenarioStep, decision: Move | Finish) -> str:
-        if isinstance(decision, Move):
-            return decision.standing
-        return FAILED if decision.by == "gate" else self._reported(moved, step)
+        found = judged(self.line, station, outcome, 0).outcome
+        return derive(found, failed(station.kind)).standing == PASSED
 
     # Joins
 
@@ -185,7 +181,7 @@ class GuaranteeWatch:
             entered = each.merge.verdict == PASSED[:4]
             broken = broken or bool(self.mark and entered and merged.mark and each.station == self.mark.reach)
             if isinstance(each.decision, Move | Finish):
-                merged = self._after(merged, each.station, FAILED, {})
+                merged = self._after(merged, each.station, False, {})
                 broken = (
                     broken or self._entered(merged.mark, each.station, each.decision) or self._too_far(merged)
                 )

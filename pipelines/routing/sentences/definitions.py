@@ -184,6 +184,7 @@ SAID: dict[str, Say] = {
     "contradiction": _option(
         "The policy contradiction", _("When branches contradict each other"), "policy.contradiction"
     ),
+    "jumps": _option("Where work may jump: it", _("Where work may jump when it is complete"), "jumps"),
     "jump_review": _option(
         "The review of jumps (on a reject)", _("When the review of a jump rejects"), "policy.on_reject"
     ),

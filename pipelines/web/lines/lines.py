@@ -290,10 +290,12 @@ def draft_differs(line: Line) -> bool:
     if line.live is None:
         return True
     try:
-        draft = to_publish(read_line(line.draft).to_document())
+        parsed = read_line(line.draft)
     except DocumentError:
         return True
-    return _without_drawing(draft) != _without_drawing(line.live.document)
+    draft = _without_drawing(to_publish(parsed.to_document()))
+    jumps_differ = parsed_versions.by_id(line.live.pk).jump_targets != parsed.jump_targets
+    return jumps_differ or draft != _without_drawing(line.live.document)
 
 
 def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,7 +363,7 @@ def _wanted(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:
     version = line.live if not wanted else numbered(line, wanted)
     if version is None:
         raise Http404
-    return as_published(version.document), "", f"v{version.number}"
+    return as_published(version.document, version.revision), "", f"v{version.number}"
 
 
 def numbered(line: Line, number: str | int) -> LineVersion:

@@ -69,7 +69,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
         "versions/version.html",
         found,
         version=shown,
-        text=native.dumps(as_published(shown.document)),
+        text=native.dumps(as_published(shown.document, shown.revision)),
         drawing=drawing_of_version(shown),
         stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)),
         gates=gates_of(parsed),

@@ -10,6 +10,7 @@ from pipelines.lines import linting, publishing
 from pipelines.lines.plan import cost_of
 from pipelines.models import Line
 from pipelines.queries import versions
+from pipelines.routing.document.networks import as_published
 from pipelines.web.lines.guarantees import GuaranteeView, guarantees_of, view_of
 
 
@@ -48,7 +49,8 @@ def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> Promis
 def _cost(line: Line) -> list[PromiseRow]:
     """Where nothing costs in either, there is nothing to be said."""
     now = cost_of(publishing.check(line))
-    before = cost_of(linting.examined(line.live.document, line.project)) if line.live else None
+    live = as_published(line.live.document, line.live.revision) if line.live else None
+    before = None if live is None else cost_of(linting.examined(live, line.project))
     if now is None and before is None:
         return []
     return [PromiseRow(_("A task costs at most"), _money(before) if line.live else "", word=_money(now))]

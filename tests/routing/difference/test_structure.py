@@ -51,6 +51,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ),
     ("an end", {"ends": [{"key": "out", "kind": "failed"}]}, {}, "end out"),
     ("the review of jumps", {"gates": [REVIEW]}, {"gates": []}, "jump_review"),
+    ("jumps that are allowed", {"jumps": ["c"]}, {"jumps": []}, "jumps"),
 ]
 
 
@@ -58,9 +59,9 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("old", "new", "what"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_it_is_named_with_a_sample(old: dict[str, Any], new: dict[str, Any], what: str) -> None:
-    gates = {"gates": [REVIEW, CHECKED]}
+    gates = {"gates": [REVIEW, CHECKED], "jumps": "all"}
     changed = {**CHECKED, "checks": {"all": [{"field": "exit_code", "operator": "equals", "value": 1}]}}
-    again = {"gates": [REVIEW, changed]} if what == "station_gate a" and new else gates
+    again = {**gates, "gates": [REVIEW, changed]} if what == "station_gate a" and new else gates
     samples = found(ruled(RULE, **{**gates, **old}), ruled(RULE, **{**again, **new}))
     assert list(samples) == [what]
     assert samples[what] is not None
@@ -89,7 +90,7 @@ def test_a_join_is_named_by_its_station() -> None:
 
 def test_the_order_counts_where_it_makes_a_move_a_forward_one() -> None:
     a, b, c = ({"key": key, "rules": [{"id": f"from-{key}", "to": "completed"}]} for key in "abc")
-    old, new = line(a, b, c), line(a, c, b)
+    old, new = line(a, b, c, jumps="all"), line(a, c, b, jumps="all")
     samples = found(old, new)
     assert samples["order"].situation["facts"]["open_escalations"] == 1
 

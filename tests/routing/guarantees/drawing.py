@@ -47,8 +47,9 @@ class Drawn:
             "preset": self.pick("alp", "alp", "contenox", "vibe-factory", "flux", "aeef"),
             "stations": [self._station(key) for key in self.keys],
             "gates": [self._gate(key) for key in self.gates],
-            "jumps": [self.pick(*self.keys, "completed")] if self.chance(0.2) else [],
         }
+        if self.chance(0.6):
+            document["jumps"] = self.pick("all", [], [], [self.pick(*self.keys, "completed")])
         if self.chance(0.25):
             document["stations"][-1]["join"] = {
                 "wait_for": self.random.sample(self.keys[:-1], min(2, len(self.keys) - 1)),

@@ -60,7 +60,7 @@ class Observer:
         new = History([], (old,), old.moves)
         decision = taken.decision
         station = self.line.station(moved.station)
-        for key, word in self._spoken(moved, step, taken):
+        for key, word in self._spoken(moved, step):
             new.events.append(("said", key, word))
         for entry in decision.trace if decision else ():
             key, _, rest = str(entry.why).partition(": ")
@@ -77,8 +77,8 @@ class Observer:
             so_far = [e for e in new.events if e[1] == station.gate] if key != station.gate else []
             self._enter(key, History([*so_far, ("left", moved.station, self._recorded(moved, step))], (old,)))
         if isinstance(decision, Move | Finish):
-            standing = decision.standing if isinstance(decision, Move) else self._ended(decision, moved, step)
-            new.events.append(("left", moved.station, standing))
+            passed = self._visit_passed(decision, moved, step)
+            new.events.append(("left", moved.station, "passed" if passed else "failed"))
             new.moves += 1
             self._moved(moved.token, moved.station, decision, new)
         self._merged(taken)
@@ -128,7 +128,7 @@ class Observer:
         went = joined.decision.to if isinstance(joined.decision, Move) else (joined.station,)
         return [each.token for each in taken.walk.positions if each.station in went and not each.over]
 
-    def _spoken(self, moved: Any, step: ScenarioStep, taken: Taken) -> Iterator[tuple[str, str]]:
+    def _spoken(self, moved: Any, step: ScenarioStep) -> Iterator[tuple[str, str]]:
         if moved.asked is not None:
             said = {**moved.asked.situation["facts"].get("gates", {}), **moved.asked.words}
             yield from ((key, word["decision"]) for key, word in said.items())
@@ -138,12 +138,29 @@ class Observer:
         outcome = (
             step.outcome if step.kind == "outcome" or not moved.asked else moved.asked.situation["outcome"]
         )
-        read = read_outcome(dict(outcome))
-        # Forced success counts as what the rules saw (law §5, Forced route).
-        return "passed" if read.signal and read.signal["verdict"] == "proceed" else derive(read).standing
+        return derive(read_outcome(dict(outcome))).standing
 
-    def _ended(self, decision: Finish, moved: Any, step: ScenarioStep) -> str:
-        return "failed" if decision.by == "gate" else self._recorded(moved, step)
+    def _visit_passed(self, decision: Move | Finish, moved: Any, step: ScenarioStep) -> bool:
+        """ "A visit passed if its outcome passed (§2) and nothing after it took that back: no check or person at its
+        station gate failed it, sent it back or reworked it. `proceed` leads on and makes no failed visit pass; a visit
+        that ended by a jump did not pass." """
+        outcome = (
+            step.outcome if step.kind == "outcome" or not moved.asked else moved.asked.situation["outcome"]
+        )
+        verdicts = [signal["verdict"] for signal in outcome.get("signals", ())]
+        gate = self.line.station(moved.station).gate
+        said = dict(self._spoken(moved, step))
+        failing = {f"{gate}: abort", f"{gate}: rework"}
+        checked = any(
+            entry.step == "station_gate" and entry.result is False and str(entry.why) in failing
+            for entry in decision.trace
+        )
+        jumped = verdicts[:1] == ["hold"]
+        # "Once they are used up the verdict becomes fail": the first run of them is the station again, by signal.
+        used_up = verdicts[:1] == ["rework"] and decision.by != "signal"
+        passed = self._recorded(moved, step) == "passed"
+        spoken_against = said.get(gate, "approve") != "approve" if gate else False
+        return passed and not (jumped or used_up or checked or spoken_against)
 
     # What is promised
 

@@ -92,7 +92,8 @@ def test_a_jump_leads_only_where_the_line_says() -> None:
     assert decided(line({}, {}, {}, jumps=["c"]), jump("c"))["to"] == ["c"]
     assert decided(line({}, {}, {}, jumps=["c"]), jump("b"))["status"] == "blocked"
     assert decided(line({}, {}, {}, jumps=[]), jump("c"))["status"] == "blocked"
-    assert decided(line({}, {}, {}), jump("c"))["to"] == ["c"]
+    assert decided(line({}, {}, {}), jump("c"))["status"] == "blocked"
+    assert decided(line({}, {}, {}, jumps="all"), jump("c"))["to"] == ["c"]
 
 
 def test_who_rejects_a_jump_may_send_the_task_anywhere() -> None:
@@ -106,9 +107,65 @@ def test_who_rejects_a_jump_may_send_the_task_anywhere() -> None:
     assert "@jump" in answer.steps[-1].gates
 
 
-def test_what_promises_something_and_names_no_jumps_is_published_with_none() -> None:
+def test_publishing_writes_nothing_of_jumps() -> None:
     promising = document({}, guarantees=[{"id": "p", "ends_within": 9}])
-    assert to_publish(promising)["jumps"] == []
-    assert "jumps" not in to_publish(document({}))
-    assert "jumps" not in to_publish({**promising, "preset": "flux"})
-    assert to_publish({**promising, "jumps": ["a"]})["jumps"] == ["a"]
+    assert "jumps" not in to_publish(promising)
+    assert to_publish({**promising, "jumps": "all"})["jumps"] == "all"
+
+
+@pytest.mark.parametrize(
+    ("said", "revision", "targets"),
+    [
+        ({}, 3, []),
+        ({}, 2, ["a", "b", "completed", "failed", "cancelled"]),
+        ({"preset": "flux"}, 3, ["a", "b", "completed", "failed", "cancelled"]),
+        ({"preset": "flux", "jumps": []}, 3, []),
+        ({"jumps": "all"}, 3, ["a", "b", "completed", "failed", "cancelled"]),
+        ({"jumps": ["b"]}, 2, ["b"]),
+    ],
+)
+def test_jumps_are_read_under_the_revision_of_the_line(
+    said: dict[str, Any], revision: int, targets: list[str]
+) -> None:
+    of = document({}, {}, **said)
+    assert sorted(read_line(of, revision=revision).jump_targets) == sorted(targets)
+    assert Draft202012Validator(json_schema()).is_valid(of)
+    assert read_line(of, revision=revision).to_document().get("jumps") == said.get("jumps")
+
+
+@pytest.mark.parametrize("said", ["some", 3, ["nowhere"], [""], {"to": "a"}])
+def test_jumps_that_cannot_be_read_are_refused_at_their_place(said: Any) -> None:
+    with pytest.raises(DocumentError) as refused:
+        read_line(document({}, jumps=said))
+    assert all(problem.path.startswith("jumps") for problem in refused.value.problems)
+
+
+PROCEED = {"exit_code": 1, "signals": [{"verdict": "proceed"}]}
+TESTED = [{"id": "p", "never": {"reach": "c", "without": "b"}}]
+
+
+def to(target: str, **more: Any) -> dict[str, Any]:
+    return {"id": f"to-{target}", "when": {"result": "success"}, "to": target, **more}
+
+
+def test_a_signal_that_leads_on_makes_no_failed_visit_pass() -> None:
+    """A station signalled `proceed` and exited 1, and what was proved to need its tests was entered."""
+    of = line({"rules": [to("b")]}, {"rules": [to("c")]}, {}, guarantees=TESTED)
+    [answer] = prove(of)
+    assert answer.answer == REFUTED
+    assert decided(of, PROCEED, "b")["to"] == ["c"]
+
+
+def test_a_visit_passes_where_a_person_has_to_approve_at_its_rule_or_not() -> None:
+    """A gate of a rule takes nothing back of the visit that it comes after, and approves none either."""
+    gated = line({"rules": [to("b")]}, {"rules": [to("c", gates=["g"])]}, {}, gates=GATES, guarantees=TESTED)
+    assert prove(gated)[0].answer == REFUTED
+    promised = [{"id": "p", "never": {"reach": "c", "without": "g"}}]
+    assert (
+        prove(
+            line(
+                {"rules": [to("b")]}, {"rules": [to("c", gates=["g"])]}, {}, gates=GATES, guarantees=promised
+            )
+        )[0].answer
+        == "proved"
+    )

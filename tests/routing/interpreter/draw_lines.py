@@ -230,6 +230,9 @@ class Lines(Conditions):
             document["budgets"] = self.make_budgets()
         if self.chance(0.2):
             document["handoff"] = self.pick({}, {"type": "object", "required": ["why"]})
+        if self.chance(0.6):
+            places = [*self.stations, *(key for key, _ in self.ends), "completed"]
+            document["jumps"] = self.pick("all", "all", [], [self.pick(*places), self.pick(*places)])
         if self.chance(0.7):
             document["policy"] = self.make_policy()
         return document

@@ -111,14 +111,18 @@ def ahead_of(
     document: Mapping[str, Any], begin: Sequence[str], barred: set[str] | None = None, drawn: bool = False
 ) -> set[str]:
     """Where somebody at these stations may come to, themselves included. `drawn`: only by rules and by the order."""
-    known = {station["key"] for station in document["stations"]} - (barred or set())
+    keys = [station["key"] for station in document["stations"]]
+    known = set(keys) - (barred or set())
+    silent = "all" if document.get("preset") == "flux" else []
+    allowed = [] if drawn else document.get("jumps", silent)  # "reach … include the declared ones"
+    jumps = keys if allowed == "all" else list(allowed)
     seen: set[str] = set()
     ahead = list(begin)
     while ahead:
         here = ahead.pop()
         if here in known and here not in seen:
             seen.add(here)
-            ahead += ways(document, here, drawn)
+            ahead += [*ways(document, here, drawn), *jumps]
     return seen
 
 

@@ -70,7 +70,7 @@ class Law(Gates):
         """ "`hold`, reason `already_complete` ⇒ go to `meta.targetState`, bypassing the rules", else blocked."""
         meta = signal.get("meta") or {}
         target: str = meta.get("targetState") or ""
-        if signal.get("reason") != "already_complete" or not self.is_place(target):
+        if signal.get("reason") != "already_complete" or not self.may_jump_to(target):
             # "Target missing or unknown ⇒ as the next." "any other reason ⇒ blocked, `meta.question` shown"
             raise wait("blocked", question=meta.get("question"))
         # "and then, in a line that declares a gate which always asks a person, a review of the jump itself"
@@ -81,6 +81,12 @@ class Law(Gates):
         if reviewed:
             self.ask_people(["@jump"], [target], None)
         raise arrival
+
+    def may_jump_to(self, place: str) -> bool:
+        """ "`jumps` is a list of stations and ends, or `all`; absent means none; the preset `flux` says `all`" """
+        silent = "all" if self.said.get("preset") == "flux" else []
+        allowed = self.said.get("jumps", silent)
+        return self.is_place(place) and (allowed == "all" or place in allowed)
 
     def step_4_blocked(self, route: Route) -> None:
         """ "Blocked outcome, non-empty `blockers[]`, or, with exit code 0, a required result document missing or

@@ -74,6 +74,7 @@ def _line(pair: Pair) -> Iterator[Structural]:
     for each in _changed("condition_scope", "", old.policy.condition_scope, new.policy.condition_scope):
         yield replace(each, sample=_first(pair, _in_context(pair)))
     yield from _changed("contradiction", "", old.policy.contradiction, new.policy.contradiction)
+    yield from _jumps_allowed(pair)
     yield from _review_of_jumps(pair)
     yield from _order(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
@@ -102,13 +103,26 @@ def _bounds(pair: Pair) -> tuple[list[str], list[int]]:
 
 def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
     """A jump is reviewed in a line that asks people at all; a reject there follows the line's knob."""
-    said = [line.policy.on_reject if line.asks_a_person else None for line in (pair.old, pair.new)]
+    said = [
+        line.policy.on_reject if line.asks_a_person and line.jump_targets else None
+        for line in (pair.old, pair.new)
+    ]
     for each in _changed("jump_review", "", *said):
         jumps = [_jump(key, key) for key in shared(pair)[:MAX_ENTRIES]]
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
         asked = [{**given, "facts": {}} for given in jumps]
         tries = [*asked, *jumps, *(with_facts(given, refused) for given in jumps)]
         yield replace(each, sample=_first(pair, iter(tries)))
+
+
+def _jumps_allowed(pair: Pair) -> Iterator[Structural]:
+    """What both versions say or mean by saying nothing; a place that only one of them has is told with the place."""
+    known = (*pair.old.stations_by_key, *pair.old.ends_by_key)
+    shared_places = {key for key in known if key in pair.new.stations_by_key or key in pair.new.ends_by_key}
+    old, new = ([key for key in line.jump_targets if key in shared_places] for line in (pair.old, pair.new))
+    for each in _changed("jumps", "", sorted(old), sorted(new)):
+        apart = sorted({*old} ^ {*new})
+        yield replace(each, sample=_first(pair, (given for key in apart for given in _jumps(pair, key))))
 
 
 def _order(pair: Pair) -> Iterator[Structural]:

@@ -1,6 +1,7 @@
-"""The transitions by which a token can leave a station: by rules, by the policy, by people's words.
+"""The transitions by which a token can leave a station: by rules, by the policy, by people's words, by the jumps that
+the line allows.
 
-Left out: jumps of a signal (`already_complete`), which may lead anywhere, and moves by hand.
+Left out: moves by hand.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.analysis.regions.rework import demands_rework
+from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
-ANYWHERE = "@anywhere"
-"""Stands between a gate whose reviewer chooses where a rejection leads, and all stations."""
+ANYWHERE, JUMPED = "@anywhere", "@jumped"
+"""Stand between a gate whose reviewer chooses where a rejection leads, and all stations; and between any station and
+the places to which work may jump."""
 
 
 @dataclass(frozen=True, slots=True)
 class CyclePath:
-    """`by`: rule, exhausted, policy or gate. `rule`: the one that is taken, whose budgets bind."""
+    """`by`: rule, exhausted, policy, gate or jump. `rule`: the one that is taken, whose budgets bind."""
 
     source: str
     target: str
@@ -40,6 +43,11 @@ def transitions(
         if station.gate is not None:
             yield from _of_gate(line, station, line.gate(station.gate))
         yield from _of_policy(line, station, unmatched)
+        if line.jump_targets:
+            yield CyclePath(station.key, JUMPED, "jump")
+            if line.asks_a_person:
+                yield from _of_gate(line, station, JUMP_GATE)
+    yield from (CyclePath(JUMPED, place, "jump") for place in line.jump_targets)
     yield from (CyclePath(ANYWHERE, station.key, "gate") for station in line.stations)
 
 

@@ -1,6 +1,7 @@
 """Cycles that no budget crosses, and how often a station can be entered at most (law §10).
 
-Bounds of entries by rules and policy; a person's words, jumps and moves by hand come on top.
+Bounds of entries by rules, policy and the jumps that the line allows; a person's words and moves by hand come on top.
+A jump crosses no budget and is no cycle that somebody drew: only the cap and the limits of its target hold it.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _moves(subject: LintSubject) -> list[CyclePath]:
     return [
         transition
         for transition in subject.transitions
-        if transition.by != "gate"
+        if transition.by not in ("gate", "jump")
         and transition.source in subject.reached
         and transition.target in subject.line.stations_by_key
     ]
@@ -126,6 +127,12 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
         into.setdefault(transition.target, []).append((transition.source, bound(line, transition)))
         after.setdefault(transition.source, set()).add(transition.target)
     most = {station.key: 0 for station in line.stations if station.key in subject.reached}
+    for target in line.jump_targets:
+        if target in most:
+            # A visit is left once, so that it jumps to each place at most once.
+            for source in most:
+                into.setdefault(target, []).append((source, None))
+                after.setdefault(source, set()).add(target)
     after |= {key: set() for key in most if key not in after}
     for group in reversed(components(after)):
         _raise(line, sorted(group, key=line.position), into, most)

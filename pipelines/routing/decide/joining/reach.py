@@ -1,7 +1,7 @@
 """Where a token can get to: every path in a version, whatever its conditions say (law §7).
 
 Sound and conservative: by rules, by what an exhausted budget names, by the policy, by words at gates and by
-`@origin`. Left out are jumps of a signal (`already_complete`) and moves by hand, which may lead anywhere.
+`@origin`, and by the jumps that the line allows. Left out are moves by hand, which may lead anywhere.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar, TypeVarTuple
 
 from pipelines.routing.document.algebra import Always
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import SILENT_ALLOWS_ALL, Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
@@ -115,6 +115,9 @@ def _else(line: Line, station: Station) -> Iterator[str]:
         yield line.policy.on_failure.removeprefix("station:")
     if station.rules and line.policy.no_match == "default" and not takes_all:
         yield from _next(line, station)
+    # Under earlier revisions a branch that only a jump could bring counted as failed, and versions keep their meaning.
+    if line.revision > SILENT_ALLOWS_ALL:
+        yield from (place for place in line.jump_targets if place in line.stations_by_key)
 
 
 def _next(line: Line, station: Station) -> Iterator[str]:

@@ -75,6 +75,8 @@ class Case:
     # The rules whose gates demanded the failure route, and the gates at which a person did.
     left_out: set[str] = field(default_factory=set)
     spoken: set[str] = field(default_factory=set)
+    # Whether something after the outcome took it back that the visit passed (law §14).
+    taken_back: bool = False
     # The gates on the way so far that have their word.
     passed: set[str] = field(default_factory=set)
     # What the facts made of the outcome: `situation` has it so.
@@ -93,6 +95,12 @@ class Case:
             self.situation = replace(self.situation, outcome=self.judged.outcome)
         self.recorded = derive(self.situation.outcome, failed(self.station.kind))
         self.of_now = self.situation.of_now
+
+    @property
+    def visit_passed(self) -> bool:
+        """Whether this visit passed, as proofs read that (law §14): its outcome did, and neither the gate of the
+        station nor a jump took it back. What a signal forces makes no failed visit pass."""
+        return self.recorded.standing == "passed" and not self.taken_back
 
     def note(
         self,

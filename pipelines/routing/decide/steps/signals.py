@@ -36,6 +36,7 @@ def _rework(case: Case) -> Decision | TakenRoute:
     if done < most:
         return enter(case, TransitionCandidate((case.station.key,), "signal"))
     case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
+    case.taken_back = True
     return after_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
@@ -43,7 +44,7 @@ def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
-        if type(target) is str and case.line.jumps_to(target):
+        if type(target) is str and target in case.line.jump_targets:
             return _jump(case, target)
         case.note(STEP, None, False, "the target of the jump is missing or unknown")
     question = meta.get("question")
@@ -52,6 +53,7 @@ def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
 
 def _jump(case: Case, target: str) -> Decision | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
+    case.taken_back = True
     reviewed = case.line.asks_a_person
     if reviewed:
         against = gates.word_against(case, STEP, [gates.JUMP_GATE], None)

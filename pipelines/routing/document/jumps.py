@@ -1,0 +1,41 @@
+"""Where a signal `already_complete` may lead: a list of stations and ends, or all of them (law §14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.fields.field import Around, Written
+from pipelines.routing.document.fields.plain import Texts
+from pipelines.routing.document.reading.names import refers
+from pipelines.routing.document.reading.reader import Reader
+
+ALL: Final = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jumps(Texts):
+    """None where the line says nothing; what that means, the revision and the preset say (`Line.jump_targets`)."""
+
+    default: Any = None
+    written: Written = Written.UNLESS_NONE
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        given = reader.raw(key)
+        if given == ALL:
+            return ALL
+        if type(given) is not list:
+            reader.note(key, _("has to be a list of stations and ends, or the word all"))
+            return None
+        places = reader.texts(key)
+        for place in places:
+            refers(reader, key, place, around.names.places, _("station or end"))
+        return tuple(dict.fromkeys(places))
+
+    def write(self, value: Any) -> Any:
+        return value if value is None or value == ALL else list(value)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [{"const": ALL}, super().schema()]}
