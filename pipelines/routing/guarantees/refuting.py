@@ -12,7 +12,7 @@ from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import Line
-from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk
+from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk, outcome_passed
 from pipelines.routing.simulate.candidates import REASON, Candidates
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.search import answering, coarse
@@ -102,7 +102,15 @@ class Refuting:
         visits = walk.visits.get(guarantee.at_most.visit, 0) if guarantee.at_most else 0
         edges = tuple(min(walk.edges.get(edge, 0), most) for edge, most in self._edges.items())
         spent = walk.spent if guarantee.cost_at_most is not None else 0
-        return coarse(walk), node.watched.key(walk), visits, edges, spent
+        return coarse(walk), node.watched.key(walk), self._under_review(walk), visits, edges, spent
+
+    def _under_review(self, walk: SimulatedTask) -> tuple[bool, ...]:
+        """Of positions at gates whether the outcome passed that waits there: what is approved may be a failed one."""
+        return tuple(
+            outcome_passed(self._line, each.station, each.asked.situation["outcome"])
+            for each in walk.positions
+            if each.here and each.asked is not None
+        )
 
     def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, Taken]]:
         living = [each for each in walk.positions if each.here]

@@ -157,10 +157,7 @@ class GuaranteeWatch:
 
     def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> bool:
         """Whether the outcome passed with which the token comes to a gate; `proceed` makes no failed one pass."""
-        station = self.line.station(moved.station)
-        outcome = read_outcome(dict(self._outcome(moved, step)))
-        found = judged(self.line, station, outcome, 0).outcome
-        return derive(found, failed(station.kind)).standing == PASSED
+        return outcome_passed(self.line, moved.station, self._outcome(moved, step))
 
     # Joins
 
@@ -197,6 +194,13 @@ class GuaranteeWatch:
         if most is not None and walk.visits.get(most.visit, 0) > most.times:
             return True
         return self.most_cost is not None and exactly(walk.spent) > self.most_cost
+
+
+def outcome_passed(line: Line, key: str, said: Mapping[str, Any]) -> bool:
+    """By law §2, once the facts decided (law §13)."""
+    station = line.station(key)
+    found = judged(line, station, read_outcome(dict(said))).outcome
+    return derive(found, failed(station.kind)).standing == PASSED
 
 
 def _of_gate(entry: Any, gate: str) -> bool:

@@ -97,10 +97,17 @@ def test_a_jump_leads_only_where_the_line_says() -> None:
 
 
 def test_who_rejects_a_jump_may_send_the_task_anywhere() -> None:
-    """Found by 5,000 drawn guarantees: it was proved that nothing gets to c without b."""
-    said = {"id": "p", "never": {"reach": "c", "without": "b"}}
+    """Found by 5,000 drawn guarantees: it was proved that nothing gets to c without what comes before."""
+    said = {"id": "p", "never": {"reach": "c", "without": "g"}}
+    gated = {"rules": [{"id": "to-c", "to": "c", "gates": ["g"]}]}
     promising = line(
-        {}, {}, {}, gates=GATES, jumps=["a"], policy={"on_reject": "reviewer_chooses"}, guarantees=[said]
+        {"rules": [{"id": "to-b", "to": "b"}]},
+        gated,
+        {},
+        gates=[{"key": "g", "on_reject": "fail"}],
+        jumps=["a"],
+        policy={"on_reject": "reviewer_chooses"},
+        guarantees=[said],
     )
     [answer] = prove(promising)
     assert answer.answer == REFUTED

@@ -103,10 +103,9 @@ def _bounds(pair: Pair) -> tuple[list[str], list[int]]:
 
 def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
     """A jump is reviewed in a line that asks people at all; a reject there follows the line's knob."""
-    said = [
-        line.policy.on_reject if line.asks_a_person and line.jump_targets else None
-        for line in (pair.old, pair.new)
-    ]
+    if not (pair.old.jump_targets and pair.new.jump_targets):
+        return
+    said = [line.policy.on_reject if line.asks_a_person else None for line in (pair.old, pair.new)]
     for each in _changed("jump_review", "", *said):
         jumps = [_jump(key, key) for key in shared(pair)[:MAX_ENTRIES]]
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
