@@ -296,11 +296,13 @@ PROCRASTINATE_IMPORT_PATHS = [
 ]
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.telling.observer.HostObserver"]
-# What is kept for a time only: each deletes some of it, and is called every hour until nothing is left.
+# Called every hour until nothing is left: each deletes some of what is kept for a time only; the last one reads the
+# guarantees of a version anew that was published under an earlier revision of the law.
 EXPIRES = [
     "pipelines.work.expiry.expire_some",
     "pipelines.lines.trials.expire_some",
     "reviews.notifications.retention.expire_some",
+    "pipelines.lines.promises.reread",
 ]
 NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
 

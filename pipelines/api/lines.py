@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.http import HttpResponse
@@ -13,9 +14,12 @@ from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import LINE, LINES, line_of, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import LineOut, PublishIn, Strict, VersionOut
-from pipelines.errors import Invalid, NotFound
+from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.lines import publishing, settings
+from pipelines.models import Line
+from pipelines.routing.analysis.lint.checks import silent_jumps
+from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.networks import as_published
 from pipelines.web.shell.turns import turn
 
@@ -93,8 +97,19 @@ def publish(request: Request, owner: str, project: str, line: str, payload: Publ
     who = request.auth
     found = line_of(request, owner, project, line, "publish")
     with turn(who):
+        _acknowledged(found, payload.acknowledge)
         made = publishing.publish(found, user=person_of(who), name=payload.name, based_on=payload.draft)
     return Status(201, VersionOut.of(made))
+
+
+def _acknowledged(line: Line, given: Collection[str]) -> None:
+    """Raises Conflict where tasks jumped that could not do so any more, and nobody said that this was seen."""
+    if silent_jumps.ID in given:
+        return
+    for each in publishing.check(line).findings:
+        if each.check == silent_jumps.ID:
+            remedy = _('Name the places under “jumps”, or publish with "acknowledge": ["%(check)s"].')
+            raise Conflict(f"{as_sentence(each.message)} {remedy % {'check': silent_jumps.ID}}")
 
 
 @router.get(LINE + "/versions", response={200: list[VersionOut], **ERRORS}, summary="Published versions")

@@ -154,10 +154,12 @@ class VersionOut(BaseModel):
 
 
 class PublishIn(Strict):
-    """`draft` is the number of the draft that was looked at: another one is refused (409)."""
+    """`draft` is the number of the draft that was looked at: another one is refused (409). `acknowledge`: the checks
+    whose warnings were seen, of those that are asked for here: `silent-jumps`."""
 
     draft: int
     name: str = ""
+    acknowledge: list[str] = Field(default_factory=list, max_length=20)
 
 
 class DecisionOut(BaseModel):

@@ -16,6 +16,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import WHOLE, Author, noted
+from pipelines.lines.jumps import ending
 from pipelines.lines.linting import examined
 from pipelines.models import (
     Line,
@@ -119,7 +120,7 @@ def check(line: Line, text: str = "") -> Examination:
     found = examined(line.draft, line.project, text or line.draft_text)
     if found.line is not None:
         problems = [*repository_problems(found.line, line.project), *credential_problems(found.line, line)]
-        found = found.adding(problems)
+        found = found.warning(ending(line, found.line)).adding(problems)
     key = line.draft.get("key")
     if found.line is None or key == line.key:
         return found

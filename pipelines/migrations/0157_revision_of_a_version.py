@@ -36,5 +36,29 @@ class Migration(migrations.Migration):
                 default=3, help_text="Of the law under which it was published, and is read ever after."
             ),
         ),
+        migrations.RemoveConstraint(model_name="lineevent", name="line_event_kind_known"),
+        migrations.AddConstraint(
+            model_name="lineevent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("kind__in", ["published", "named", "restored", "not_migrated", "reread"])
+                ),
+                name="line_event_kind_known",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="lineevent",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("published", "Published"),
+                    ("named", "Named"),
+                    ("restored", "Restored as the draft"),
+                    ("not_migrated", "Published, and not migrated"),
+                    ("reread", "Guarantees read anew"),
+                ],
+                max_length=16,
+            ),
+        ),
         migrations.RunSQL(guard(VERSION), guard(VERSION.replace(" revision,", ""))),
     ]

@@ -86,6 +86,7 @@ class LineEvent(models.Model):
         NAMED = "named", _("Named")
         RESTORED = "restored", _("Restored as the draft")
         NOT_MIGRATED = "not_migrated", _("Published, and not migrated")
+        REREAD = "reread", _("Guarantees read anew")
 
     line = models.ForeignKey(Line, models.PROTECT, related_name="record", db_index=False)
     kind = models.CharField(max_length=16, choices=Kind.choices)
@@ -97,7 +98,7 @@ class LineEvent(models.Model):
     )
     at = models.DateTimeField()
     # published {draft, warnings, others, running} · named {was, name} · restored {source, draft, by, saved} ·
-    # not_migrated {why, mapping, reason}
+    # not_migrated {why, mapping, reason} · reread {revision, refuted: ids of guarantees}
     data = models.JSONField(default=dict)
     # The draft that was put aside by restoring another, as it was stored.
     draft = models.JSONField(null=True, blank=True)
@@ -107,7 +108,7 @@ class LineEvent(models.Model):
         indexes = [models.Index(fields=["line", "-at"], name="record_of_line")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind__in=["published", "named", "restored", "not_migrated"]),
+                condition=Q(kind__in=["published", "named", "restored", "not_migrated", "reread"]),
                 name="line_event_kind_known",
             )
         ]

@@ -146,6 +146,21 @@ class AgentHandedOver:
 
 
 @dataclass(frozen=True)
+class GuaranteeRefuted:
+    """So many guarantees of a live version, the one with this number of the line with this key and name, do not hold
+    as the law reads them now; `user_id` published or administers it."""
+
+    version_id: int
+    number: int
+    key: str
+    name: str
+    count: int
+    project_id: int
+    user_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class CommentMention:
     """A comment on a line, by `name`, names this person. `part`: the key of the station that it is about, if any."""
 
@@ -225,6 +240,7 @@ Consequence = (
     | TaskWaits
     | TaskEnded
     | AgentHandedOver
+    | GuaranteeRefuted
     | CommentMention
     | ReviewerAsked
     | ReviewerTold

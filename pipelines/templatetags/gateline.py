@@ -31,7 +31,6 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.basics import wording
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.line import REVISION
 from pipelines.routing.sentences import failures
 from pipelines.templatetags import shapes
 
@@ -163,12 +162,6 @@ def catalogue(context: Context) -> SafeString:
 @register.simple_tag
 def front_end_built() -> bool:
     return bool(_static_json(MANIFEST))
-
-
-@register.simple_tag
-def law_revision() -> int:
-    """The revision of the law under which everything is decided now."""
-    return REVISION
 
 
 @register.simple_tag

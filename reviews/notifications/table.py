@@ -13,6 +13,7 @@ from reviews.notifications.kinds import (
     mention,
     merged,
     questions,
+    refuted,
     review,
     roles,
     waiting,
@@ -29,6 +30,7 @@ KINDS: tuple[NotificationKind, ...] = (
     followed.KIND,
     mention.KIND,
     handed_over.KIND,
+    refuted.KIND,
     invitation.KIND,
     roles.KIND,
 )

@@ -54,7 +54,7 @@ def migrated_from_before() -> None:
 
 def test_decisions_of_before_are_of_revision_1_and_keep_their_invariants(world: World) -> None:
     task = reworked(world)
-    assert {each.revision for each in Decision.objects.all()} == {REVISION} == {2}
+    assert {each.revision for each in Decision.objects.all()} == {REVISION} == {3}
     assert {violation.invariant for violation in invariants.check()} == {"I9", "I19"}
 
     migrated_from_before()

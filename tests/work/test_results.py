@@ -86,7 +86,7 @@ def test_D12_abort_fails_the_task_at_once_without_rules_or_gates(world: World, b
 def test_D13_already_complete_jumps_over_the_rules(world: World, bench: Bench) -> None:
     jump = signal("hold", reason="already_complete", meta={"targetState": "c"})
     ways = passed_failed_blocked("b", "failed", "@blocked")
-    task = world.start(world.line(stations=[command("a", jump, *ways), "b", "c"]))
+    task = world.start(world.line(stations=[command("a", jump, *ways), "b", "c"], jumps=["c"]))
     drive(bench, task)
     assert list(task.jobs.order_by("pk").values_list("station", flat=True)) == ["a", "c"]
     assert world.status(task) == "completed"
@@ -96,7 +96,7 @@ def test_D13_a_jump_is_reviewed_where_the_line_asks_people_at_all(world: World, 
     jump = signal("hold", reason="already_complete", meta={"targetState": "c"})
     late = {"id": "late", "when": {"always": True}, "to": "completed", "gates": ["g"]}
     stations = [command("a", jump), "b", {"key": "c", "work": {"kind": "noop"}, "rules": [late]}]
-    task = world.start(world.line(stations=stations, gates=[{"key": "g", "mode": "manual"}]))
+    task = world.start(world.line(stations=stations, gates=[{"key": "g", "mode": "manual"}], jumps="all"))
     drive(bench, task)
     assert (world.status(task), world.visit(task).gate) == (Status.AWAITING_REVIEW, "@jump")
     world.vote(task, "approve", gate="@jump")

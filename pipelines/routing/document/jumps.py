@@ -1,4 +1,4 @@
-"""Where a signal `already_complete` may lead: a list of stations and ends, or all of them (law §14)."""
+"""Places to which a signal `already_complete` may lead: a list of stations and ends, or all of them (law §14)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Jumps(Texts):
     written: Written = Written.UNLESS_NONE
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        given = reader.raw(key)
-        if given == ALL:
+        raw = reader.raw(key)
+        if raw == ALL:
             return ALL
-        if type(given) is not list:
+        if type(raw) is not list:
             reader.note(key, _("has to be a list of stations and ends, or the word all"))
             return None
         places = reader.texts(key)

@@ -1,4 +1,4 @@
-"""What a guarantee remembers of a token's past: whether it may not enter what is guarded (law §14).
+"""A guarantee's memory of a token's past: whether it may not enter what is guarded (law §14).
 
 A mark is true while entering would break the promise. *Without Y*: until Y was passed; the last visit counts, so a
 word other than approve at a gate, or a visit of a station that did not pass, takes it back. *After a word*: from the
@@ -27,7 +27,7 @@ class Mark:
 
     @property
     def first(self) -> bool:
-        """Of a task that begins."""
+        """Mark of a task that begins."""
         return not self.word
 
     def after(self, mark: bool, source: str, passed: bool, words: Words) -> bool:
@@ -42,12 +42,12 @@ class Mark:
         return mark or said is not None
 
     def joined(self, marks: Collection[bool]) -> bool:
-        """Of what branches become together."""
+        """Mark of what branches become together."""
         return any(marks) if self.word else all(marks)
 
 
 def mark_of(line: Line, guarantee: Guarantee) -> Mark:
-    """Of one with `never`."""
+    """Read the mark of one with `never`."""
     never = guarantee.never
     assert never is not None
     if guarantee.after is not None:

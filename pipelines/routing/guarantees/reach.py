@@ -1,4 +1,4 @@
-"""Whether something can be entered while a mark forbids it: over every way out of every station, token by token.
+"""Search whether something can be entered while a mark forbids it: over every way out of every station, token by token.
 
 Limits only take ways away, so none of them is counted here: what cannot be without them cannot be with them.
 """
@@ -55,7 +55,7 @@ class MarkedReach:
         self._breaking.add((place.station, place.mark))
 
     def distances(self) -> dict[Spot, int]:
-        """How many moves it takes from there at least to break it."""
+        """Count how many moves it takes from there at least to break it."""
         return distances(self._leads, self._breaking)
 
     def _add(self, place: MarkedPlace) -> None:
@@ -75,7 +75,7 @@ class MarkedReach:
                     self._enter(place, way, target, mark)
 
     def _opens(self, place: MarkedPlace, way: WayOut) -> bool:
-        """Whether it comes to the guarded gate with the mark."""
+        """Tell whether it comes to the guarded gate with the mark."""
         for gate, said in way.opened:
             if gate == self._mark.reach and gate not in self._line.stations_by_key:
                 return self._mark.after(place.mark, way.source, way.passed, dict(said))

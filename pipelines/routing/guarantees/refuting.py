@@ -61,7 +61,7 @@ class Refutation:
 
 
 class Refuting:
-    """Of one line; what can be tried at its stations is found once for all of its guarantees."""
+    """Searches of one line; what can be tried at its stations is found once for all of its guarantees."""
 
     def __init__(self, line: Line, subject: LintSubject) -> None:
         self._line = line
@@ -105,11 +105,11 @@ class Refuting:
         return coarse(walk), node.watched.key(walk), self._under_review(walk), visits, edges, spent
 
     def _under_review(self, walk: SimulatedTask) -> tuple[bool, ...]:
-        """Of positions at gates whether the outcome passed that waits there: what is approved may be a failed one."""
+        """Tell of positions at gates whether the outcome passed that waits there: a failed one may be approved."""
         return tuple(
-            outcome_passed(self._line, each.station, each.asked.situation["outcome"])
-            for each in walk.positions
-            if each.here and each.asked is not None
+            outcome_passed(self._line, position.station, position.asked.situation["outcome"])
+            for position in walk.positions
+            if position.here and position.asked is not None
         )
 
     def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, Taken]]:

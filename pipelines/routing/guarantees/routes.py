@@ -33,12 +33,12 @@ MOST_ROUTES = 4_000
 
 
 def surely_passed(gate: Gate) -> bool:
-    """Whether nothing goes on from it without an approval, or the checks that stand for one."""
+    """Tell whether nothing goes on from it without an approval, or the checks that stand for one."""
     return (gate.has_people and gate.sample is None) or (not gate.has_people and gate.enforces_checks)
 
 
 def asks_for(gate: Gate, action: str) -> bool:
-    """Whether a check or the tool of the gate can ask for it."""
+    """Tell whether a check or the tool of the gate can ask for it."""
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
     return action in gate.tool_asks_for or any(
         check.action == action for check in checks if check.severity != "warn"
@@ -46,8 +46,8 @@ def asks_for(gate: Gate, action: str) -> bool:
 
 
 def can_ask(gate: Gate, station: Station) -> bool:
-    """Whether a person can be asked there: by its mode, by a check or tool that says hold, or by a fact that counts as
-    a review (law §13)."""
+    """Tell whether a person can be asked there: by its mode, by a check or tool that says hold, or by a fact that
+    counts as a review (law §13)."""
     if gate.mode == "skip":
         return False
     reviewed = "review" in (station.outcome_of or {}).values()
@@ -55,7 +55,7 @@ def can_ask(gate: Gate, station: Station) -> bool:
 
 
 @dataclass(frozen=True)
-class Route:
+class RulePass:
     """`passed`: whether the visit may count as passed so far; where it may or not, it does not. `words`: what was said
     before. `forced`: no second forced route follows but after a person's word. `left_out`: ids of rules whose gate
     demanded rework, `spoken`: gates at which a person did. `gate_passed`: those of the station, with its checks.
@@ -82,7 +82,7 @@ class Route:
             self.gate_passed,
         )
 
-    def without_passing(self) -> Route:
+    def without_passing(self) -> RulePass:
         return replace(self, passed=False)
 
 
@@ -91,38 +91,40 @@ class Routes:
         self.line, self.station, self.subject = line, station, subject
         self.gate = line.gate(station.gate) if station.gate else None
         self.rules = [rule for rule in station.rules if rule.fault is None and rule.id not in subject.dead]
-        self.failed_by_policy: list[Route] = []
+        self.failed_by_policy: list[RulePass] = []
         """Those that go by `on_failure` because the compose of a rule failed, or because no second route is taken."""
 
-    def all(self) -> Iterator[Route]:
-        seen: set[tuple[object, ...]] = set()
+    def all(self) -> Iterator[RulePass]:
+        known: set[tuple[object, ...]] = set()
         todo = [*self._first()]
         while todo:
             route = todo.pop()
-            if route.key in seen:
+            if route.key in known:
                 continue
-            seen.add(route.key)
-            if len(seen) > MOST_ROUTES:
+            known.add(route.key)
+            if len(known) > MOST_ROUTES:
                 raise TooManyRoutes
             yield route
             todo += self._after(route)
 
     # Where the rules begin
 
-    def reported(self, standing: str) -> Route:
-        """What was reported, before the gate of the station."""
-        return Route(
-            next(each for each in RECORDED if each.standing == standing) if standing != BLOCKED else FALLBACK
+    def reported(self, standing: str) -> RulePass:
+        """Begin with what was reported, before the gate of the station."""
+        return RulePass(
+            next(outcome for outcome in RECORDED if outcome.standing == standing)
+            if standing != BLOCKED
+            else FALLBACK
         )
 
-    def at_station_gate(self) -> Iterator[Route]:
-        """How outcomes come to the gate of the station."""
-        for seen in (*RECORDED, *EXHAUSTED):
-            yield Route(seen, seen.standing == PASSED and seen not in EXHAUSTED)
-        yield Route(PROCEED, people_only=True, forced=True)
+    def at_station_gate(self) -> Iterator[RulePass]:
+        """List how outcomes come to the gate of the station."""
+        for outcome in (*RECORDED, *EXHAUSTED):
+            yield RulePass(outcome, outcome.standing == PASSED)
+        yield RulePass(PROCEED, people_only=True, forced=True)
 
-    def _first(self) -> Iterator[Route]:
-        yield Route(FALLBACK, forced=True)
+    def _first(self) -> Iterator[RulePass]:
+        yield RulePass(FALLBACK, forced=True)
         if self.gate is None:
             for route in self.at_station_gate():
                 yield replace(route, gate_passed=True)
@@ -130,8 +132,8 @@ class Routes:
         for route in self.at_station_gate():
             yield from self._beyond(self.gate, route)
 
-    def _beyond(self, gate: Gate, route: Route) -> Iterator[Route]:
-        """What leads on from the gate of the station."""
+    def _beyond(self, gate: Gate, route: RulePass) -> Iterator[RulePass]:
+        """List what leads on from the gate of the station."""
         if route.people_only and not gate.has_people:
             yield replace(route, gate_passed=gate.mode == "skip")
             return
@@ -139,17 +141,17 @@ class Routes:
         unchecked = route.people_only and (gate.enforces_checks or gate.runs_its_tool)
         yield replace(route, words=words, gate_passed=not unchecked)
         if REWORK in gate.offers and self.can_be_asked_at_station(route):
-            yield Route(REWORKED, words={gate.key: REWORK}, spoken=frozenset({gate.key}))
+            yield RulePass(REWORKED, words={gate.key: REWORK}, spoken=frozenset({gate.key}))
         if not route.people_only and asks_for(gate, "rework") and not route.forced:
-            yield Route(REWORKED, forced=True)
+            yield RulePass(REWORKED, forced=True)
 
-    def can_be_asked_at_station(self, route: Route) -> bool:
+    def can_be_asked_at_station(self, route: RulePass) -> bool:
         assert self.gate is not None
         return self.gate.has_people if route.people_only else can_ask(self.gate, self.station)
 
     # Where they go on
 
-    def taken(self, route: Route) -> Iterator[Rule]:
+    def taken(self, route: RulePass) -> Iterator[Rule]:
         """The rules that can be the first match."""
         if route.seen.standing == FAILED and not self.line.policy.failure_rules:
             return
@@ -162,8 +164,8 @@ class Routes:
             if settled is True:
                 return
 
-    def is_unmatched(self, route: Route) -> bool:
-        """Whether it may be that no rule takes it."""
+    def is_unmatched(self, route: RulePass) -> bool:
+        """Tell whether it may be that no rule takes it."""
         if route.seen.standing == FAILED and not self.line.policy.failure_rules:
             return True
         left = [rule for rule in self.rules if rule.id not in route.left_out]
@@ -172,7 +174,7 @@ class Routes:
         recorded = not route.left_out and route.seen.standing != BLOCKED
         return not recorded or (self.station.key, route.seen.standing) in self.subject.unmatched
 
-    def asking(self, rule: Rule, route: Route) -> list[Gate]:
+    def asking(self, rule: Rule, route: RulePass) -> list[Gate]:
         """The gates of the rule at which somebody can be asked now."""
         return [
             gate
@@ -182,18 +184,18 @@ class Routes:
             and can_ask(gate, self.station)
         ]
 
-    def checks_ask(self, gate: Gate, route: Route, action: str) -> bool:
+    def checks_ask(self, gate: Gate, route: RulePass, action: str) -> bool:
         return gate.mode != "skip" and gate.key not in route.spoken and asks_for(gate, action)
 
-    def approved(self, rule: Rule, route: Route) -> dict[str, str]:
-        """What was said once all gates of the rule were passed. Where a person demanded this route, nobody is asked."""
+    def approved(self, rule: Rule, route: RulePass) -> dict[str, str]:
+        """Add the approvals, once all gates of the rule were passed. Where a person demanded this, nobody is asked."""
         words = dict(route.words)
         for gate in map(self.line.gate, rule.gates):
             if gate.key not in route.spoken and surely_passed(gate):
                 words[gate.key] = APPROVE
         return words
 
-    def _after(self, route: Route) -> Iterator[Route]:
+    def _after(self, route: RulePass) -> Iterator[RulePass]:
         """Forced routes that follow on this one."""
         for rule in self.taken(route):
             yield from self._reworked_by_person(rule, route)
@@ -207,21 +209,21 @@ class Routes:
             elif route.seen.standing == PASSED and self.station.rules:
                 yield from self._fallback(route, "no_match")
 
-    def _reworked_by_person(self, rule: Rule, route: Route) -> Iterator[Route]:
-        """With what may have been said at another gate of the rule, which counts after rework."""
-        asked, left_out = self.asking(rule, route), route.left_out | {rule.id}
-        for gate in asked:
+    def _reworked_by_person(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
+        """Add what may have been said at another gate of the rule, which counts after rework."""
+        gates, left_out = self.asking(rule, route), route.left_out | {rule.id}
+        for gate in gates:
             if REWORK not in gate.offers:
                 continue
             words, spoken = {**route.words, gate.key: REWORK}, route.spoken | {gate.key}
-            others = [other.key for other in asked if other.key != gate.key and SEND_BACK in other.offers]
+            others = [other.key for other in gates if other.key != gate.key and SEND_BACK in other.offers]
             for more in ({}, *({other: SEND_BACK} for other in others)):
-                said = {**words, **more}
+                after = {**words, **more}
                 yield replace(
-                    route, seen=REWORKED, words=said, forced=False, left_out=left_out, spoken=spoken
+                    route, seen=REWORKED, words=after, forced=False, left_out=left_out, spoken=spoken
                 )
 
-    def _reworked_by_check(self, rule: Rule, route: Route) -> Iterator[Route]:
+    def _reworked_by_check(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
         if not any(self.checks_ask(self.line.gate(key), route, "rework") for key in rule.gates):
             return
         again = replace(route, seen=REWORKED, forced=True, left_out=route.left_out | {rule.id})
@@ -230,7 +232,7 @@ class Routes:
         elif route.spoken:
             self.failed_by_policy.append(again)
 
-    def _fallback(self, route: Route, knob: str) -> Iterator[Route]:
+    def _fallback(self, route: RulePass, knob: str) -> Iterator[RulePass]:
         if getattr(self.line.policy, knob) == "fallback" and not route.forced:
             yield replace(route, seen=FALLBACK, forced=True)
 

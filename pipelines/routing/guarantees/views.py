@@ -1,5 +1,5 @@
-"""What rules can see of an outcome, as far as result, verdict and eval say it: the ways in which `decide` reaches them
-(law §5, steps 3 to 6), and whether a condition can be true there."""
+"""Views that rules can have of an outcome, as far as result, verdict and eval say it: the ways in which `decide`
+reaches them (law §5, steps 3 to 6), and whether a condition can be true there."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ def _said(line: Line, step: ScenarioStep) -> Iterator[object]:
     signals = step.outcome.get("signals") or ()
     if signals:
         yield SIGNALS.get(signals[0].get("verdict"), "")
-    elif step.outcome.get("result") in RESULTS:
+    if signals and signals[0].get("verdict") != "proceed":
+        return
+    if step.outcome.get("result") in RESULTS:
         yield RESULTS[step.outcome["result"]]
     elif step.outcome.get("verdict") == "fail":
         yield RESULTS["failure"]

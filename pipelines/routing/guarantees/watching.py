@@ -1,4 +1,4 @@
-"""What a walk shows of a guarantee, step by step: its marks, its visits, its moves and its cost. A walk that breaks it
+"""A walk as a guarantee sees it, step by step: its marks, its visits, its moves and its cost. A walk that breaks it
 is what refutes it."""
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class WatchedWalk:
         return past.mark if past else False
 
     def key(self, walk: SimulatedTask) -> tuple[tuple[bool, int], ...]:
-        """What two walks have in common that promise the same from here on."""
+        """Key that two walks have in common that promise the same from here on."""
         found = (self.pasts.get(each.token, PastOfToken()) for each in walk.positions if not each.over)
         return tuple((past.mark, past.moves) for past in found)
 
 
 class GuaranteeWatch:
-    """Of one guarantee."""
+    """One guarantee, along a walk."""
 
     def __init__(self, line: Line, guarantee: Guarantee) -> None:
         self.line, self.guarantee = line, guarantee
@@ -108,7 +108,7 @@ class GuaranteeWatch:
     def _opens(
         self, mark: bool, moved: SimulatedPosition, step: ScenarioStep, decision: Decision | None
     ) -> bool:
-        """Whether the guarded gate is come to with the mark."""
+        """Tell whether the guarded gate is come to with the mark."""
         if self.mark is None or self.mark.reach in self.line.stations_by_key or decision is None:
             return False
         if self.mark.reach not in self.line.gates_by_key:
@@ -123,7 +123,7 @@ class GuaranteeWatch:
     def _said_before(
         self, moved: SimulatedPosition, step: ScenarioStep, decision: Decision
     ) -> dict[str, str]:
-        """At the gate of the station."""
+        """Words at the gate of the station."""
         key = self.line.station(moved.station).gate
         words = self._words(moved, step, decision)
         return {key: words[key]} if key in words else {}
@@ -156,7 +156,7 @@ class GuaranteeWatch:
         return found
 
     def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> bool:
-        """Whether the outcome passed with which the token comes to a gate; `proceed` makes no failed one pass."""
+        """Tell whether the outcome passed with which the token comes to a gate; `proceed` makes no failed one pass."""
         return outcome_passed(self.line, moved.station, self._outcome(moved, step))
 
     # Joins
@@ -196,11 +196,11 @@ class GuaranteeWatch:
         return self.most_cost is not None and exactly(walk.spent) > self.most_cost
 
 
-def outcome_passed(line: Line, key: str, said: Mapping[str, Any]) -> bool:
-    """By law §2, once the facts decided (law §13)."""
+def outcome_passed(line: Line, key: str, document: Mapping[str, Any]) -> bool:
+    """Read the outcome by law §2, once the facts decided (law §13)."""
     station = line.station(key)
-    found = judged(line, station, read_outcome(dict(said))).outcome
-    return derive(found, failed(station.kind)).standing == PASSED
+    outcome = judged(line, station, read_outcome(dict(document))).outcome
+    return derive(outcome, failed(station.kind)).standing == PASSED
 
 
 def _of_gate(entry: Any, gate: str) -> bool:

@@ -17,7 +17,7 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.document.rules import BLOCKED, Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.guarantees.routes import APPROVE, SEND_BACK, Opened, Route, Routes, Words
+from pipelines.routing.guarantees.routes import APPROVE, SEND_BACK, Opened, Routes, RulePass, Words
 from pipelines.routing.guarantees.routes import surely_passed as surely_passed
 from pipelines.routing.guarantees.views import BLOCKED as BLOCKED_STANDING
 from pipelines.routing.guarantees.views import FAILED, PASSED
@@ -45,13 +45,13 @@ class WayOut:
 
     @property
     def is_signalled(self) -> bool:
-        """Whether it needs a signal, which no join reports."""
+        """Tell whether it needs a signal, which no join reports."""
         return self.by in ("signal", "jump") or self.at == JUMP_GATE.key
 
     @property
     def key(self) -> tuple[object, ...]:
         rule = self.rule.id if self.rule else ""
-        said = tuple(sorted(self.words.items()))
+        words = tuple(sorted(self.words.items()))
         return (
             self.source,
             self.target,
@@ -59,14 +59,14 @@ class WayOut:
             self.standing,
             self.passed,
             rule,
-            said,
+            words,
             self.opened,
             self.at,
         )
 
 
 def ways_out(subject: LintSubject) -> dict[str, tuple[WayOut, ...]]:
-    """Of every station."""
+    """List those of every station."""
     line = subject.line
     return {station.key: _distinct(_Ways(line, station, subject).all()) for station in line.stations}
 
@@ -97,28 +97,28 @@ class _Ways:
         self,
         target: str,
         by: str,
-        route: Route,
+        route: RulePass,
         rule: Rule | None = None,
         words: Words | None = None,
         at: str = "",
     ) -> Iterator[WayOut]:
-        """Where it may go there; and where a named limit leads that such a move spends."""
-        said = route.words if words is None else words
+        """List the way there, if it may go on; and where a named limit leads that such a move spends."""
+        words = route.words if words is None else words
         standing = FAILED if by == "gate" else route.seen.standing
         if self._may_go_on(target, route):
-            yield WayOut(self.station.key, target, by, standing, route.passed, rule, said, (), at)
+            yield WayOut(self.station.key, target, by, standing, route.passed, rule, words, (), at)
         if target in self.line.stations_by_key or target.startswith("@"):
             for instead in self.spent:
                 if self._may_go_on(instead, route):
-                    yield WayOut(self.station.key, instead, "exhausted", standing, route.passed, None, said)
+                    yield WayOut(self.station.key, instead, "exhausted", standing, route.passed, None, words)
 
-    def _come_to(self, opened: Opened, route: Route, *, passed: bool | None = None) -> Iterator[WayOut]:
+    def _come_to(self, opened: Opened, route: RulePass, *, passed: bool | None = None) -> Iterator[WayOut]:
         """A task comes to gates, whatever follows there: it may never leave the station again."""
         if opened:
             passed = route.passed if passed is None else passed
             yield WayOut(self.station.key, "", "gate", route.seen.standing, passed, None, {}, opened)
 
-    def _may_go_on(self, target: str, route: Route) -> bool:
+    def _may_go_on(self, target: str, route: RulePass) -> bool:
         """False of a forward move that waits until the gate of the station was passed (law §8)."""
         waits = self.gate is not None and not route.gate_passed
         if not waits or GATE_PASSED not in self.line.requires(self.station.key):
@@ -129,7 +129,7 @@ class _Ways:
 
     # By rules
 
-    def _of_rule(self, rule: Rule, route: Route) -> Iterator[WayOut]:
+    def _of_rule(self, rule: Rule, route: RulePass) -> Iterator[WayOut]:
         yield from self._come_to(
             tuple((key, tuple(sorted(route.words.items()))) for key in rule.gates), route
         )
@@ -148,7 +148,7 @@ class _Ways:
     # At gates
 
     def _of_station_gate(self) -> Iterator[WayOut]:
-        """What its gate leads to of itself; what goes on from it are routes."""
+        """List what its gate leads to of itself; what goes on from it are routes."""
         if self.gate is None:
             return
         for route in self.routes.at_station_gate():
@@ -159,13 +159,13 @@ class _Ways:
             if not route.people_only and self.routes.checks_ask(self.gate, route, "abort"):
                 yield from self._way("failed", "gate", back, at=self.gate.key)
 
-    def _said_at(self, gate: Gate, route: Route, rule: Rule | None) -> Iterator[WayOut]:
+    def _said_at(self, gate: Gate, route: RulePass, rule: Rule | None) -> Iterator[WayOut]:
         """Words other than approve, of which the first in their order decides; at another gate of the rule one that
         comes later in that order may have been said, too."""
         others = [other for other in self.routes.asking(rule, route) if other.key != gate.key] if rule else []
         for word in gate.offers:
             later = RANK[RANK.index(word) :] if word in RANK else ()
-            also = [{}, *({other.key: said} for other in others for said in later if said in other.offers)]
+            also = [{}, *({other.key: less} for other in others for less in later if less in other.offers)]
             for target in self._led_to(gate, word):
                 for more in also:
                     words = {**route.words, **more, gate.key: word}
@@ -187,7 +187,7 @@ class _Ways:
 
     # By the policy
 
-    def _of_policy(self, route: Route) -> Iterator[WayOut]:
+    def _of_policy(self, route: RulePass) -> Iterator[WayOut]:
         if route.seen.standing == FAILED:
             yield from self._of_failure(route)
         elif route.seen.standing == PASSED:
@@ -195,7 +195,7 @@ class _Ways:
             if target is not None:
                 yield from self._way(target, "policy", route)
 
-    def _of_failure(self, route: Route) -> Iterator[WayOut]:
+    def _of_failure(self, route: RulePass) -> Iterator[WayOut]:
         knob = self.line.policy.on_failure
         if knob == "halt":
             yield from self._way("failed", "policy", route)
@@ -205,8 +205,8 @@ class _Ways:
     # By signals
 
     def _of_signals(self) -> Iterator[WayOut]:
-        """What was recorded may have passed or not: a visit that a signal ends counts as one that did not, since one
-        that reports a failure with it is ended so, too."""
+        """Leave at once. A visit that a signal ends counts as one that did not pass, since one that reports a failure
+        with it is ended so, too."""
         for standing in (PASSED, FAILED, BLOCKED_STANDING):
             route = self.routes.reported(standing)
             yield from self._way("failed", "signal", route)

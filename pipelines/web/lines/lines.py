@@ -29,6 +29,7 @@ from pipelines.queries import lately
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
+from pipelines.routing.analysis.lint.promises import REFUTED
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.line import DocumentError, Problem, read_line
@@ -266,6 +267,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         inputs=inputs_of(parsed) if parsed else [],
         guarantees=guarantees,
         proved=proved(guarantees),
+        refuted_live=found.live_id is not None and any(each.answer == REFUTED for each in guarantees),
         draft_differs=draft_differs(found),
         lately=lately.of_line(found.pk) if found.live_id else None,
     )

@@ -237,6 +237,12 @@ def _sentence(event: LineEvent) -> str:
                 "n": number,
                 "why": event.data.get("why", ""),
             }
+        case LineEvent.Kind.REREAD:
+            refuted = event.data.get("refuted", ())
+            said = _("Guarantees of v%(n)s read anew: all that were proved hold")
+            if refuted:
+                said = _("Guarantees of v%(n)s read anew: %(refuted)s do not hold")
+            return said % {"n": number, "refuted": ", ".join(refuted)}
     accepted = len(event.data.get("warnings", ()))
     said = _("Published v%(n)s") % {"n": number}
     return said + (_(", %(n)s warnings accepted") % {"n": accepted} if accepted else "")

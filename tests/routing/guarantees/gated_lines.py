@@ -1,7 +1,7 @@
 """Lines with a gate at most stations, drawn apart from those of `drawing.py`, and walks through them to the end.
 
-Every station may have a gate of its own, gates stand on rules too, signals and jumps come often, several words are said at
-once, and one fork with its join is in a third of the lines.
+Every station may have a gate of its own, gates stand on rules too, signals and jumps come often, several words are
+said at once, and one fork with its join is in a third of the lines.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ def test_the_page_shows_a_promise_that_is_broken_and_one_that_is_kept() -> None:
 
 
 def test_the_finding_stands_at_the_line_of_its_guarantee() -> None:
-    text = "key: x\nstations:\n  - key: a\nguarantees:\n  - {id: p, never: {reach: completed, without: a}}\n"
+    text = "key: x\nstations:\n  - key: a\nguarantees:\n  - {id: p, at_most: {visit: a, times: 4}}\n"
     assert told("broken-guarantee", linted(text)) == []
-    text = text.replace("without: a", "without: g") + "gates: [{key: g}]\n"
+    text = text.replace("times: 4", "times: 3")
     [finding] = told("broken-guarantee", linted(text))
     assert (finding.line, finding.column) == (5, 5)
 

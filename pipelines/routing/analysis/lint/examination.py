@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing.analysis.lint.checks import not_publishable
-from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, Finding
+from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding, Prove, unasked
 from pipelines.routing.analysis.lint.run import findings_of
@@ -61,6 +61,12 @@ class Examination:
         return replace(
             self, findings=(*self.errors, *added, *(f for f in self.findings if f.severity != ERROR))
         )
+
+    def warning(self, warnings: Iterable[Finding]) -> Examination:
+        """The same with further things that are to be acknowledged."""
+        grave = tuple(finding for finding in self.findings if finding.severity in (ERROR, WARNING))
+        rest = tuple(finding for finding in self.findings if finding.severity not in (ERROR, WARNING))
+        return replace(self, findings=(*grave, *warnings, *rest))
 
     def located(self, locate: Locate) -> Examination:
         """With line and column everywhere. What knows its line already keeps it."""

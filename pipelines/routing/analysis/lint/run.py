@@ -20,6 +20,7 @@ from pipelines.routing.analysis.lint.checks import (
     rework_below,
     shadowed_gate,
     shadowed_rule,
+    silent_jumps,
     unanswered_escalation,
     unawaited_checks,
     unbounded_cycle,
@@ -77,6 +78,7 @@ CHECKS: tuple[LintCheck, ...] = (
     undecided,
     broken_guarantee,
     unproved_guarantee,
+    silent_jumps,
 )
 CAUSES: Mapping[str, Wording] = {each.ID: each.CAUSE for each in CHECKS}
 

@@ -76,7 +76,7 @@ class Case:
     left_out: set[str] = field(default_factory=set)
     spoken: set[str] = field(default_factory=set)
     # Whether something after the outcome took it back that the visit passed (law §14).
-    taken_back: bool = False
+    passing_revoked: bool = False
     # The gates on the way so far that have their word.
     passed: set[str] = field(default_factory=set)
     # What the facts made of the outcome: `situation` has it so.
@@ -98,9 +98,9 @@ class Case:
 
     @property
     def visit_passed(self) -> bool:
-        """Whether this visit passed, as proofs read that (law §14): its outcome did, and neither the gate of the
+        """Tell whether this visit passed, as proofs read that (law §14): its outcome did, and neither the gate of the
         station nor a jump took it back. What a signal forces makes no failed visit pass."""
-        return self.recorded.standing == "passed" and not self.taken_back
+        return self.recorded.standing == "passed" and not self.passing_revoked
 
     def note(
         self,

@@ -17,7 +17,7 @@ STEP = "signal"
 
 
 def follow(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
-    """Where the signal leads: a decision, or the route with which the rules begin."""
+    """Follow the signal to where it leads: a decision, or the route with which the rules begin."""
     verdict = signal["verdict"]
     saw = tuple(Seen(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None)
     case.note(STEP, None, True, f"the signal says {verdict}", saw)
@@ -36,7 +36,7 @@ def _rework(case: Case) -> Decision | TakenRoute:
     if done < most:
         return enter(case, TransitionCandidate((case.station.key,), "signal"))
     case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
-    case.taken_back = True
+    case.passing_revoked = True
     return after_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
@@ -53,7 +53,7 @@ def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
 
 def _jump(case: Case, target: str) -> Decision | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
-    case.taken_back = True
+    case.passing_revoked = True
     reviewed = case.line.asks_a_person
     if reviewed:
         against = gates.word_against(case, STEP, [gates.JUMP_GATE], None)

@@ -25,7 +25,7 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
         return then
     against = gates.word_against(case, STEP, [gate], None)
     if against is not None:
-        case.taken_back = True
+        case.passing_revoked = True
         return against
     action, text = "proceed", None
     if not people_only:
@@ -36,7 +36,7 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
         by_checks = gates.run_checks(case, STEP, gate, None, case.reader([gate.key]))
         asked_by_a_fact = "hold" if case.judged.review and gate.mode != "skip" else "proceed"
         action = checks.worst([by_checks, by_tool, asked_by_a_fact])
-    case.taken_back = action in ("abort", "rework")
+    case.passing_revoked = action in ("abort", "rework")
     if action == "abort":
         return gates.failed(None)
     if action == "rework":

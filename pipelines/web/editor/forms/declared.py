@@ -13,6 +13,7 @@ from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Field as Declared
 from pipelines.routing.document.fields.field import Written
 from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.jumps import Jumps
 from pipelines.routing.document.work import call, keys
 from pipelines.web.editor.forms.fields import (
     AmountField,
@@ -29,6 +30,7 @@ from pipelines.web.editor.forms.fields import (
     SeveralField,
     TextField,
 )
+from pipelines.web.editor.forms.fields.lists import JumpsField
 from pipelines.web.editor.forms.form import Rows
 from pipelines.web.editor.forms.places import Place
 
@@ -96,6 +98,7 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
     plain.Several: (SeveralField, _several),
     plain.Reference: (ChoiceField, _plain),
     plain.Texts: (ListedField, _texts),
+    Jumps: (JumpsField, _texts),
     plain.Anything: (AnythingField, _plain),
     plain.Object: (AnythingField, _plain),
     keys.TextKey: (TextField, _work_text),

@@ -52,6 +52,7 @@ class LineForm:
             Section(fields=names),
             workspace.of_line(fragment, setting),
             guarantees.of_line(setting),
+            Section(title=_("Jumps"), fields=[control(LINE, (), "jumps")]),
             Section(
                 title=_("Cost and sensitive files"),
                 fields=[*unplaced(TASK_LIMITS, ("limits",), ()), control(LINE, (), "sensitive")],

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.jumps import ALL
 from pipelines.web.editor.forms.fields.base import FormField
 from pipelines.web.editor.forms.fields.json_text import FieldRefused, as_json, is_json_list, parsed
 from pipelines.web.editor.forms.places import MISSING
@@ -37,6 +38,19 @@ class ListedField(FormField):
             return json.loads(typed) or MISSING
         found = [line.strip() for line in typed.replace("\r\n", "\n").split(self.between) if line.strip()]
         return found if found or self.needed else MISSING
+
+
+@dataclass(frozen=True, kw_only=True)
+class JumpsField(ListedField):
+    """Places, one a line, or the word all. An empty list says that there are none, and is kept."""
+
+    def text(self, value: Any) -> str:
+        return ALL if value == ALL else super().text(value)
+
+    def value(self, typed: str) -> Any:
+        if is_json_list(typed):
+            return json.loads(typed)
+        return ALL if typed.strip() == ALL else super().value(typed)
 
 
 @dataclass(frozen=True, kw_only=True)

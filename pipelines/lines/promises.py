@@ -1,0 +1,51 @@
+"""Guarantees of live versions that were published under an earlier revision of the law: read anew, once for each."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from pipelines.models import Line, LineEvent, LineVersion, Membership, Role
+from pipelines.ports import observers
+from pipelines.queries import versions
+from pipelines.routing.analysis.lint.promises import REFUTED
+from pipelines.routing.document.line import REVISION
+from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
+
+
+def reread(now: datetime) -> int:
+    """Prove one of them again, note it in the record of its line, and tell who answers for it of what is refuted: it
+    runs on. 1, or 0 where none is left."""
+    known = LineEvent.objects.filter(version=OuterRef("live"), kind=LineEvent.Kind.REREAD)
+    waiting = Line.objects.filter(
+        live__revision__lt=REVISION, archived_at=None, live__document__has_key="guarantees"
+    )
+    line = waiting.exclude(Exists(known)).select_related("live", "project").order_by("pk").first()
+    if line is None or line.live is None:
+        return 0
+    refuted = [answer for answer in prove(versions.parsed(line.live)) if answer.answer == REFUTED]
+    with transaction.atomic():
+        note = {"revision": REVISION, "refuted": [answer.id for answer in refuted]}
+        LineEvent.objects.create(
+            line=line, kind=LineEvent.Kind.REREAD, version=line.live, by=None, at=now, data=note
+        )
+        observers.tell(*_told(line, line.live, refuted, now))
+    return 1
+
+
+def _told(
+    line: Line, version: LineVersion, refuted: list[GuaranteeAnswer], now: datetime
+) -> list[observers.GuaranteeRefuted]:
+    if not refuted:
+        return []
+    members = Membership.objects.filter(project=line.project)
+    admins = members.filter(roles__contains=[Role.ADMIN]).values_list("user_id", flat=True)
+    people = {*admins, *([version.published_by_id] if version.published_by_id else [])}
+    return [
+        observers.GuaranteeRefuted(
+            version.pk, version.number, line.key, line.name, len(refuted), line.project_id, person, now
+        )
+        for person in sorted(people)
+    ]

@@ -1,0 +1,54 @@
+"""A live version that this person answers for breaks a guarantee, as the law reads it now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext_lazy, ngettext
+
+from pipelines.ports.observers import GuaranteeRefuted
+from reviews.models import Notification
+from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.recipients import MailChoice
+
+
+def told(heard: Heard) -> Iterable[NotificationEvent]:
+    for refuted in heard.of(GuaranteeRefuted):
+        yield NotificationEvent(
+            refuted.user_id,
+            f"refuted:{refuted.version_id}",
+            refuted.project_id,
+            refuted.at,
+            data={
+                "line": refuted.key,
+                "name": refuted.name,
+                "version": refuted.number,
+                "count": refuted.count,
+            },
+        )
+
+
+def says(row: Notification) -> Said:
+    count = row.data["count"]
+    words = ngettext(
+        "%(n)s guarantee of %(line)s v%(version)s does not hold. The version runs on.",
+        "%(n)s guarantees of %(line)s v%(version)s do not hold. The version runs on.",
+        count,
+    )
+    return Said(
+        words % {"n": count, "line": row.data["name"], "version": row.data["version"]},
+        ("line", row.project.owner.key, row.project.key, row.data["line"]),
+        gettext_lazy("Open the line"),
+        "guarantees",
+    )
+
+
+KIND = NotificationKind(
+    "refuted",
+    gettext_lazy("Guarantees that do not hold"),
+    gettext_lazy("A live version that you published or administer breaks a guarantee."),
+    "guarantee-refuted",
+    MailChoice.NOW,
+    told,
+    says,
+)
