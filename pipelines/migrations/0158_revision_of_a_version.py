@@ -18,7 +18,7 @@ CREATE TRIGGER gateline_update BEFORE UPDATE ON pipelines_lineversion FOR EACH R
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipelines", "0156_task_text_index")]
+    dependencies = [("pipelines", "0157_notices_not_sent")]
 
     operations = [
         migrations.AddField(
