@@ -10,6 +10,7 @@ ORDER = (
     "editor_findings",
     "cost",
     "moves",
+    "claims",
     "reports",
     "contenders",
     "servers",

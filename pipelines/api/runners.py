@@ -30,6 +30,7 @@ from pipelines.work.runners import claiming, files, logs, presence, storing
 from pipelines.work.runners.presence import claim_of
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.local import handover
+from pipelines.work.transport.local.claimable import claimable
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ReportFailed
 
 router = Router(tags=["runners"], auth=RunnerBearer())
@@ -229,7 +230,7 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """What waits and it may have: by priority, then by age. Nothing where it is drained."""
     found = _runner(request, runner)
-    jobs = {} if found.stopping else claiming.waiting(claim_of(found), payload.room)
+    jobs = {} if found.stopping else claimable(claim_of(found), payload.room)
     return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
 
 

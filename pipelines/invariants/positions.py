@@ -160,7 +160,7 @@ def _beyond(
 
 
 # A ticket that found nothing to do is spent; the workers' sweep of unattended jobs finds the job
-# (work/transport/local/jobs.py).
+# (work/transport/local/claimable.py).
 TICKETS = (
     "SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs WHERE task_name = 'pipelines.drive'"
 )

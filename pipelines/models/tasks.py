@@ -46,6 +46,11 @@ class Priority(models.TextChoices):
     MEDIUM = "medium", _("Medium")
     HIGH = "high", _("High")
 
+    @property
+    def rank(self) -> int:
+        """Return its place in the order in which work is claimed: 0 comes first."""
+        return {"high": 0, "medium": 1, "low": 2}[self.value]
+
 
 class Task(models.Model):
     """One work item, numbered WI-{project}-{sequence}. Its status and counters are derived: a fold of its events."""

@@ -95,6 +95,8 @@ class Job(models.Model):
     question = models.JSONField(null=True, blank=True, help_text=_("As the decision asks it."))
     question_digest = models.CharField(max_length=64, blank=True)
     visit = models.PositiveIntegerField(help_text=_("Entry of this task into this station, from 1."))
+    # Its task's priority, which never changes: an index has what waits in the order in which it is claimed.
+    rank = models.PositiveSmallIntegerField(default=1, db_default=1, help_text=_("0 high, 1 medium, 2 low."))
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
     feedback = models.TextField(blank=True)
@@ -158,6 +160,12 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["agent"], condition=~Q(state="done") & ~Q(agent=""), name="job_of_agent"),
             models.Index(fields=["state", "id"], condition=~Q(state="done"), name="job_open"),
+            # What waits at each station, in the order in which it is claimed.
+            models.Index(
+                fields=["pinned", "station", "purpose", "kind", "rank", "created_at", "id"],
+                condition=Q(state="queued"),
+                name="job_queued",
+            ),
             models.Index(
                 fields=["ended_at"],
                 condition=Q(IsNull(KeyTransform("usage", KeyTransform("facts", "outcome")), rhs=False)),

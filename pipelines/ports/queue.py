@@ -34,9 +34,14 @@ _manager = manager.JobManager(_Connector())
 
 def queue_of(job: Job | None) -> str:
     """Where the ticket of a token lies whose open job this is."""
-    if job is not None and job.purpose != Purpose.STATION:
+    return DRIVE if job is None else queue_for(job.purpose, job.kind)
+
+
+def queue_for(purpose: str, kind: str) -> str:
+    """Return where the tickets of such jobs lie."""
+    if purpose != Purpose.STATION:
         return EVALUATE
-    return QUICK if job is not None and instant(job.kind) else DRIVE
+    return QUICK if instant(kind) else DRIVE
 
 
 def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:

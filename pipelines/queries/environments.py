@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pipelines.models import Repository, Task
+from pipelines.models import Purpose, Repository, Task
+from pipelines.queries import versions
+from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.kinds import IMAGES, executes
 from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.workspace import GitWorkspace
 
 
 def repository_of(task: Task, line: Line) -> Repository | None:
@@ -31,6 +35,59 @@ def asked(project: int, line: Line, station: Station, inputs: Mapping[str, Any])
     if line.workspace is None or not executes(station.kind):
         return ()
     found = _named(project, line, inputs)
-    prepare = found.prepare if found is not None else {}
-    named = prepare.get("image") or any(each.get("image") for each in prepare.get("services", ()))
-    return (IMAGES,) if named else ()
+    return (IMAGES,) if found is not None and runs_images(found) else ()
+
+
+def runs_images(repository: Repository) -> bool:
+    """True if its environment or a service of it is an image."""
+    prepare = repository.prepare
+    return bool(prepare.get("image") or any(service.get("image") for service in prepare.get("services", ())))
+
+
+@dataclass(frozen=True)
+class ImageRepositories:
+    """The repositories of projects whose environments are images. `by_name`: {project: their names}; `by_input`:
+    {project: each text of an input by which one is named}."""
+
+    by_name: Mapping[int, frozenset[str]]
+    by_input: Mapping[int, frozenset[str]]
+
+    @classmethod
+    def of(cls, projects: Collection[int]) -> ImageRepositories:
+        by_name: dict[int, dict[str, bool]] = {project: {} for project in projects}
+        by_address: dict[int, dict[str, bool]] = {project: {} for project in projects}
+        for repository in Repository.objects.filter(project__in=projects).order_by("pk"):
+            runs = runs_images(repository)
+            by_name[repository.project_id].setdefault(repository.name, runs)
+            by_address[repository.project_id].setdefault(repository.address, runs)
+        # As `_named` does: an address counts before a name.
+        by_input = {project: {**by_name[project], **by_address[project]} for project in projects}
+        return cls(_with_images(by_name), _with_images(by_input))
+
+    def asked(self, work: QueuedWork) -> bool:
+        """True if all these jobs need images."""
+        workspace = workspace_of(work)
+        return (
+            workspace is not None
+            and not workspace.input
+            and workspace.repository in self.by_name[work.project]
+        )
+
+    def input_of(self, work: QueuedWork) -> str:
+        """Return the key of the input by which it turns out whether a job needs images; "" where there is none."""
+        workspace = workspace_of(work)
+        return workspace.input if workspace is not None and self.by_input[work.project] else ""
+
+
+def workspace_of(work: QueuedWork) -> GitWorkspace | None:
+    """Return the workspace whose environment these jobs run in."""
+    line = versions.by_id(work.version)
+    runs = work.purpose == Purpose.STATION and executes(line.station(work.station).kind)
+    return line.workspace if runs else None
+
+
+def _with_images(repositories: Mapping[int, Mapping[str, bool]]) -> dict[int, frozenset[str]]:
+    return {
+        project: frozenset(text for text, runs in texts.items() if runs)
+        for project, texts in repositories.items()
+    }

@@ -2,49 +2,109 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
+from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from pipelines.models import Job, Task
+from pipelines.models import Job, Purpose, Task
 from pipelines.ports.leases import Claim, claims
-from pipelines.ports.vault.finding import Reach
-from pipelines.queries import environments, versions
+from pipelines.ports.vault.finding import Reach, brought
+from pipelines.queries import environments, queued_work, versions
+from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, executes, needs
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.document.kinds.runner import KIND as ALP_RUNNER
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.waits import Sentence
 
-# As many rows as there are stations at which something waits, however many jobs there are.
-WAITING = """
-    SELECT job.pinned_id, job.station, owner.key, owner.id, project.id, task.line_id, count(*) FROM pipelines_job job
-    JOIN pipelines_token token ON token.id = job.token_id
-    JOIN pipelines_task task ON task.id = job.task_id
-    JOIN pipelines_project project ON project.id = task.project_id
-    JOIN pipelines_owner owner ON owner.id = project.owner_id
-    WHERE job.state = 'queued' AND job.purpose = 'station' AND token.status = 'queued'
-    GROUP BY job.pinned_id, job.station, owner.key, owner.id, project.id, task.line_id"""
+COUNT: Final = """
+    SELECT (SELECT count(*) FROM (
+      SELECT FROM pipelines_job job JOIN pipelines_token token ON token.id = job.token_id
+      WHERE job.state = 'queued' AND job.pinned_id = work.version AND job.station = work.station
+        AND job.purpose = 'station' AND job.kind = work.kind AND token.status = 'queued'
+      LIMIT %s) waiting)
+    FROM ROWS FROM (jsonb_to_recordset(%s::jsonb) AS (version bigint, station text, kind text))
+      WITH ORDINALITY AS work(version, station, kind, number)
+    ORDER BY work.number"""
+"""How many jobs wait at each of these stations, at most so many."""
+MOST_COUNTED = 1_000
+
+
+@dataclass(frozen=True)
+class Unclaimed:
+    """Jobs of one station that no worker offers to do. `number`: at most `MOST_COUNTED`, or exact where all count."""
+
+    work: QueuedWork
+    number: int
+    sentence: Sentence
+
+    @property
+    def title(self) -> str:
+        """Return where they wait, and how many."""
+        names = {
+            "number": self.number,
+            "station": self.work.published.name,
+            "line": versions.by_id(self.work.version).name,
+        }
+        if self.number == MOST_COUNTED:
+            return _("%(number)d or more tasks wait at %(station)s of %(line)s.") % names
+        return (
+            ngettext(
+                "%(number)d task waits at %(station)s of %(line)s.",
+                "%(number)d tasks wait at %(station)s of %(line)s.",
+                self.number,
+            )
+            % names
+        )
 
 
 def count() -> int:
     """How many jobs wait for a worker that is not there."""
-    with connection.cursor() as cursor:
-        cursor.execute(WAITING)
-        groups = cursor.fetchall()
-    if not groups:
-        return 0
-    offered, lost = claims(), 0
-    for pinned, key, owner, *ids, number in groups:
-        station = versions.by_id(pinned).station(key)
-        brought, here = Reach(*ids).brings(station), _in_project(offered, ids[1])
+    return sum(row.number for row in _unclaimed(queued_work.everywhere(), most=None))
+
+
+def in_project(project: int) -> list[Unclaimed]:
+    """Return the stations of a project where work waits that no worker offers to do."""
+    return _unclaimed(queued_work.in_project(project), MOST_COUNTED)
+
+
+def in_line(line: int) -> list[Unclaimed]:
+    return _unclaimed(queued_work.in_line(line), MOST_COUNTED)
+
+
+def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaimed]:
+    # A person's work, which is queued only while it is held, counts nowhere: its token is held.
+    waiting = [work for work in waiting if work.purpose == Purpose.STATION]
+    if not waiting:
+        return []
+    offered = claims()
+    images = environments.ImageRepositories.of({work.project for work in waiting})
+    lacking = []
+    for work, secrets in zip(
+        waiting, brought([(work.reach, work.published) for work in waiting]), strict=True
+    ):
         # Where an input names the repository, each task has its own: those are not counted.
-        besides = environments.asked(ids[1], versions.by_id(pinned), station, {})
-        if not any(claim.can(owner, station, brought, besides) for claim in here):
-            lost += number
-    return lost
+        besides = (IMAGES,) if images.asked(work) else ()
+        claims_there = _in_project(offered, work.project)
+        if not any(claim.can(work.owner, work.published, secrets, besides) for claim in claims_there):
+            lacking.append((work, why(work.owner, work.published, claims_there, secrets, besides)))
+    if not lacking:
+        return []
+    rows = [{"version": work.version, "station": work.station, "kind": work.kind} for work, _why in lacking]
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, [most, json.dumps(rows)])
+        numbers = [number for (number,) in cursor.fetchall()]
+    counted = zip(lacking, numbers, strict=True)
+    return [Unclaimed(work, number, sentence) for (work, sentence), number in counted if number]
 
 
 def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
@@ -87,18 +147,50 @@ def why(
 ) -> Sentence:
     serving = [claim for claim in offered if claim.serves(owner)]
     if not serving:
-        return Sentence(_("No active runner serves this project."), _("Start one: manage.py worker"))
+        remedy = _command_with(station) if station.labels else _("Start one: manage.py worker")
+        return Sentence(_("No active runner serves this project."), remedy)
     labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
+    if not labels and not any(set(station.labels) <= claim.labels for claim in serving):
+        labels = list(station.labels)
     if labels:
-        words = {"labels": ", ".join(labels)}
-        remedy = _("Start a runner with it: manage.py worker --label %s") % labels[0]
-        return Sentence(_("No active runner has the label %(labels)s.") % words, remedy)
+        return Sentence(
+            ngettext(
+                "No active runner has the label %(labels)s.",
+                "No active runner has the labels %(labels)s.",
+                len(labels),
+            )
+            % {"labels": ", ".join(labels)},
+            _command_with(station),
+        )
     for need in (*needs(station), *besides):
         if need not in brought and not any(claim.has(need) for claim in serving):
             return _lacking(need)
     return Sentence(
         _("No active runner has everything that this station needs."),
         _("Start one that has all of it: labels, model and secrets."),
+    )
+
+
+def _command_with(station: Station) -> str:
+    """Return the command that starts a worker with all labels of the station, where it can be done."""
+    arguments = shlex.join(word for label in station.labels for word in ("--label", label))
+    of_token = {"labels": ", ".join(station.labels), "arguments": arguments, "server": settings.BASE_URL}
+    if station.kind == ALP_RUNNER.key:
+        return (
+            _("Add a runner with %(labels)s under Settings, Runners, and give its token to your program.")
+            % of_token
+        )
+    if f"kind:{station.kind}" in queued_work.SERVER_ONLY:
+        return (
+            _("Start a worker beside the server: .venv/bin/python manage.py worker %(arguments)s") % of_token
+        )
+    return (
+        _(
+            "Add a runner with %(labels)s under Settings, Runners, and start it on its machine:"
+            ' make runner ARGS="--server %(server)s %(arguments)s" — or beside the server:'
+            " .venv/bin/python manage.py worker %(arguments)s"
+        )
+        % of_token
     )
 
 

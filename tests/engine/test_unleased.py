@@ -13,7 +13,7 @@ from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.models import Due, Job, Lease, LineVersion, Task
 from pipelines.queries.task import TaskView
 from pipelines.work.scheduler import timers
-from pipelines.work.transport.local import jobs
+from pipelines.work.transport.local import claimable, jobs
 from tests.factories import World, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
@@ -58,7 +58,7 @@ def test_no_worker_ever_takes_a_wait(world: World) -> None:
     job = world.job(task)
     assert engine.start(job.pk, world.claim()) is None
     assert jobs.start_token(job.token_id, world.claim()) is None
-    assert jobs.unattended(world.claim(), 0.0) == ({}, 0)
+    assert claimable.unattended(world.claim(), {"drive": 9, "quick": 9}, 0.0) == {}
     assert timers.sweep() == {}
     with pytest.raises(NotFound):
         engine.complete(job.pk, user=world.operator, token_version=0, outcome={"result": "success"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from functools import lru_cache
 from typing import Any
 
 from pipelines.engine.core import payload, rows
@@ -13,13 +12,12 @@ from pipelines.engine.core.expected_times import watch
 from pipelines.engine.core.handed_leases import HandOn
 from pipelines.engine.core.holds import holds
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
-from pipelines.models import Job, Purpose, Status, Task, Token
+from pipelines.models import Job, Priority, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
-from pipelines.queries import environments, versions
-from pipelines.routing.document.evaluations import MACHINES
-from pipelines.routing.document.kinds import IMAGES, needs, runs_programs, secrets
+from pipelines.queries import environments, queued_work, versions
+from pipelines.routing.document.kinds import IMAGES
 
 
 def open_job(
@@ -49,6 +47,7 @@ def open_job(
         kind=kind_of(station),
         agent=station.agent,
         visit=task.visits[station.key],
+        rank=Priority(task.priority).rank,
         feedback=feedback,
         asked=asked,
         created_at=batch.now,
@@ -84,6 +83,7 @@ def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: 
         question=question,
         question_digest=payload.digest(question),
         visit=turn.job.visit,
+        rank=Priority(task.priority).rank,
         created_at=batch.now,
     )
     if not _handed_on(batch, task, job, turn.claim, turn.after):
@@ -108,29 +108,13 @@ def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: J
 
 
 def takes(claim: Claim, task: Task, job: Job) -> bool:
-    """Whether a worker with this claim may do this job. A question for a machine needs nothing that its station
-    needs: any worker that can answer takes it. A hook and a tool are programs, and run where the station's work
-    runs."""
+    """Whether a worker with this claim may do this job."""
+    owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
     if not claim.works_in(task.project_id):
         return False
-    owner = task.project.owner.key
-    if job.purpose != Purpose.STATION and job.kind in MACHINES:
-        return claim.serves(owner) and job.kind in claim.answers
-    station = versions.by_id(job.pinned_id).station(job.station)
-    if job.purpose != Purpose.STATION:
-        return claim.takes(owner, station.labels) and runs_programs(claim.offers)
-    names_secrets, lacks = _asks(job.pinned_id, job.station, claim.offers)
-    brought = Reach.of(task).brings(station) if names_secrets else frozenset()
-    if not claim.takes(owner, station.labels) or (lacks and not claim.can(owner, station, brought)):
+    if not queued_work.can(claim, owner, work, lambda station: Reach.of(task).brings(station)):
         return False
-    return claim.has(IMAGES) or not environments.asked(
-        task.project_id, versions.by_id(job.pinned_id), station, task.inputs
-    )
-
-
-@lru_cache(maxsize=4096)
-def _asks(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
-    """Of a station: whether it names secrets, and whether it needs what a worker that offers this has not."""
-    station = versions.by_id(version).station(key)
-    lacks = offers is not None and any(need not in offers for need in needs(station))
-    return bool(secrets(station.work)), lacks
+    if job.purpose != Purpose.STATION or claim.has(IMAGES):
+        return True
+    line = versions.by_id(job.pinned_id)
+    return not environments.asked(task.project_id, line, line.station(job.station), task.inputs)

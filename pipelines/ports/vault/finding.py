@@ -21,6 +21,8 @@ log = structlog.get_logger(__name__)
 # A value's last use is written at most this often: many jobs use the same one at once.
 SECRET = StoredValue.Kind.SECRET
 USE_NOTED = timedelta(minutes=1)
+PLACES = ("line", "project", "owner")
+"""Where a value is stored, the nearest to a station first."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,36 @@ class Reach:
         """The needs of a station (`routing.document.kinds.needs`) that a worker need not have: these secrets come with
         the job."""
         return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secrets_of([station], {})))
+
+
+def brought(stations: Collection[tuple[Reach, Station]]) -> list[frozenset[str]]:
+    """Return what `Reach.brings` says of each of these, by one statement."""
+    names = {name for _reach, station in stations for name in secrets_of([station], {})}
+    if not names:
+        return [frozenset() for _station in stations]
+    reaches = {reach for reach, _station in stations}
+    here = Q(owner__in={reach.owner for reach in reaches}) | Q(
+        project__in={reach.project for reach in reaches}
+    )
+    here |= Q(line__in={reach.line for reach in reaches if reach.line is not None})
+    nearest: dict[tuple[str, int | None, str], str] = {}
+    for row in StoredValue.objects.filter(here, name__in=names).only(
+        "name", "kind", "owner", "project", "line"
+    ):
+        place, pk = next((place, pk) for place in PLACES if (pk := getattr(row, f"{place}_id")) is not None)
+        nearest[place, pk, row.name] = row.kind
+    return [
+        frozenset(
+            f"secret:{name}"
+            for name in secrets_of([station], {})
+            if next(
+                (kind for place in PLACES if (kind := nearest.get((place, getattr(reach, place), name)))),
+                None,
+            )
+            == SECRET
+        )
+        for reach, station in stations
+    ]
 
 
 def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:

@@ -25,7 +25,7 @@ from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Delivery, Line, LineVersion, Project, Repository, Status
-from pipelines.queries import lately
+from pipelines.queries import lately, unoffered
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
@@ -270,6 +270,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         refuted_live=found.live_id is not None and any(each.answer == REFUTED for each in guarantees),
         draft_differs=draft_differs(found),
         lately=lately.of_line(found.pk) if found.live_id else None,
+        unclaimed=unoffered.in_line(found.pk) if found.live_id else [],
     )
 
 

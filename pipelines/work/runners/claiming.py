@@ -1,46 +1,17 @@
-"""What waits for a runner, the most urgent first; and the lease by which it has a job."""
+"""The lease by which a runner has a job."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
-from django.db import connection
-
-from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.errors import NotFound
 from pipelines.models import Event, Job, RunnerUpload, Worker
-from pipelines.ports import leases, queue
+from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.work.runners import credentials
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.protocol import LeaseLost, Started
-
-LOOKED_AT = 200
-# By priority, then by age: what waits longest goes first.
-WAITING = """
-    SELECT job.id FROM pipelines_job job
-    JOIN pipelines_task task ON task.id = job.task_id
-    JOIN pipelines_token token ON token.id = job.token_id
-    WHERE job.state = 'queued' AND NOT job.kind = ANY(%(unleased)s) AND task.project_id = %(project)s
-      AND token.status IN ('queued', 'evaluating')
-    ORDER BY array_position(ARRAY['high', 'medium', 'low'], task.priority::text), job.created_at, job.id
-    LIMIT %(limit)s"""
-
-
-def waiting(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:
-    """{job: queue} that this claim takes, in order, of each queue as many as there is room for."""
-    with connection.cursor() as cursor:
-        cursor.execute(WAITING, {"unleased": list(UNLEASED), "project": claim.project, "limit": LOOKED_AT})
-        order = {row[0]: place for place, row in enumerate(cursor.fetchall())}
-    left, found = dict(room), dict[int, str]()
-    rows = jobs.queued().filter(pk__in=order) if order else ()
-    for job in sorted(rows, key=lambda job: order[job.pk]):
-        name = queue.queue_of(job)
-        if left.get(name, 0) > 0 and jobs.fits(job, claim):
-            left[name] -= 1
-            found[job.pk] = name
-    return found
 
 
 def start(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:

@@ -28,6 +28,7 @@ from pipelines.work.results.text import escaped, masked
 from pipelines.work.runners import claiming, files, presence
 from pipelines.work.runners.reports import artifacts_of
 from pipelines.work.transport.local import handover, reports
+from pipelines.work.transport.local.claimable import claimable
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.local.station_values import masker_of
 from pipelines.work.transport.protocol import MEDIA_TYPE, LeaseLost, ReportAnswer, ReportFailed
@@ -109,7 +110,7 @@ def waiting(runner: Worker) -> list[int]:
     """The jobs that it could have now, the most urgent first."""
     if runner.stopping or leases.held_by(runner.pk):
         return []
-    return list(claiming.waiting(claim_of(runner), {queue.DRIVE: 10}))
+    return list(claimable(claim_of(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
 
 
 def take(runner: Worker) -> Dispatched | None:

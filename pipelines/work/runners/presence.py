@@ -19,11 +19,10 @@ from pipelines.errors import NotFound, Refused
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
+from pipelines.queries.queued_work import SERVER_ONLY
 from pipelines.work.transport.http.wire import PROTOCOL
 from pipelines.work.transport.local import jobs
 
-SERVER_ONLY: Final = frozenset({"kind:deliver", "kind:wait_for_checks"})
-"""What pushes or asks a host with the credentials of the project: the server's own workers do it."""
 LONGEST: Final = 200
 OF_TOKEN: Final = "SELECT to_json(runner)::text FROM pipelines_worker runner WHERE id = %s AND token_id = %s"
 AS_TOLD: Final = ("name", "host", "pid", "isolation", "cuts_network", "limits_hosts", "concurrency")

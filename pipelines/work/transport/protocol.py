@@ -242,8 +242,9 @@ class Transport(JobTransport, Protocol):
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
         """Jobs whose work takes no time, in one transaction: that of a ticket, and those whose tickets wait."""
 
-    async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
-        """{job: queue} that wait and have no ticket; and where to go on from (0: from the start)."""
+    async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
+        """Return {job: queue} of what waits without a ticket and this worker may have, the most urgent first; `room`
+        {queue: how many}."""
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
         """For a planned stop, or to look again `after` seconds: queue the job again without counting an attempt."""

@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import islice
 from typing import Any, Protocol
 
 import structlog
 
+from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.agents.installed import installed, programs
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
@@ -26,6 +26,7 @@ from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
 HOUSEKEEPING_SECONDS = 2.0
+AGAIN_SECONDS = 0.2
 MIRRORS_SECONDS = 3600.0
 AGENTS_SECONDS = 15.0
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
@@ -65,7 +66,6 @@ class Service:
         self.transport, self.beside = transport, beside
         self._stop = asyncio.Event()
         self._now = asyncio.Event()
-        self._after = 0
         self._told_no_space = False
 
     def stop(self) -> None:
@@ -157,11 +157,12 @@ class Service:
                 looked_at = time.monotonic()
                 await self._expire_mirrors()
             try:
-                await self._unattended(driver)
+                more = await self._unattended(driver)
                 await self._look_at_space(driver)
             except ServerAway as error:
+                more = False
                 log.warning("housekeeping_waits", error=str(error))
-            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            await asyncio.sleep(AGAIN_SECONDS if more else HOUSEKEEPING_SECONDS)
 
     async def _expire_mirrors(self) -> None:
         """Copies of repositories that nobody used for long, or that are too large together."""
@@ -189,12 +190,15 @@ class Service:
                     log.warning("agents_not_told", error=str(error))
             await asyncio.sleep(AGENTS_SECONDS)
 
-    async def _unattended(self, driver: Driver) -> None:
-        if driver.full:
-            return
-        found, self._after = await self.transport.unattended(UNATTENDED_SECONDS, self._after)
-        for job_id, queue in islice(found.items(), self.config.concurrency):
+    async def _unattended(self, driver: Driver) -> bool:
+        """Drive what waits without a ticket. Return whether there may be more of it."""
+        most = self.config.concurrency
+        # Work that takes no time goes on where all seats for stations are taken.
+        room = {QUICK: most, EVALUATE: most, **({} if driver.full else {DRIVE: most})}
+        jobs = await self.transport.unattended(UNATTENDED_SECONDS, room)
+        for job_id, queue in jobs.items():
             driver.spawn(driver.drive_job(job_id, queue))
+        return bool(jobs)
 
     async def _look_at_space(self, driver: Driver) -> None:
         """Tell in the worker's row that a disk is full, and that there is room again."""

@@ -67,9 +67,9 @@ class HttpTransport:
     async def claim_job(self, job_id: int) -> Started | None:
         return await self._claims.take(job_id)
 
-    async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
+    async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
         """`waiting` tells of all."""
-        return {}, 0
+        return {}
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
         """What looks again later stays with the server."""

@@ -8,13 +8,10 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
 
 from pipelines import engine
-from pipelines.engine.core.unassigned import MANUAL
-from pipelines.engine.moves.job_creation import takes
+from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Job
-from pipelines.ports import queue
 from pipelines.ports.leases import Claim
 from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS
@@ -22,22 +19,6 @@ from pipelines.work import logs
 from pipelines.work.transport.local.orders import orders_with, received
 from pipelines.work.transport.local.station_values import values_of
 from pipelines.work.transport.protocol import Started
-
-# So long lies a ticket that came to a worker who does not serve the job; then it is asked about again.
-ASIDE_SECONDS = 60.0
-# Queued, and no ticket is about to come: it was put aside by a worker who does not serve the job, or lost with one.
-UNATTENDED = """
-    SELECT job.id FROM pipelines_job job
-    WHERE job.state = 'queued' AND NOT job.kind = ANY(%(people)s)
-      AND job.id > %(after)s
-      AND job.created_at < clock_timestamp() - make_interval(secs => %(seconds)s)
-      AND (job.not_before IS NULL OR job.not_before < clock_timestamp() - make_interval(secs => %(seconds)s))
-      AND NOT EXISTS (
-        SELECT FROM procrastinate_jobs ticket
-        WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
-          AND (ticket.scheduled_at IS NULL OR ticket.scheduled_at < clock_timestamp() + interval '1 second')
-          AND (ticket.args ->> 'token_id')::bigint = job.token_id)
-    ORDER BY job.id LIMIT %(limit)s"""
 
 TAKE_TICKETS = """
     DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(
@@ -50,15 +31,13 @@ INSTANT = tuple(key for key, kind in KINDS.items() if kind.instant)
 
 
 def start_token(token_id: int, claim: Claim) -> Started | None:
-    """Claim the open job of a token, if there is one to be claimed: else the ticket is spent. Of a job that this worker
-    does not serve the ticket is put aside: one who does looks for such jobs by itself."""
-    job = queued().filter(token_id=token_id).first()
-    if job is None:
-        return None
-    if not fits(job, claim):
-        queue.drive([token_id], queue.queue_of(job), not_before=later(ASIDE_SECONDS))
-        return None
-    return start_job(job.pk, claim)
+    """Claim the open job of a token, if there is one to be claimed.
+
+    Else the ticket is spent, also where this worker does not serve the job: one that does looks for such jobs by itself
+    (`claimable.unattended`), and tickets that came again would stand before those of work that this one does."""
+    waiting = Job.objects.filter(token_id=token_id, state=Job.State.QUEUED).exclude(kind__in=UNLEASED)
+    job_id = waiting.values_list("pk", flat=True).first()
+    return start_job(job_id, claim) if job_id is not None else None
 
 
 @transaction.atomic
@@ -77,15 +56,6 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
     went = {job.token_id for job in begun}
     alone = [start_token(each, claim) for each in tokens if each not in went]
     return found + [each for each in alone if each is not None]
-
-
-def queued() -> QuerySet[Job]:
-    waiting = Job.objects.filter(state=Job.State.QUEUED).exclude(kind=MANUAL)
-    return waiting.select_related("task__project__owner")
-
-
-def fits(job: Job, claim: Claim) -> bool:
-    return takes(claim, job.task, job)
 
 
 def later(seconds: float) -> datetime:
@@ -140,18 +110,3 @@ def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
 
 def append_log(writer: logs.Writer, text: str) -> None:
     writer.append(text, later(0))
-
-
-def unattended(
-    claim: Claim, older_than: float, after: int = 0, limit: int = 200
-) -> tuple[dict[int, str], int]:
-    """Jobs that wait although no ticket is on its way, and that this claim takes, each with its queue; and the id to go
-    on from (0: from the start again)."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            UNATTENDED, {"people": [MANUAL], "seconds": older_than, "after": after, "limit": limit}
-        )
-        ids = [row[0] for row in cursor.fetchall()]
-    waiting = queued().filter(pk__in=ids).order_by("pk")
-    fitting = {job.pk: queue.queue_of(job) for job in waiting if fits(job, claim)}
-    return fitting, ids[-1] if len(ids) == limit else 0

@@ -17,7 +17,7 @@ from pipelines.ports.leases import Claim
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.repository import AtHost, Clearance
-from pipelines.work.transport.local import deliveries, handover, jobs, pushes
+from pipelines.work.transport.local import claimable, deliveries, handover, jobs, pushes
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.protocol import Before, Leavings, Material, ReportAnswer, ServerAway, Started
@@ -74,8 +74,8 @@ class LocalTransport:
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
         return await self.engine.insist(jobs.start_instant, token_id, self.claim, most)
 
-    async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
-        return await self._once(jobs.unattended, self.claim, older_than, after)
+    async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
+        return await self._once(claimable.unattended, self.claim, room, older_than)
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
         await self.engine.insist(jobs.give_back, job_id, attempt, lease, after)

@@ -1,0 +1,149 @@
+"""Work that waits for a worker, station by station, and whether a worker does it.
+
+All jobs of one station, purpose and kind need the same of a worker, but for the images of a repository that an input
+names. So what waits is found by one look into an index for each station, however many jobs wait there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from pipelines.models import Purpose
+from pipelines.models.compiled import from_kept
+from pipelines.ports.leases import Claim
+from pipelines.ports.vault.finding import Reach
+from pipelines.queries import versions
+from pipelines.routing.document.evaluations import MACHINES
+from pipelines.routing.document.kinds import needs, runs_programs, secrets
+from pipelines.routing.document.line import Station
+
+SERVER_ONLY: Final = frozenset({"kind:deliver", "kind:wait_for_checks"})
+"""What pushes or asks a host with the credentials of the project: the server's own workers do it, no runner."""
+_NEXT: Final = """
+    SELECT job.pinned_id, job.station, job.purpose, job.kind FROM pipelines_job job
+    WHERE job.state = 'queued' AND {}
+    ORDER BY job.pinned_id, job.station, job.purpose, job.kind LIMIT 1"""
+_STATIONS: Final = f"""
+    waiting AS (
+      SELECT head.* FROM version CROSS JOIN LATERAL ({_NEXT.format("job.pinned_id = version.id")}) head
+      UNION ALL
+      SELECT following.* FROM waiting CROSS JOIN LATERAL ({
+    _NEXT.format(
+        "job.pinned_id = waiting.pinned_id AND"
+        " (job.station, job.purpose, job.kind) > (waiting.station, waiting.purpose, waiting.kind)"
+    )
+}) following)
+    SELECT waiting.*, line.id, project.id, owner.id, owner.key FROM waiting
+    JOIN pipelines_lineversion pinned ON pinned.id = waiting.pinned_id
+    JOIN pipelines_line line ON line.id = pinned.line_id
+    JOIN pipelines_project project ON project.id = line.project_id
+    JOIN pipelines_owner owner ON owner.id = project.owner_id"""
+IN_PROJECT: Final = f"""
+    WITH RECURSIVE version AS (
+      SELECT version.id FROM pipelines_lineversion version
+      JOIN pipelines_line line ON line.id = version.line_id WHERE line.project_id = %s),
+    {_STATIONS}"""
+IN_LINE: Final = f"""
+    WITH RECURSIVE version AS (SELECT id FROM pipelines_lineversion WHERE line_id = %s), {_STATIONS}"""
+_FIRST: Final = (
+    "SELECT job.pinned_id FROM pipelines_job job WHERE job.state = 'queued' {} ORDER BY job.pinned_id LIMIT 1"
+)
+EVERYWHERE: Final = f"""
+    WITH RECURSIVE version(id) AS (
+      ({_FIRST.format("")})
+      UNION ALL
+      SELECT following.pinned_id FROM version CROSS JOIN LATERAL (
+        {_FIRST.format("AND job.pinned_id > version.id")}) following),
+    {_STATIONS}"""
+
+
+@dataclass(frozen=True)
+class QueuedWork:
+    """The queued jobs of one station, of one purpose and kind. `version`: the id under which they are judged."""
+
+    version: int
+    station: str
+    purpose: str
+    kind: str
+    reach: Reach
+    owner: str
+
+    @property
+    def published(self) -> Station:
+        return versions.by_id(self.version).station(self.station)
+
+    @property
+    def project(self) -> int:
+        return self.reach.project
+
+
+def everywhere() -> list[QueuedWork]:
+    """Return the work that waits in all projects."""
+    return _read(EVERYWHERE, [])
+
+
+def in_project(project: int) -> list[QueuedWork]:
+    return _read(IN_PROJECT, [project])
+
+
+def in_line(line: int) -> list[QueuedWork]:
+    return _read(IN_LINE, [line])
+
+
+def _read(text: str, values: list[int]) -> list[QueuedWork]:
+    return [
+        QueuedWork(version, station, purpose, kind, Reach(owner_id, project, line), owner)
+        for version, station, purpose, kind, line, project, owner_id, owner in from_kept(text, values)
+    ]
+
+
+def does(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
+    """True if a worker with this claim does such jobs, as far as images are not concerned. `brings`: the secrets that
+    come with the job; None: all that it needs."""
+    return claim.works_in(work.project) and can(
+        claim,
+        work.owner,
+        (work.version, work.station, work.purpose, work.kind),
+        lambda station: _secrets_among(needs(station)) if brings is None else brings,
+    )
+
+
+def lacks_secrets(claim: Claim, work: QueuedWork) -> bool:
+    """True if it depends on what is stored whether a worker with this claim does such jobs."""
+    return work.purpose == Purpose.STATION and all(_asks(work.version, work.station, claim.offers))
+
+
+def can(
+    claim: Claim,
+    owner: str,
+    job: tuple[int, str, str, str],
+    brings: Callable[[Station], Collection[str]],
+) -> bool:
+    """True if a worker with this claim does such a job, of this version, station, purpose and kind.
+
+    A question for a machine needs nothing that its station needs: any worker that can answer takes it. A hook and a
+    tool are programs, and run where the station's work runs."""
+    version, key, purpose, kind = job
+    if purpose != Purpose.STATION and kind in MACHINES:
+        return claim.serves(owner) and kind in claim.answers
+    station = versions.by_id(version).station(key)
+    if not claim.takes(owner, station.labels):
+        return False
+    if purpose != Purpose.STATION:
+        return runs_programs(claim.offers)
+    names_secrets, lacks = _asks(version, key, claim.offers)
+    return not lacks or claim.can(owner, station, brings(station) if names_secrets else ())
+
+
+def _secrets_among(names: Collection[str]) -> list[str]:
+    return [name for name in names if name.startswith("secret:")]
+
+
+@lru_cache(maxsize=4096)
+def _asks(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
+    """Return of a station whether it names secrets, and whether it needs what a worker with these offers has not."""
+    station = versions.by_id(version).station(key)
+    lacks = offers is not None and any(need not in offers for need in needs(station))
+    return bool(secrets(station.work)), lacks

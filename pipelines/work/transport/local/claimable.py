@@ -1,0 +1,126 @@
+"""The queued jobs that a worker may claim, the most urgent first. What it may not do is left out by the statement, so
+that no number of such jobs stands before those that it may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from pipelines.engine.core.statements import Statement, send
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.models import Purpose
+from pipelines.ports import queue
+from pipelines.ports.leases import Claim
+from pipelines.ports.vault.finding import brought
+from pipelines.queries import environments, queued_work
+from pipelines.queries.queued_work import QueuedWork
+from pipelines.routing.document.kinds import IMAGES
+
+_CLAIMABLE: Final = """
+    SELECT job.id, work.queue
+    FROM jsonb_to_recordset((SELECT %s::jsonb)) AS work(
+      version bigint, station text, purpose text, kind text, agent text, project bigint,
+      queue text, most bigint, input text, refused jsonb)
+    CROSS JOIN LATERAL (
+      SELECT job.id, job.rank, job.created_at FROM pipelines_job job
+      WHERE job.state = 'queued' AND job.pinned_id = work.version AND job.station = work.station
+        AND job.purpose = work.purpose AND job.kind = work.kind
+        AND (SELECT token.status FROM pipelines_token token WHERE token.id = job.token_id)
+            IN ('queued', 'evaluating')
+        AND (work.input = '' OR NOT EXISTS (
+          SELECT FROM pipelines_task task WHERE task.id = job.task_id
+            AND jsonb_exists(work.refused, coalesce(task.inputs ->> work.input, ''))))
+        {}
+      ORDER BY job.rank, job.created_at, job.id LIMIT work.most) job
+    WHERE work.agent = '' OR (
+      NOT EXISTS (
+        SELECT FROM pipelines_deadlock deadlock JOIN pipelines_task task ON task.id = deadlock.task_id
+        WHERE deadlock.state = 'open' AND work.agent = ANY(deadlock.agents) AND task.project_id = work.project)
+      AND NOT EXISTS (
+        SELECT FROM pipelines_agent agent
+        WHERE agent.project_id = work.project AND agent.key = work.agent
+          AND (agent.suspended_at IS NOT NULL OR agent.capacity <= (
+            SELECT count(*) FROM pipelines_job running JOIN pipelines_task task ON task.id = running.task_id
+            WHERE running.agent = work.agent AND running.state = 'running'
+              AND task.project_id = work.project))))
+    ORDER BY job.rank, job.created_at, job.id"""
+CLAIMABLE: Final = _CLAIMABLE.format("AND (job.not_before IS NULL OR job.not_before <= clock_timestamp())")
+"""Rows (job, queue): of each station as many as there is room for, the most urgent first."""
+UNATTENDED: Final = (
+    "WITH since AS (SELECT clock_timestamp() - make_interval(secs => %s) AS at)"
+    + _CLAIMABLE.format(
+        """AND job.created_at < (SELECT at FROM since)
+        AND (job.not_before IS NULL OR job.not_before < (SELECT at FROM since))
+        AND job.token_id NOT IN (
+          SELECT (ticket.args ->> 'token_id')::bigint FROM procrastinate_jobs ticket
+          WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
+            AND ticket.args ->> 'token_id' IS NOT NULL
+            AND (ticket.scheduled_at IS NULL
+                 OR ticket.scheduled_at < clock_timestamp() + interval '1 second'))"""
+    )
+)
+"""The same of jobs for which no ticket is on its way: it came to a worker that does not do them, or was lost."""
+
+
+def claimable(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:
+    """Return {job: queue} of what this claim takes, in order, of each queue as many as there is room for."""
+    return _found(claim, room, CLAIMABLE)
+
+
+def unattended(claim: Claim, room: Mapping[str, int], older_than: float) -> dict[int, str]:
+    """Return the same of jobs that wait longer than so many seconds without a ticket."""
+    return _found(claim, room, UNATTENDED, older_than)
+
+
+def _found(claim: Claim, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
+    waiting = queued_work.everywhere() if claim.project is None else queued_work.in_project(claim.project)
+    work = list(_fitting(claim, [row for row in waiting if row.kind not in UNLEASED], room))
+    if not work:
+        return {}
+    remaining, jobs = dict(room), dict[int, str]()
+    for job, name in send([Statement(text, [*values, orjson.dumps(work).decode()])])[0]:
+        if remaining[name] > 0:
+            remaining[name] -= 1
+            jobs[job] = name
+    return jobs
+
+
+def _fitting(
+    claim: Claim, waiting: Sequence[QueuedWork], room: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the statement: the stations whose jobs this claim takes."""
+    rows = [
+        (row, name)
+        for row in waiting
+        if room.get(name := queue.queue_for(row.purpose, row.kind), 0) > 0 and queued_work.does(claim, row)
+    ]
+    # What is stored is looked up once for all, and only where it makes a difference.
+    in_doubt = [row for row, _name in rows if queued_work.lacks_secrets(claim, row)]
+    stored = brought([(row.reach, row.published) for row in in_doubt])
+    refused = {
+        row
+        for row, secrets in zip(in_doubt, stored, strict=True)
+        if not queued_work.does(claim, row, secrets)
+    }
+    in_repositories = {row.project for row, _name in rows if environments.workspace_of(row) is not None}
+    images = None
+    if in_repositories and not claim.has(IMAGES):
+        images = environments.ImageRepositories.of(in_repositories)
+    for row, name in rows:
+        if row in refused or (images and images.asked(row)):
+            continue
+        field = images.input_of(row) if images else ""
+        yield {
+            "version": row.version,
+            "station": row.station,
+            "purpose": row.purpose,
+            "kind": row.kind,
+            "agent": row.published.agent if row.purpose == Purpose.STATION else "",
+            "project": row.project,
+            "queue": name,
+            "most": room[name],
+            "input": field,
+            "refused": sorted(images.by_input[row.project]) if images and field else [],
+        }
