@@ -346,7 +346,8 @@ FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.Limited"]
 # Work
 WORKSPACES = workspace_choice.of_server(DATA_DIR, os.environ)
 WORKSPACES_DIR = WORKSPACES.folder()
-REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", [BASE_DIR])
+# An upper bound: folders are allowed one by one, for one owner, and only below these. None: no bound.
+REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", []) or None
 PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
 # Through which this network reaches IPv4, where it is one of IPv6 alone.
 NAT64_PREFIXES = env.nat64_prefixes("GATELINE_NAT64_PREFIXES")

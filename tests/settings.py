@@ -28,6 +28,6 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 COSTLY_SECONDS = ANONYMOUS_PER_MINUTE = GUESSES_PER_MINUTE = 0
 ACCOUNT_RATE_LIMITS = False
 # What tests make lies in the system's folder for temporary files.
-REPOSITORY_ROOTS = [*REPOSITORY_ROOTS, Path(tempfile.gettempdir())]
+REPOSITORY_ROOTS = [*(REPOSITORY_ROOTS or ()), Path(tempfile.gettempdir())]
 # The throwaway server is ours, although DATABASE_URL names it.
 SIGN_IN_LINKS = True

@@ -6,6 +6,7 @@ from django.contrib import admin
 
 from pipelines.admin.base import ReadOnly
 from pipelines.models import (
+    AllowedFolder,
     Delivery,
     HookReceipt,
     HostLink,
@@ -21,6 +22,12 @@ class RepositoryAdmin(ReadOnly):
     list_display = ("name", "project", "address", "default_branch", "pushing", "tested_at")
     list_select_related = ("project__owner",)
     search_fields = ("name", "address")
+
+
+@admin.register(AllowedFolder)
+class AllowedFolderAdmin(ReadOnly):
+    list_display = ("owner", "path", "origin", "allowed_by", "allowed_at")
+    list_select_related = ("owner", "allowed_by")
 
 
 @admin.register(VisitCommit)

@@ -14,9 +14,10 @@ from pipelines.api.lookup import PROJECT, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
-from pipelines.models import HostNotice, Project, Repository
+from pipelines.models import HostNotice, Project, Repository, User
 from pipelines.people import host_notices, repositories
 from pipelines.people.repositories import RepositorySettings
+from pipelines.queries.allowed_folders import shown
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["repositories"])
@@ -42,6 +43,12 @@ class RepositoryIn(Strict):
     hook_secret: str = ""
 
 
+class RepositoryPut(RepositoryIn):
+    """`allow`: an administrator of the installation allows this folder of the server for the owner."""
+
+    allow: bool = False
+
+
 class FoundOut(BaseModel):
     """`ok` is null where something before it failed; `said` is the fact, or why not."""
 
@@ -53,6 +60,8 @@ class FoundOut(BaseModel):
 
 
 class RepositoryOut(BaseModel):
+    """`address`: of a folder of the server its name, unless an administrator of the installation asks."""
+
     name: str
     address: str
     default_branch: str
@@ -86,7 +95,8 @@ def index(request: Request, owner: str, project: str) -> list[RepositoryOut]:
     found = project_of(request, owner, project, "design")
     lines = repositories.lines_of(found)
     rows = Repository.objects.filter(project=found).order_by("name")
-    return [_out(each, [line.key for line in lines.get(each.name, [])]) for each in rows]
+    person = request.auth if isinstance(request.auth, User) else request.auth.user
+    return [_out(each, [line.key for line in lines.get(each.name, [])], person) for each in rows]
 
 
 @router.put(
@@ -94,15 +104,17 @@ def index(request: Request, owner: str, project: str) -> list[RepositoryOut]:
     response={200: RepositoryOut, **ERRORS},
     summary="Connect a repository, or change one",
 )
-def put(request: Request, owner: str, project: str, name: str, payload: RepositoryIn) -> RepositoryOut:
-    """Nothing is tested."""
+def put(request: Request, owner: str, project: str, name: str, payload: RepositoryPut) -> RepositoryOut:
+    """Nothing is tested. A folder of the server has to be allowed for the owner."""
     found = project_of(request, owner, project, "repositories")
-    said, by = RepositorySettings(name=name, **payload.model_dump()), person_of(request.auth)
+    said = RepositorySettings(name=name, **payload.model_dump(exclude={"allow"}))
+    by, allow = person_of(request.auth), payload.allow
     known = Repository.objects.select_related("project").filter(project=found, name=name).first()
     if known is None:
-        return _out(repositories.connect(found, said, by=by, now=timezone.now()), [])
-    repositories.change(known, said, by=by, now=timezone.now())
-    return _out(known, [line.key for line in repositories.lines_of(found).get(name, [])])
+        made = repositories.connect(found, said, by=by, now=timezone.now(), allow=allow)
+        return _out(made, [], by)
+    repositories.change(known, said, by=by, now=timezone.now(), allow=allow)
+    return _out(known, [line.key for line in repositories.lines_of(found).get(name, [])], by)
 
 
 @router.delete(
@@ -189,11 +201,11 @@ def _known(project: Project, name: str) -> Repository:
     return found
 
 
-def _out(each: Repository, used_in: list[str]) -> RepositoryOut:
+def _out(each: Repository, used_in: list[str], person: User | None) -> RepositoryOut:
     tested = None if each.tested is None else [FoundOut(**said) for said in each.tested]
     return RepositoryOut(
         name=each.name,
-        address=each.address,
+        address=shown(each, person),
         default_branch=each.default_branch,
         credential=each.credential,
         pushing=each.pushing,

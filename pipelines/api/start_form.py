@@ -59,7 +59,7 @@ class StartFieldOut(BaseModel):
 
 def _choices(field: StartField) -> Iterable[str]:
     if field.repositories is not None:
-        return (each.address for each in field.repositories)
+        return (row.title for row in field.repositories)
     return field.secrets if field.input.type == "secret" else field.input.choices
 
 

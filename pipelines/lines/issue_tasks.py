@@ -158,7 +158,7 @@ def inputs_of(line: routing.Line, repository: Repository, title: str, body: str,
     found: dict[str, Any] = {}
     for field in line.inputs:
         if field.key == first:
-            found[field.key] = repository.address
+            found[field.key] = repository.title
         elif field.key == ISSUE_INPUT and field.type in TEXTS:
             found[field.key] = url
     asked = next((f for f in line.inputs if f.type in TEXTS and f.required and f.key not in found), None)

@@ -114,9 +114,7 @@ def _inputs(line: Line, asked: TrialRequest) -> dict[str, Any]:
     """As a task would have them, but that none is required."""
     drawn = read_line(asked.document, keep_faulty_rules=True)
     fields = [replace(field, required=False) for field in drawn.inputs]
-    connected = forms.connected_repositories(drawn, line.project)
-    given = forms.with_address(drawn, asked.inputs, connected)
-    return forms.fill(fields, given, Reach(line.project.owner_id, line.project_id, line.pk))
+    return forms.fill(fields, asked.inputs, Reach(line.project.owner_id, line.project_id, line.pk))
 
 
 def _source(line: Line, station: str, job: int | None) -> int | None:

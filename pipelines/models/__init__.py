@@ -34,7 +34,7 @@ from pipelines.models.people import (
     User,
 )
 from pipelines.models.repeats import RecordedAnswer
-from pipelines.models.repositories import BranchPush, Delivery, Repository, VisitCommit
+from pipelines.models.repositories import AllowedFolder, BranchPush, Delivery, Repository, VisitCommit
 from pipelines.models.runners import RunnerResult, RunnerUpload
 from pipelines.models.scenarios import Scenario
 from pipelines.models.stored_values import StoredValue
@@ -75,6 +75,7 @@ __all__ = [
     "AdministrativeAct",
     "Agent",
     "AgentEvent",
+    "AllowedFolder",
     "ApiToken",
     "Artifact",
     "Blob",

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.gates import GateVisit
-from pipelines.models.people import Project
+from pipelines.models.people import Owner, Project
 from pipelines.models.tasks import Task
 from pipelines.models.work import Blob, Job
 
@@ -80,10 +80,51 @@ class Repository(models.Model):
         return self.name
 
     @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of the server, whose path only administrators of the installation see."""
+        return self.address.startswith("/")
+
+    @property
+    def title(self) -> str:
+        """How it is named for everybody: never by a path of the server."""
+        return self.name if self.is_folder else self.address
+
+    @property
     def of_host(self) -> str:
         """The secret for its host: where none is named, the token with which git reads it over https."""
         by_token = self.address.startswith("https://")
         return self.host_credential or (self.credential if by_token else "")
+
+
+class AllowedFolder(models.Model):
+    """A folder of this server that the projects of one owner may use as a repository: exactly this one, with its inode
+    as it was when it was allowed (house §5). Devices are numbered anew when a machine starts; inodes stay."""
+
+    class Origin(models.TextChoices):
+        ADMINISTRATOR = "administrator", _("Allowed by an administrator")
+        PREPARED = "prepared", _("Prepared by Gateline")
+        CONNECTED = "connected", _("Connected before permissions were kept")
+
+    owner = models.ForeignKey(Owner, models.CASCADE, related_name="allowed_folders")
+    path = models.CharField(max_length=4096)
+    device = models.DecimalField(max_digits=20, decimal_places=0)
+    inode = models.DecimalField(max_digits=20, decimal_places=0)
+    origin = models.CharField(max_length=16, choices=Origin.choices, default=Origin.ADMINISTRATOR)
+    allowed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    allowed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "path"], name="folder_allowed_once"),
+            models.CheckConstraint(
+                condition=Q(origin__in=["administrator", "prepared", "connected"]), name="folder_origin_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id}: {self.path}"
 
 
 class VisitCommit(models.Model):

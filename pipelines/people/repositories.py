@@ -18,13 +18,15 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from pipelines.errors import Conflict, Invalid
+from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Line, Project, Repository, User
 from pipelines.models.repositories import repository_name
+from pipelines.people import allowed_folders
 from pipelines.ports import audit
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
-from pipelines.work.git.addresses import parsed
+from pipelines.queries.allowed_folders import fault_of_folder, folders_of, sees_paths
+from pipelines.work.git.addresses import LONGEST, parsed
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.glance import glance
 from pipelines.work.git.probe import SECONDS, ConnectionCheck, probe
@@ -59,7 +61,7 @@ class RepositorySettings:
     def checked(self, project: Project) -> RepositorySettings:
         """Raises Invalid with the field."""
         try:
-            address = parsed(self.address.strip(), settings.REPOSITORY_ROOTS)
+            address = parsed(self.address.strip(), folders_of(project.owner_id))
         except GitRefused as refused:
             raise Invalid.at("address", str(refused)) from refused
         name = self.name.strip() or address.path.rstrip("/").rpartition("/")[2].removesuffix(".git")
@@ -120,21 +122,60 @@ def _guard() -> Guard:
     return Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
 
 
-def connect(project: Project, said: RepositorySettings, *, by: User, now: datetime) -> Repository:
-    """Raises Invalid, Conflict (the name is taken)."""
+def permitted(project: Project, address: str, allow: bool | str, *, by: User, now: datetime) -> None:
+    """See to it that a folder of the server may be used, or say why not. `allow`: the administrator's word for it, or
+    the folder without links that a page asked about. Callers roll back what is refused later. Raises Forbidden,
+    Invalid, FolderToAllow."""
+    if allow and not sees_paths(by):
+        raise Forbidden(_("Only an administrator of the installation can allow a folder of the server."))
+    text = address.strip()
+    if not text.startswith("/") or not text.isprintable() or len(text) > LONGEST:
+        return
+    if not fault_of_folder(project.owner_id, text):
+        return
+    if not sees_paths(by):
+        raise Invalid.at(
+            "address",
+            _("This folder of the server is not allowed for this owner."),
+            _("Ask an administrator of the installation to connect it, or use an https or ssh address."),
+        )
+    question = allowed_folders.question(project.owner, text)
+    if not allow or (isinstance(allow, str) and allow != question.folder):
+        raise question
+    allowed_folders.allow(project.owner, text, by=by, now=now)
+
+
+@transaction.atomic
+def connect(
+    project: Project, said: RepositorySettings, *, by: User, now: datetime, allow: bool | str = False
+) -> Repository:
+    """`allow`: see `permitted`. Raises Forbidden, Invalid, Conflict (the name is taken)."""
+    permitted(project, said.address, allow, by=by, now=now)
     fields = said.checked(project).fields
     _once(project, fields["address"])
     try:
         with transaction.atomic():
             made = Repository.objects.create(project=project, connected_at=now, **fields)
-            _record("repository.connected", made, by, now, address=made.address)
+            _record("repository.connected", made, by, now, address=made.title)
     except IntegrityError as taken:
         raise _taken(fields["name"]) from taken
     return made
 
 
-def change(repository: Repository, said: RepositorySettings, *, by: User, now: datetime) -> None:
-    """What was found of it before counts no longer. Raises Invalid, Conflict."""
+@transaction.atomic
+def change(
+    repository: Repository,
+    said: RepositorySettings,
+    *,
+    by: User,
+    now: datetime,
+    allow: bool | str = False,
+) -> None:
+    """What was found of it before counts no longer. A folder of the server that is named by the name of its repository
+    stays as it is. `allow`: see `permitted`. Raises Forbidden, Invalid, Conflict."""
+    if repository.is_folder and said.address.strip() == repository.name:
+        said = replace(said, address=repository.address)
+    permitted(repository.project, said.address, allow, by=by, now=now)
     fields = said.checked(repository.project).fields
     before = {key: getattr(repository, key) for key in fields}
     if before == fields:
@@ -147,10 +188,20 @@ def change(repository: Repository, said: RepositorySettings, *, by: User, now: d
                 **fields, tested=None, tested_at=None, proposed=None
             )
             repository.refresh_from_db()
-            changed = {key: [before[key], value] for key, value in fields.items() if before[key] != value}
+            changed = {
+                key: [_recorded(key, before), _recorded(key, fields)]
+                for key in fields
+                if before[key] != fields[key]
+            }
             _record("repository.changed", repository, by, now, changed=changed)
     except IntegrityError as taken:
         raise _taken(fields["name"]) from taken
+
+
+def _recorded(key: str, fields: Mapping[str, Any]) -> Any:
+    """A value for the record of the project, which never holds a path of the server."""
+    value = fields[key]
+    return fields["name"] if key == "address" and str(value).startswith("/") else value
 
 
 def _once(project: Project, address: str) -> None:
@@ -164,7 +215,7 @@ def _once(project: Project, address: str) -> None:
 def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
     """Its branches and commits stay where they are."""
     with transaction.atomic():
-        _record("repository.disconnected", repository, by, now, address=repository.address)
+        _record("repository.disconnected", repository, by, now, address=repository.title)
         repository.delete()
 
 
@@ -191,7 +242,7 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             repository,
             by,
             now,
-            address=repository.address,
+            address=repository.title,
             credential=repository.credential,
         )
     guard, access, proposal = _guard(), host_access(repository, of_host), None
@@ -199,11 +250,14 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
     try:
         if missing:
             raise GitRefused(missing)
-        address = parsed(repository.address, settings.REPOSITORY_ROOTS)
+        folders = folders_of(repository.project.owner_id)
+        address = parsed(repository.address, folders)
         https = address.scheme == "https"
         credential = asyncio.run(git_credential(access, https, credential, guard))
         with tempfile.TemporaryDirectory(prefix="gateline-hosts-") as folder:
-            remote = Remote(address, guard, credential, Path(folder) / "known_hosts", SECONDS)
+            remote = Remote(
+                address, guard, credential, Path(folder) / "known_hosts", SECONDS, folders=folders
+            )
             found = [each.to_dict() for each in probe(remote, repository.default_branch, pushes)]
             proposal = _proposed(remote, found)
     except (GitRefused, HostError) as refused:

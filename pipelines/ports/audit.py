@@ -63,6 +63,8 @@ KINDS: dict[str, str | Promise] = {
     "notice.failed": _("Could not be told at the host"),
     "notice.sent_again": _("Sent to the host again"),
     "notice.dropped": _("Dropped what was not told at the host"),
+    "folder.allowed": _("Allowed the folder"),
+    "folder.revoked": _("Revoked the permission for the folder"),
     "channel.connected": _("Connected the channel"),
     "channel.disconnected": _("Disconnected the channel"),
     "chat.linked": _("Linked a chat account"),

@@ -26,8 +26,8 @@ def _named(project: int, line: Line, inputs: Mapping[str, Any]) -> Repository | 
     connected = Repository.objects.filter(project=project).order_by("pk")
     if not workspace.input:
         return connected.filter(name=workspace.repository).first()
-    said = str(inputs.get(workspace.input) or "")
-    return connected.filter(address=said).first() or connected.filter(name=said).first()
+    named = str(inputs.get(workspace.input) or "")
+    return connected.filter(address=named).first() or connected.filter(name=named).first()
 
 
 def asked(project: int, line: Line, station: Station, inputs: Mapping[str, Any]) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def branch_of(task: Task) -> TaskBranch | None:
     facts: dict[str, Any] = ((last.job.outcome or {}).get("facts") or {}).get("git", {})
     return TaskBranch(
         last.repository_name,
-        last.repository.address if last.repository else "",
+        last.repository.title if last.repository else "",
         last.branch,
         last.base_branch,
         last.base,

@@ -134,9 +134,7 @@ def _refused(why: str) -> int:
 
 async def _isolation(said: Options, workspaces: Path) -> Isolation:
     """:raises CannotIsolate"""
-    where = of_installation(
-        CHECKOUT, said.path, said.readable, hidden=(said.state, workspaces), repositories=said.roots
-    )
+    where = of_installation(CHECKOUT, said.path, said.readable, hidden=(said.state, workspaces))
     return (await choose(said.isolation, where, workspaces, None)).isolation
 
 
@@ -148,6 +146,8 @@ def config_of(said: Options, isolation: Isolation, workspaces: Path) -> WorkerCo
         images=images.found(isolation, workspaces, said.path),
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *said.path))),
         repository_roots=said.roots,
+        protected=(str(said.state), *map(str, of_runner(said.state, os.environ).neighbours())),
+        elsewhere=True,
         labels=frozenset(said.labels),
         concurrency=said.concurrency,
         lease_seconds=LEASE_SECONDS,

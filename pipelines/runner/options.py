@@ -37,7 +37,7 @@ class Options:
     readable: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
-    roots: tuple[str, ...] = ()
+    roots: tuple[str, ...] | None = None
     model: tuple[str, str, str] = field(default=("", "", ""), repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     signed_in: Mapping[str, Path] = field(default_factory=dict)
@@ -66,9 +66,7 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
         path=tuple(
             environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
         ),
-        roots=tuple(
-            each for each in environment.get("GATELINE_REPOSITORY_ROOTS", "").split(os.pathsep) if each
-        ),
+        roots=_roots(environment.get("GATELINE_REPOSITORY_ROOTS", "")),
         private_hosts=_words(environment.get("GATELINE_PRIVATE_HOSTS", "")),
         model=(
             environment.get("GATELINE_MODEL_URL", ""),
@@ -192,6 +190,11 @@ def _usual_state(environment: Mapping[str, str], name: str) -> Path:
     base = environment.get("XDG_STATE_HOME") or "~/.local/state"
     plain = "".join(char if char.isalnum() or char in "-._" else "_" for char in name)
     return Path(base).expanduser() / "gateline-runner" / (plain.lstrip(".") or "runner")
+
+
+def _roots(text: str) -> tuple[str, ...] | None:
+    """Folders below which repositories have to lie; none listed: no bound."""
+    return tuple(folder for folder in text.split(os.pathsep) if folder) or None
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -116,6 +116,11 @@ urlpatterns = [
     path(f"{IN}settings/repositories/", repositories.index, name="project-repositories"),
     path(f"{IN}settings/repositories/<int:repository>/", repositories.edit, name="project-repository"),
     path(
+        f"{IN}settings/repositories/folders/<int:folder>/revoke/",
+        repositories.revoke_folder,
+        name="project-folder-revoke",
+    ),
+    path(
         f"{IN}settings/repositories/<int:repository>/test/", repositories.test, name="project-repository-test"
     ),
     path(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from pipelines.ports.server_folders import AllowedFolder, ServerFolders
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.routing.document.evaluations import MODEL, WORKER
 from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, TABLE
@@ -38,9 +40,14 @@ class WorkerConfig:
     images: Images | None = field(default=None, kw_only=True)
     station_path: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    # Defaults for stations without settings of their own, and folders under which repositories may be read.
+    # Defaults for stations without settings of their own, and folders below which repositories have to lie; None: no
+    # bound.
     resources: Resources = DEFAULT
-    repository_roots: tuple[str, ...] = ()
+    repository_roots: tuple[str, ...] | None = None
+    # Folders of the product, below which no repository is taken from; and whether permissions were given on another
+    # machine, so that only the path says which folder is meant.
+    protected: tuple[str, ...] = ()
+    elsewhere: bool = False
     # Whether it does work that is a program: commands, agents, tools, hooks.
     programs: bool = True
     labels: frozenset[str] = frozenset()
@@ -64,6 +71,12 @@ class WorkerConfig:
     evaluator: tuple[str, ...] = ()
     most_stations: int = MOST_STATIONS
     most_seconds: float = MOST_SECONDS
+
+    def folders(self, allowed: Iterable[Mapping[str, Any]]) -> ServerFolders:
+        """The folders that a job may use, as its orders name them and this machine takes them."""
+        found = tuple(AllowedFolder.of_dict(folder) for folder in allowed)
+        protected = (*self.protected, str(self.workspaces))
+        return ServerFolders(found, protected, self.repository_roots, self.elsewhere)
 
     def with_values(
         self,

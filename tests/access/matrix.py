@@ -176,6 +176,7 @@ POST project-notice-send     >          0         -       -         -         - 
 POST project-notice-drop     >          0         -       -         -         -         y      >
 POST project-trigger-delete  >          0         -       -         -         -         y      >
 POST project-repository-delete  >       0         -       -         -         -         y      >
+POST project-folder-revoke   >          0         -       -         -         -         0      >
 GET  project-secrets         >          0         -       -         y         -         y      >
 POST project-secrets         >          0         -       -         -         -         y      >
 POST project-secret-delete   >          0         -       -         -         -         y      >

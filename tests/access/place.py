@@ -15,6 +15,7 @@ from pipelines.lines import comments
 from pipelines.models import (
     Absence,
     Agent,
+    AllowedFolder,
     Artifact,
     Blob,
     Deadlock,
@@ -149,6 +150,9 @@ class Place:
             created_at=timezone.now(),
             queued_at=timezone.now(),
         )
+        self.folder = AllowedFolder.objects.create(
+            owner=world.project.owner, path="/no/such/folder", device=1, inode=1, allowed_at=timezone.now()
+        )
         self.trigger = IssueTrigger.objects.create(
             repository=self.repository,
             line=version.line,
@@ -218,6 +222,7 @@ class Place:
             "name": self.value.name if name == "api" else "nothing.eml",
             "value": self.value.pk,
             "repository": self.repository.pk,
+            "folder": self.folder.pk,
             "trigger": self.trigger.pk,
             "notice": self.notice.pk,
             "key": self.visit.token_id if name == "need-act" else self.scenario.key,

@@ -135,12 +135,12 @@ class Product:
         return [row for row in rows if part in row["path"]]
 
     def status(self, task: str) -> str:
-        return str(self.call("GET", f"/lines/told/tasks/{task}")["status"])
+        return str(self.call("GET", f"/stages/told/tasks/{task}")["status"])
 
     def vote(self, task: str, gate: str) -> None:
         until(lambda: self.status(task) == "awaiting_review", lambda: f"{self.status(task)}\n{self.output()}")
         self.call(
-            "POST", f"/lines/told/tasks/{task}/gates/{gate}", {"action": "approve"}, token=self.reviewer
+            "POST", f"/stages/told/tasks/{task}/gates/{gate}", {"action": "approve"}, token=self.reviewer
         )
 
     def stop(self) -> None:
@@ -174,7 +174,7 @@ def product() -> Iterator[Product]:
 
 
 def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
-    task = product.call("POST", "/lines/told/tasks", {"title": "Fix it"})["name"]
+    task = product.call("POST", "/stages/told/tasks", {"title": "Fix it"})["name"]
     product.vote(task, "review")
     until(lambda: product.calls("/statuses/"), product.output)
     product.vote(task, "late")
@@ -183,7 +183,7 @@ def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
     until(lambda: product.calls("/merge_trains/"), product.output)
     statuses = product.calls("/statuses/")
     assert {row["body"]["name"] for row in statuses} == {"gateline"}
-    product.call("POST", f"/lines/told/tasks/{task}/cancel", {"reason": "No longer wanted"})
+    product.call("POST", f"/stages/told/tasks/{task}/cancel", {"reason": "No longer wanted"})
     until(lambda: product.calls("/cancel_merge_when_pipeline_succeeds"), product.output)
     until(lambda: product.calls("/statuses/")[-1]["body"]["state"] in ("failed", "canceled"), product.output)
     until(lambda: not product.call("GET", "/repositories/outside/notices"), "every notice sent")

@@ -163,7 +163,7 @@ def job_out(found: Dispatched) -> AlpJobOut:
             # As ALP renders it: the newline at the end is for programs that read it as a file.
             prompt=found.prompt.removesuffix("\n"),
             appendSystemPrompt=found.system,
-            repository=repository.address if repository else None,
+            repository=repository.title if repository else None,
             branch=branch or (repository.default_branch if repository else None),
             initBranch=branch is not None,
             autoGit=own.get("autoGit") is True,

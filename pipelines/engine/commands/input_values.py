@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -23,6 +20,10 @@ from pipelines.routing.document.work.references import NAME
 
 LONGEST = 100_000
 NO_SECRET = gettext_lazy("must be the name of a secret that is stored for this line, such as API_TOKEN")
+NO_REPOSITORY = gettext_lazy(
+    "has to be the name of a connected repository, an https or ssh address, or a folder that is allowed"
+)
+REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 PATH, REVISION = 4096, 250
 MIB = 1024 * 1024
 # Of git: https://host/…, ssh://user@host/… or user@host:path.
@@ -85,31 +86,15 @@ def _date(field: Input, value: Any) -> str:
 
 
 def _repository(field: Input, value: Any) -> str:
-    """A folder that workers may read, or an https or ssh address. Which hosts may be reached is checked where they
-    are reached (house §5)."""
+    """A folder, the name of a connected repository, or an https or ssh address. Whether the folder is allowed is known
+    to `inputs`; which hosts may be reached is checked where they are reached (house §5)."""
     if not isinstance(value, str):
         return _("has to be the address or folder of a repository")
     if value.strip() != value or value.startswith("-") or not value.isprintable() or len(value) > PATH:
         return _("is not the address or folder of a repository")
-    if value.startswith("/"):
-        return (
-            ""
-            if _readable(value)
-            else _("is not in a folder that the worker may read: %(roots)s") % {"roots": _roots()}
-        )
-    if ADDRESS.match(value):
+    if value.startswith("/") or ADDRESS.match(value) or REPOSITORY_NAME.fullmatch(value):
         return ""
-    return _("has to be an https or ssh address, or a folder below %(roots)s") % {"roots": _roots()}
-
-
-def _readable(folder: str) -> bool:
-    """Looks at nothing outside the roots, except to follow links."""
-    real = Path(os.path.realpath(folder))
-    return any(real.is_relative_to(os.path.realpath(root)) for root in settings.REPOSITORY_ROOTS)
-
-
-def _roots() -> str:
-    return ", ".join(map(str, settings.REPOSITORY_ROOTS)) or _("none is listed (GATELINE_REPOSITORY_ROOTS)")
+    return str(NO_REPOSITORY)
 
 
 def _revision(field: Input, value: Any) -> str:

@@ -13,10 +13,18 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from pipelines.engine.commands.input_values import NO_SECRET, content_fault, fault_of, size_fault
+from pipelines.engine.commands.input_values import (
+    NO_REPOSITORY,
+    NO_SECRET,
+    REPOSITORY_NAME,
+    content_fault,
+    fault_of,
+    size_fault,
+)
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.finding import SECRET, Reach
+from pipelines.queries.allowed_folders import fault_of_folder
 from pipelines.routing.basics.visible import shortened
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
@@ -29,13 +37,18 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[“\"'(]?[A-ZÀ-Þ])")
 
 
 def fill(
-    fields: Iterable[Input], given: Mapping[str, Any], reach: Reach, at: str = "inputs"
+    fields: Iterable[Input],
+    given: Mapping[str, Any],
+    reach: Reach,
+    at: str = "inputs",
+    connected: Iterable[Repository] | None = None,
 ) -> dict[str, Any]:
     """The values with defaults filled in. Raises `InputError` with every problem. Null and "" count as not given. A
     file has to have been uploaded to the project that `reach` names, a secret to be stored there; its default counts
     only while it is."""
     fields = tuple(fields)
     known = known_secrets(fields, reach)
+    known_repositories = list(repositories_for(fields, reach) if connected is None else connected)
     problems = [_unknown(at, key) for key in given if key not in {field.key for field in fields}]
     filled: dict[str, Any] = {}
     for field in fields:
@@ -46,6 +59,8 @@ def fill(
             problems += [Problem(f"{at}.{field.key}", _("is required"), field.help)] if field.required else []
             continue
         fault = fault_of(field, value) or unknown_secret(field, value, known)
+        fault = fault or repository_fault(field, value, reach, known_repositories)
+        value = value if fault else stored_repository(field, value, known_repositories)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
         filled[field.key] = value
     problems += _faulty_files(fields, filled, reach.project, at)
@@ -72,11 +87,32 @@ def connected_repositories(line: Line | None, project: Project) -> list[Reposito
     return list(Repository.objects.filter(project=project).order_by("name"))
 
 
-def with_address(line: Line, given: Mapping[str, Any], connected: Iterable[Repository]) -> Mapping[str, Any]:
-    """What was given; a connected repository that was named by its name is named by its address."""
-    key = line.workspace.input if line.workspace else ""
-    found = next((each.address for each in connected if key and each.name == given.get(key)), None)
-    return {**given, key: found} if found else given
+def repositories_for(fields: Iterable[Input], reach: Reach) -> list[Repository]:
+    """The connected ones, which an input may name; read only when there is such an input."""
+    if all(field.type != "repository" for field in fields):
+        return []
+    return list(Repository.objects.filter(project=reach.project).order_by("name"))
+
+
+def repository_fault(field: Input, value: Any, reach: Reach, connected: Iterable[Repository]) -> str:
+    """What is wrong with the name or folder of a repository, or ""."""
+    if field.type != "repository" or not isinstance(value, str):
+        return ""
+    address = next((repository.address for repository in connected if repository.name == value), value)
+    if not address.startswith("/"):
+        return str(NO_REPOSITORY) if REPOSITORY_NAME.fullmatch(address) else ""
+    if not fault_of_folder(reach.owner, address):
+        return ""
+    return _("is a folder of the server that is not allowed; connect it under Settings, Repositories")
+
+
+def stored_repository(field: Input, value: Any, connected: Iterable[Repository]) -> Any:
+    """The value as a task keeps it: a folder of the server by the name of its repository, so that nobody reads a path
+    in the task; any other repository by its address."""
+    if field.type != "repository":
+        return value
+    found = next((row for row in connected if value in (row.name, row.address)), None)
+    return found.title if found else value
 
 
 def not_connected(
@@ -84,7 +120,7 @@ def not_connected(
 ) -> list[Problem]:
     """A task would only fail at its first station."""
     key = line.workspace.input if line.workspace else ""
-    if not key or not filled.get(key) or filled[key] in {each.address for each in connected}:
+    if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []
     said = _("is not connected to this project")
     return [Problem(f"{at}.{key}", said, _("Connect it under Settings, Repositories."))]

@@ -57,9 +57,9 @@ def submit(
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
     try:
         of = version.line.project
-        connected = forms.connected_repositories(line, of)
-        given = forms.with_address(line, inputs or {}, connected)
-        filled = forms.fill(line.inputs, given, Reach(of.owner_id, of.pk, version.line_id))
+        reach = Reach(of.owner_id, of.pk, version.line_id)
+        connected = forms.repositories_for(line.inputs, reach)
+        filled = forms.fill(line.inputs, inputs or {}, reach, connected=connected)
         problems += forms.not_connected(line, filled, connected)
     except InputError as fault:
         problems += fault.problems

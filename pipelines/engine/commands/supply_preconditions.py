@@ -10,7 +10,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.engine.commands.inputs import fault_of, known_secrets, unknown_secret
+from pipelines.engine.commands.inputs import (
+    fault_of,
+    known_secrets,
+    repositories_for,
+    repository_fault,
+    stored_repository,
+    unknown_secret,
+)
 from pipelines.engine.commands.reconsider import once_more
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
@@ -75,15 +82,21 @@ def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]
     fields = {field.key: field for field in metadata(turn.judged_by, token)}
     if not fields.keys() >= given.keys():
         raise Conflict(str(CHANGED))
-    known = known_secrets(fields.values(), Reach.of(task))
+    reach = Reach.of(task)
+    known, connected = known_secrets(fields.values(), reach), repositories_for(fields.values(), reach)
     found = [
         Problem(
-            f"metadata.{key}", fault_of(fields[key], value) or unknown_secret(fields[key], value, known), ""
+            f"metadata.{key}",
+            fault_of(fields[key], value)
+            or unknown_secret(fields[key], value, known)
+            or repository_fault(fields[key], value, reach, connected),
+            "",
         )
         for key, value in given.items()
     ]
     if any(problem.message for problem in found):
         raise Invalid(problem for problem in found if problem.message)
+    given = {key: stored_repository(fields[key], value, connected) for key, value in given.items()}
     asked = {field.key for field in turn.judged_by.inputs}
     inputs = {key: value for key, value in given.items() if key in asked}
     rest = {key: value for key, value in given.items() if key not in asked}

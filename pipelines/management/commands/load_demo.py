@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -31,9 +30,12 @@ from pipelines.models import (
     Role,
     User,
 )
+from pipelines.people import allowed_folders
 from pipelines.queries.versions import parsed
 from pipelines.routing.document.line import digest, read_line
 from pipelines.routing.document.networks import to_publish
+
+NAME_OF_FIX = "basket"
 
 
 class Command(printing.Command):
@@ -57,8 +59,6 @@ class Command(printing.Command):
         if options["verbosity"]:
             for line in done:
                 self.stdout.write(line)
-            if not address:
-                self.stdout.write(_("There is no ready example: its folder is not below a listed root."))
 
 
 def administrator(name: str = "") -> User:
@@ -96,15 +96,12 @@ def untouched(line: Line) -> bool:
 
 
 def _connect(project: Project, folder: str) -> str:
-    """The repository of the demo, unless somebody connected it otherwise; its address where the workers may read it,
-    else nothing: then the start form asks for one."""
-    real = Path(folder).resolve()
-    if not any(real.is_relative_to(Path(root).resolve()) for root in settings.REPOSITORY_ROOTS):
-        return ""
+    """Connect the repository that was prepared for the demo, unless somebody connected it otherwise; its name."""
+    allowed_folders.prepare(project.owner, folder, now=timezone.now())
     Repository.objects.get_or_create(
-        project=project, name="basket", defaults={"address": folder, "connected_at": timezone.now()}
+        project=project, name=NAME_OF_FIX, defaults={"address": folder, "connected_at": timezone.now()}
     )
-    return folder
+    return NAME_OF_FIX
 
 
 def _hire(project: Project, user: User) -> None:

@@ -19,6 +19,7 @@ from pipelines.management import printing
 from pipelines.management.workspace_check import TAG
 from pipelines.ports.collector import settle_down
 from pipelines.ports.vault import keys
+from pipelines.queries.allowed_folders import bounds, protected
 from pipelines.work import images
 from pipelines.work.agents import signed_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
@@ -120,7 +121,8 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         station_path=tuple(settings.STATION_PATH),
         variables={"GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND},
         resources=station_resources(),
-        repository_roots=tuple(map(str, settings.REPOSITORY_ROOTS)),
+        repository_roots=bounds(),
+        protected=protected(),
         programs=settings.RUN_PROGRAMS,
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
         owners=frozenset(owners) or None,
@@ -180,7 +182,6 @@ def station_places() -> Places:
         settings.STATION_PATH,
         settings.STATION_READABLE,
         hidden=(settings.DATA_DIR, settings.WORKSPACES_DIR, *settings.WORKSPACES.neighbours()),
-        repositories=settings.REPOSITORY_ROOTS,
     )
 
 

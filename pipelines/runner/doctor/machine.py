@@ -110,7 +110,7 @@ def _workspaces(environment: Mapping[str, str]) -> CheckupLine:
 
 async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:
     with tempfile.TemporaryDirectory(prefix="gateline-doctor-") as folder:
-        places = of_installation(CHECKOUT, path, (), hidden=(), repositories=())
+        places = of_installation(CHECKOUT, path, (), hidden=())
         chosen = await choose("auto", places, Path(folder), None)
     return enforced(chosen.isolation)
 

@@ -20,11 +20,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import issue_tasks
-from pipelines.models import IssueTrigger, Line, Project, Repository
-from pipelines.people import host_notices, repositories
+from pipelines.models import AllowedFolder, IssueTrigger, Line, Project, Repository, User
+from pipelines.people import allowed_folders, host_notices, repositories
+from pipelines.people.allowed_folders import FolderToAllow
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
+from pipelines.queries.allowed_folders import sees_paths
+from pipelines.queries.allowed_folders import shown as shown_address
 from pipelines.web.project.prepare_forms import forms_of
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 from pipelines.work.hosts.table import NAMES, NONE
@@ -51,10 +54,19 @@ class RepositoryForm(forms.Form):
     host_credential = forms.CharField(max_length=64, required=False)
     host_app = forms.CharField(max_length=64, required=False)
     hook_secret = forms.CharField(max_length=64, required=False)
+    # The folder of the server that an administrator was asked about, and allows.
+    allow = forms.CharField(max_length=4096, required=False)
+    question: FolderToAllow | None = None
 
     @property
     def said(self) -> RepositorySettings:
-        return RepositorySettings(**self.cleaned_data)
+        return RepositorySettings(
+            **{key: value for key, value in self.cleaned_data.items() if key != "allow"}
+        )
+
+    @property
+    def allowed(self) -> str:
+        return str(self.cleaned_data["allow"])
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         rows=rows_of(project),
+        folders=folders_allowed(request, project),
         **offered(request, project),
     )
 
@@ -121,20 +134,26 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
     found = of_project(project, repository)
-    form = RepositoryForm(request.POST or None, initial=held(found))
+    form = RepositoryForm(request.POST or None, initial=stored(found, request.user))
     if request.method == "POST" and form.is_valid() and _changed(request, found, form):
         return redirect("project-repositories", project.owner.key, project.key)
     return shown(request, found, 422 if request.method == "POST" else 200, form=form)
 
 
-def held(found: Repository) -> dict[str, Any]:
-    return {key: getattr(found, key) for key in RepositoryForm.base_fields}
+def stored(found: Repository, person: User) -> dict[str, Any]:
+    """A folder of the server is named by its path for administrators of the installation alone."""
+    fields = {key: getattr(found, key) for key in RepositoryForm.base_fields if key != "allow"}
+    return {**fields, "address": shown_address(found, person)}
 
 
 def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> HttpResponse:
     """The page with its three forms. `forms`: those in which something was typed."""
     project, place = found.project, "/owners/{}/projects/{}/repositories/{}/hook"
-    given = {"form": RepositoryForm(initial=held(found)), "trigger_form": TriggerForm(), **forms_of(found)}
+    given = {
+        "form": RepositoryForm(initial=stored(found, request.user)),
+        "trigger_form": TriggerForm(),
+        **forms_of(found),
+    }
     return show(
         request,
         "project/repository.html",
@@ -208,6 +227,28 @@ def delete(request: SignedIn, project: Project, repository: int) -> HttpResponse
     return redirect("project-repositories", project.owner.key, project.key)
 
 
+@in_project("repositories")
+@require_POST
+def revoke_folder(request: SignedIn, project: Project, folder: int) -> HttpResponse:
+    """Of this owner, by an administrator of the installation; for anybody else there is no such page."""
+    row = next((row for row in folders_allowed(request, project) if row.pk == folder), None)
+    if row is None:
+        raise Http404
+    allowed_folders.revoke(row, by=request.user, now=timezone.now())
+    messages.success(
+        request, _("The folder is no longer allowed for %(owner)s") % {"owner": project.owner.name}
+    )
+    return redirect("project-repositories", project.owner.key, project.key)
+
+
+def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
+    """Those of the owner, for administrators of the installation."""
+    if not sees_paths(request.user):
+        return []
+    rows = AllowedFolder.objects.filter(owner=project.owner_id)
+    return list(rows.select_related("owner", "allowed_by").order_by("path"))
+
+
 def of_project(project: Project, repository: int) -> Repository:
     found = Repository.objects.filter(project=project, pk=repository).first()
     if found is None:
@@ -234,7 +275,9 @@ def offered(request: SignedIn, project: Project) -> dict[str, Any]:
 def connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repository | None:
     """None where it is refused; then the form says why."""
     try:
-        made = repositories.connect(project, form.said, by=request.user, now=timezone.now())
+        made = repositories.connect(
+            project, form.said, by=request.user, now=timezone.now(), allow=form.allowed
+        )
     except (Invalid, Conflict) as fault:
         _refused(form, fault)
         return None
@@ -244,7 +287,7 @@ def connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repo
 
 def _changed(request: SignedIn, found: Repository, form: RepositoryForm) -> bool:
     try:
-        repositories.change(found, form.said, by=request.user, now=timezone.now())
+        repositories.change(found, form.said, by=request.user, now=timezone.now(), allow=form.allowed)
     except (Invalid, Conflict) as fault:
         _refused(form, fault)
         return False
@@ -262,8 +305,13 @@ def told(request: SignedIn, repository: Repository) -> None:
 def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
     if isinstance(fault, Conflict):
         form.add_error("name", fault.detail)
+    elif isinstance(fault, FolderToAllow):
+        form.question = fault
     else:
-        form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+        hint = fault.problems[0].hint
+        form.add_error(
+            fault.path if fault.path in form.fields else None, " ".join(filter(None, (fault.message, hint)))
+        )
 
 
 def rows_of(project: Project) -> list[RepositoryRow]:

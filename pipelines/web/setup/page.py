@@ -205,8 +205,8 @@ class Setup:
 
     def _chosen(self, field: StartField) -> StartField:
         """The repository of these steps, where the form has one to choose."""
-        address = self.repository.address if self.repository else ""
-        offered = [each.address for each in field.repositories or ()]
+        address = self.repository.title if self.repository else ""
+        offered = [each.title for each in field.repositories or ()]
         return field if field.value or address not in offered else replace(field, value=address)
 
 

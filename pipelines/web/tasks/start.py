@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -70,7 +69,10 @@ class StartField:
             return [("", _("Choose a secret")), *((name, name) for name in self.secrets)]
         return [
             ("", _("Choose a repository")),
-            *((each.address, f"{each.name} · {each.address}") for each in self.repositories),
+            *(
+                (row.title, row.name if row.is_folder else f"{row.name} · {row.address}")
+                for row in self.repositories
+            ),
         ]
 
     @property
@@ -83,10 +85,9 @@ class StartField:
         usual = default_of(self.input, self.secrets)
         if self.repositories is None:
             return usual
-        addresses = [each.address for each in self.repositories]
-        if usual in addresses:
-            return usual
-        return addresses[0] if self.input.required and len(addresses) == 1 else None
+        offered = [row.title for row in self.repositories]
+        usual = next((row.title for row in self.repositories if usual in (row.name, row.address)), None)
+        return offered[0] if usual is None and self.input.required and len(offered) == 1 else usual
 
     @property
     def control(self) -> str:
@@ -118,8 +119,7 @@ class StartField:
     def _bounds(self) -> Iterator[str]:
         field = self.input
         if field.type == "repository" and self.repositories is None:
-            roots = ", ".join(map(str, settings.REPOSITORY_ROOTS))
-            yield _("Folders the worker may read: %s.") % (roots or _("none"))
+            yield _("The name of a connected repository, or an https or ssh address.")
         if field.type == "file":
             yield _("%(types)s, at most %(size)s MiB.") % {
                 "types": ", ".join(field.accept) or _("Any file"),

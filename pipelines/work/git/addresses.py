@@ -1,15 +1,13 @@
-"""What the address of a repository may be: https, ssh, or a folder below a listed root (house §5)."""
+"""What the address of a repository may be: https, ssh, or a folder that is allowed (house §5)."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.work.git.refusals import GitRefused
 
 PORTS = {"https": 443, "ssh": 22}
@@ -35,7 +33,7 @@ class RepositoryAddress:
         return self.text
 
 
-def parsed(text: str, roots: Sequence[str | Path]) -> RepositoryAddress:
+def parsed(text: str, folders: ServerFolders) -> RepositoryAddress:
     """:raises GitRefused: what is wrong with it, and what would be taken"""
     if not text.strip() or text != text.strip() or not text.isprintable() or len(text) > LONGEST:
         raise GitRefused("An address is one line of visible characters, without spaces around it.")
@@ -48,8 +46,8 @@ def parsed(text: str, roots: Sequence[str | Path]) -> RepositoryAddress:
     if scp := SCP_LIKE.fullmatch(text):
         return _url(f"ssh://{scp['user']}@{scp['host']}/{scp['path']}", text)
     if text.startswith("/"):
-        return _folder(text, roots)
-    raise GitRefused("Use an https or ssh address, or a folder that the worker may read.")
+        return _folder(text, folders)
+    raise GitRefused("Use an https or ssh address, or a folder of the server that is allowed.")
 
 
 def _url(url: str, text: str = "") -> RepositoryAddress:
@@ -79,14 +77,8 @@ def _url(url: str, text: str = "") -> RepositoryAddress:
     return RepositoryAddress(text or url, scheme, parts.path, host, port or PORTS[scheme], user)
 
 
-def _folder(text: str, roots: Sequence[str | Path]) -> RepositoryAddress:
-    """Nothing outside the roots is looked at, but for where links lead."""
-    real = Path(os.path.realpath(text))
-    if not any(real.is_relative_to(os.path.realpath(root)) for root in roots):
-        listed = ", ".join(map(str, roots)) or "none"
-        raise GitRefused(
-            f"Folders have to be below a listed one ({listed}). An operator lists them in GATELINE_REPOSITORY_ROOTS."
-        )
-    if not real.is_dir():
-        raise GitRefused("There is no such folder on this machine.")
-    return RepositoryAddress(text, "folder", str(real))
+def _folder(text: str, folders: ServerFolders) -> RepositoryAddress:
+    try:
+        return RepositoryAddress(text, "folder", folders.resolved(text))
+    except FolderRefused as refused:
+        raise GitRefused(str(refused)) from refused

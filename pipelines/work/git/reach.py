@@ -16,9 +16,9 @@ from pipelines.work.spec.repository import RepositoryAccess
 
 def remote_of(access: RepositoryAccess) -> Remote:
     """:raises GitRefused: the address is not taken"""
-    address = parsed(access.order.address, access.roots)
+    address = parsed(access.order.address, access.folders)
     known_hosts = Mirrors(access.mirrors).known_hosts
-    return Remote(address, access.guard, access.credential, known_hosts)
+    return Remote(address, access.guard, access.credential, known_hosts, folders=access.folders)
 
 
 @contextmanager

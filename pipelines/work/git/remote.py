@@ -19,6 +19,7 @@ from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
+from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
@@ -77,6 +78,7 @@ class Remote:
     credential: str = field(default="", repr=False)
     known_hosts: Path = Path(os.devnull)
     seconds: float = SECONDS
+    folders: ServerFolders = field(default_factory=ServerFolders, repr=False)
 
     @contextmanager
     def _client(self, bounds: Bounds | None = None) -> Iterator[tuple[GitClient, str]]:
@@ -84,6 +86,7 @@ class Remote:
         address, bounds = self.address, bounds or Bounds(ASKING * self.seconds)
         try:
             if address.scheme == "folder":
+                self.check_folder()
                 yield LocalGitClient(thin_packs=False, quiet=True), address.path
             elif address.scheme == "ssh":
                 with connected(address, self.guard, self.credential, self.known_hosts, bounds) as client:
@@ -106,6 +109,17 @@ class Remote:
         except ERRORS as error:
             raise GitRefused(self.said(error)) from error
 
+    def check_folder(self) -> None:
+        """A folder may be another one than a moment ago. :raises GitRefused: it is not allowed as it is now"""
+        if self.address.scheme != "folder":
+            return
+        try:
+            if self.folders.resolved(self.address.path) == self.address.path:
+                return
+        except FolderRefused as refused:
+            raise GitRefused(str(refused)) from refused
+        raise GitRefused("The folder changed while it was read. Try again.")
+
     def said(self, error: BaseException) -> str:
         """What an error of the way means, and what can be done."""
         if isinstance(error, HTTPUnauthorized):
@@ -119,6 +133,8 @@ class Remote:
                 return "The folder is not a git repository."
             return "There is no repository at this address, or the credential may not see it."
         text = str(error).strip() or type(error).__name__
+        if self.address.scheme == "folder":
+            text = text.replace(self.address.path, "its folder")
         line = " ".join(text.split())[:300]
         if self.address.scheme == "ssh" and "denied" in line.lower():
             return f"The server refuses the key: {line}"
@@ -176,6 +192,7 @@ class Remote:
                     depth=depth,
                 )
             check_pack(file)
+            self.check_folder()
         except ERRORS as error:
             abort()
             raise GitRefused(self.said(error)) from error
@@ -186,6 +203,7 @@ class Remote:
 
     def _bounded_folder(self) -> None:
         """What is read from a folder is read by this process."""
+        self.check_folder()
         try:
             with closing(Repo(self.address.path)) as there:
                 check_folder(there.object_store)
@@ -207,6 +225,7 @@ class Remote:
             if now != expected:
                 raise GitRefused(moved(branch, old, "" if _text(now) == ZERO else _text(now)), BASE_MOVED)
             last()
+            self.check_folder()
             return {ref: _id(new)}
 
         def data(have: Any, want: Any, **more: Any) -> Any:
@@ -230,6 +249,7 @@ class Remote:
         """Git refuses this, too: the files there would no longer be those of the branch."""
         if self.address.scheme != "folder":
             return
+        self.check_folder()
         with closing(Repo(self.address.path)) as there:
             head = there.refs.read_ref(HEADREF) or b""
             if not there.bare and _text(head) == f"ref: {HEADS}{branch}":

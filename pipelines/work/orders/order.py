@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.routing.document.kinds import templates
 from pipelines.routing.document.networks import network_of
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
@@ -102,6 +104,8 @@ class Orders:
     scope: Mapping[str, Any] = field(repr=False)
     # Keys of the inputs that name a repository.
     repositories: tuple[str, ...] = ()
+    # Folders of the server that this job names and that are allowed for its owner, as `AllowedFolder.to_dict`.
+    folders: tuple[Mapping[str, Any], ...] = ()
     # The document that the station before handed over; None where there is none.
     handoff: Any = field(default=None, repr=False)
     question: QuestionOrder | None = None
@@ -128,7 +132,7 @@ class Orders:
     def of_json(cls, plain: Mapping[str, Any]) -> Orders:
         station, question, git = plain["station"], plain["question"], plain["git"]
         its = {name: tuple(station[name]) for name in ("output_keys", "artifacts", "labels", "hosts")}
-        made = {name: tuple(plain[name]) for name in ("declared", "repositories")}
+        made = {name: tuple(plain[name]) for name in ("declared", "repositories", "folders")}
         whole: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
         asked = QuestionOrder(**question) if question else None
         return cls(**{**whole, "question": asked, "git": _git_order(git)})
@@ -174,12 +178,22 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
     """The network as the version has it; listed repositories for a station whose document names one."""
     work = orders.station.work
     texts = [text for _place, text in templates(work, "work")]
-    named = any(root in text for root in config.repository_roots for text in texts)
-    asked = any(
+    named_inputs = any(
         name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
     )
+    allowed = config.folders(orders.folders)
+    paths = (folder.path for folder in allowed.allowed)
+    named = [path for path in paths if named_inputs or any(path in text for text in texts)]
+    folders = tuple(Path(path) for path in named if is_allowed(allowed, path))
     listed = tuple(host for host in map(host_of, orders.station.hosts) if host is not None)
-    return Access(network=network_of(work) == OPEN, repositories=named or asked, hosts=listed)
+    return Access(network=network_of(work) == OPEN, repositories=folders, hosts=listed)
+
+
+def is_allowed(folders: ServerFolders, path: str) -> bool:
+    try:
+        return folders.resolved(path) == path
+    except FolderRefused:
+        return False
 
 
 def filled_in(orders: Orders, place: str, value: Any, config: WorkerConfig) -> str:

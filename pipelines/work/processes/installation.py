@@ -25,10 +25,9 @@ def of_installation(
     path: Iterable[str],
     readable: Iterable[str | Path] = (),
     hidden: Iterable[str | Path] = (),
-    repositories: Iterable[str | Path] = (),
 ) -> Places:
     """What every station may read: programs and listed folders, of this installation (`base`) no more than they need;
-    and what none may. Repositories are for the stations that name one."""
+    and what none may."""
     programs = [Path(folder) for folder in path]
     found = [
         Path(sys.prefix),
@@ -40,10 +39,7 @@ def of_installation(
         *map(Path, readable),
     ]
     covered = [*map(Path, hidden), *(base / name for name in STATE_FOLDERS)]
-    roots = [Path(root) for root in repositories]
-    # Of a root that holds this installation its commits are a repository like any other; its files are not shown.
-    history = [base / ".git"] if any(base.is_relative_to(root) for root in roots) else []
-    return places(found, covered, Path.home(), repositories=[*roots, *history], covered=[base])
+    return places(found, covered, Path.home(), covered=[base])
 
 
 def notices(isolation: Isolation) -> list[str]:

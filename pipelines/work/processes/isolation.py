@@ -44,15 +44,18 @@ class CannotIsolate(Exception):
 
 @dataclass(frozen=True)
 class Places:
-    """Folders and files of one worker: what every station may read, what none may see although it lies inside, and
-    what only those stations may read that name a repository. A readable place inside a hidden one is seen."""
+    """Folders and files of one worker: what every station may read, and what none may see although it lies inside. A
+    readable place inside a hidden one is seen. `secret`: what no folder shows that a station is allowed besides."""
 
     readable: tuple[Path, ...]
     hidden: tuple[Path, ...]
-    repositories: tuple[Path, ...] = ()
+    secret: tuple[Path, ...] = ()
 
     def seen(self, access: Access) -> tuple[Path, ...]:
-        return (*self.readable, *(self.repositories if access.repositories else ()))
+        """Of an allowed folder that holds something secret, such as the installation itself, its commits alone."""
+        allowed = [folder for folder in access.repositories if not within(folder, self.secret)]
+        holding = {folder for folder in allowed if any(place.is_relative_to(folder) for place in self.secret)}
+        return (*self.readable, *(folder / ".git" if folder in holding else folder for folder in allowed))
 
     def shows(self, path: Path) -> bool:
         """Say whether some station can read this file: of the places around it the innermost decides."""
@@ -64,11 +67,12 @@ class Places:
 
 @dataclass(frozen=True)
 class Access:
-    """Reach of one station besides its own folder. `hosts`: names with their ports, where the network is none but
-    for these, and `whose` list that is; `door`: the folder in which their proxy listens, while the station runs."""
+    """Reach of one station besides its own folder. `repositories`: the folders that it names and may read. `hosts`:
+    names with their ports, where the network is none but for these, and `whose` list that is; `door`: the folder in
+    which their proxy listens, while the station runs."""
 
     network: bool = True
-    repositories: bool = False
+    repositories: tuple[Path, ...] = ()
     hosts: tuple[tuple[str, int], ...] = ()
     whose: str = "this station's list"
     door: Path | None = None
@@ -76,7 +80,7 @@ class Access:
     roots: tuple[Path, ...] = ()
 
 
-OPEN = Access(network=True, repositories=True)
+OPEN = Access(network=True)
 
 
 @dataclass(frozen=True)
@@ -263,17 +267,15 @@ def places(
     readable: Iterable[Path],
     hidden: Iterable[Path],
     home: Path,
-    repositories: Iterable[Path] = (),
     covered: Iterable[Path] = (),
 ) -> Places:
     """Absolute, by their names and with links resolved. Nothing inside a `hidden` place is seen, nor are the secrets of
     `home`; inside a `covered` one what is listed."""
     secret = both(hidden, (home / name for name in HOME_SECRETS))
     wanted = [place for place in both(there(readable)) if not within(place, secret)]
-    sources = [place for place in both(there(repositories)) if not within(place, secret)]
-    roots = (*wanted, *sources, *map(Path, SYSTEM))
+    roots = (*wanted, *map(Path, SYSTEM))
     cover = dict.fromkeys((*secret, *both(covered)))
-    return Places(tuple(wanted), tuple(place for place in cover if within(place, roots)), tuple(sources))
+    return Places(tuple(wanted), tuple(place for place in cover if within(place, roots)), tuple(cover))
 
 
 def there(places: Iterable[Path]) -> Iterable[Path]:

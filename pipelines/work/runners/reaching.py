@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from pipelines.queries.allowed_folders import bounds, protected
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -17,6 +18,7 @@ def config() -> WorkerConfig:
     return WorkerConfig(
         workspaces=Path(settings.WORKSPACES_DIR),
         isolation=Isolation("none"),
-        repository_roots=tuple(map(str, settings.REPOSITORY_ROOTS)),
+        repository_roots=bounds(),
+        protected=protected(),
         outgoing=Outgoing(guard),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from pipelines.ports.server_folders import ServerFolders
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess, RequestText
 
@@ -165,7 +166,7 @@ class RepositoryAccess:
     order: GitOrder
     state: GitState
     mirrors: Path
-    roots: tuple[str, ...] = ()
+    folders: ServerFolders = field(default_factory=ServerFolders, repr=False)
     guard: Guard = field(default_factory=Guard, repr=False)
     credential: str = field(default="", repr=False)
     fetch: Callable[[str, Path], None] = field(default=lambda stored, path: None, repr=False)

@@ -250,11 +250,12 @@ class JobExecution:
 
     def _config(self, started: Started) -> WorkerConfig:
         values, lent = started.values, self._lent(started)
-        if values is NO_VALUES and not lent:
+        # A log names a repository, never a path of the server.
+        paths = tuple(str(folder["path"]) for folder in started.orders.folders)
+        if values is NO_VALUES and not lent and not paths:
             return self.config
-        return self.config.with_values(
-            values.secrets, values.variables, (*values.masked, *lent), values.withheld
-        )
+        masked = (*values.masked, *lent, *paths)
+        return self.config.with_values(values.secrets, values.variables, masked, values.withheld)
 
     def _lent(self, started: Started) -> tuple[str, ...]:
         """Of the sign-in that this job is lent, what nothing may show."""

@@ -58,7 +58,7 @@ def reached(
         order,
         state,
         config.workspaces,
-        roots=config.repository_roots,
+        folders=config.folders(orders.folders),
         guard=config.outgoing.guard,
         credential=started.values.credential,
         fetch=fetch,

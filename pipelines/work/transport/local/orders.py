@@ -22,6 +22,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.transport.local.earlier_output import said
+from pipelines.work.transport.local.folders import folders_for, inputs_of
 from pipelines.work.transport.local.repositories import git_order
 from pipelines.work.transport.local.station_hosts import hosts_of
 
@@ -43,10 +44,11 @@ def orders_with(job: Job, handoff: Any) -> Orders:
     """The same, of many: `handoff` was read for all of them."""
     task, line = job.task, versions.by_id(job.pinned_id)
     station = line.station(job.station)
-    runs = declared(line, station)
+    runs, inputs = declared(line, station), inputs_of(task, line)
+    git = git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None
     scope = {
         "task": about(task),
-        "input": task.inputs,
+        "input": inputs,
         "context": task.context,
         "variables": task.variables,
         "said": said(job, line, station),
@@ -79,7 +81,8 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         rerun=job.kind == wait_for_checks.KIND.key and job.not_before is None and rerun_asked(job),
         session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
-        git=git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None,
+        git=git,
+        folders=folders_for(task, line, station, inputs, git.address if git else ""),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.models import Task
+from pipelines.ports.server_folders import ServerFolders
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.work.network import HTTPS, INPUT, egress_of
@@ -33,7 +34,7 @@ def _written_out(task: Task, entries: tuple[str, ...]) -> Iterator[str]:
 def host_of_repository(address: str) -> str:
     """ "" where it is a folder. Over ssh stations reach nothing: its host is meant as it answers over https."""
     try:
-        found = parsed(address, ())
+        found = parsed(address, ServerFolders())
     except GitRefused:
         return ""
     own = found.scheme == "https" and found.port != HTTPS

@@ -33,6 +33,7 @@ from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import handover, jobs
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import said
+from pipelines.work.transport.local.folders import folders_for, inputs_of
 from pipelines.work.transport.local.orders import cost_left, declared, received, station_order
 from pipelines.work.transport.local.repositories import git_order, git_state
 from pipelines.work.transport.local.station_hosts import hosts_of
@@ -241,7 +242,8 @@ class Ordered:
 
     def _orders(self) -> Orders:
         task, job, station = self.task, self.job, self.station
-        runs = declared(self.line, station)
+        runs, inputs = declared(self.line, station), inputs_of(task, self.line)
+        git = git_order(task, self.line, station, 0)
         cost = cost_left(job, self.line, station)
         order = station_order(station, hosts_of(task, station), **cost)
         return Orders(
@@ -263,7 +265,7 @@ class Ordered:
             declared=runs,
             scope={
                 "task": {**about(task), "name": NAME},
-                "input": task.inputs,
+                "input": inputs,
                 "context": self._context(),
                 "variables": task.variables,
                 "said": said(job, self.line, station) if job.pk else {},
@@ -276,7 +278,8 @@ class Ordered:
             repositories=tuple(each.key for each in self.line.inputs if each.type == "repository"),
             handoff=received([job]).get(job.pk) if job.pk else None,
             begun=job.created_at.timestamp(),
-            git=git_order(task, self.line, station, 0),
+            git=git,
+            folders=folders_for(task, self.line, station, inputs, git.address if git else ""),
         )
 
     def _context(self) -> Mapping[str, Any]:

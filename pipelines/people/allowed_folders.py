@@ -1,0 +1,100 @@
+"""Allowing folders of this server for an owner, and revoking it. Only administrators of the installation may."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Forbidden, Invalid
+from pipelines.models import AllowedFolder, Owner, User
+from pipelines.ports import audit
+from pipelines.ports.server_folders import FolderRefused
+from pipelines.queries.allowed_folders import folders_of, sees_paths
+from pipelines.routing.basics.problems import Problem
+
+
+class FolderToAllow(Invalid):
+    """An administrator is asked whether to allow the folder, given without links."""
+
+    def __init__(self, problem: Problem, folder: str) -> None:
+        super().__init__([problem])
+        self.folder = folder
+
+
+def question(owner: Owner, text: str) -> FolderToAllow:
+    """What an administrator is asked. Raises Invalid: nobody can allow the folder."""
+    try:
+        folder = folders_of(owner.pk).allowable(text)
+    except FolderRefused as refused:
+        raise Invalid.at("address", str(refused)) from refused
+    message = _("This folder is not allowed for the owner %(owner)s yet.") % {"owner": owner.name}
+    problem = Problem("address", message, _('Allow it on the page, or send "allow": true.'))
+    return FolderToAllow(problem, folder.path)
+
+
+def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
+    """Raises Forbidden, Invalid. Allowing again records the folder as it is now."""
+    if not sees_paths(by):
+        raise Forbidden
+    try:
+        folder = folders_of(owner.pk).allowable(text)
+    except FolderRefused as refused:
+        raise Invalid.at("address", str(refused)) from refused
+    device = os.stat(folder.path).st_dev
+    with transaction.atomic():
+        row, _made = AllowedFolder.objects.update_or_create(
+            owner=owner,
+            path=folder.path,
+            defaults={
+                "device": device,
+                "inode": folder.inode,
+                "origin": AllowedFolder.Origin.ADMINISTRATOR,
+                "allowed_by": by,
+                "allowed_at": now,
+            },
+        )
+        _record("folder.allowed", row, by, now)
+    return row
+
+
+def prepare(owner: Owner, path: str, *, now: datetime) -> None:
+    """Record a repository that Gateline made for this owner. Callers name only what they made."""
+    folder = os.path.realpath(path)
+    found = os.stat(folder)
+    AllowedFolder.objects.update_or_create(
+        owner=owner,
+        path=folder,
+        defaults={
+            "device": found.st_dev,
+            "inode": found.st_ino,
+            "origin": AllowedFolder.Origin.PREPARED,
+            "allowed_by": None,
+            "allowed_at": now,
+        },
+    )
+
+
+def revoke(row: AllowedFolder, *, by: User, now: datetime) -> None:
+    """Tasks that work in it fail from their next station on. Raises Forbidden."""
+    if not sees_paths(by):
+        raise Forbidden
+    with transaction.atomic():
+        _record("folder.revoked", row, by, now)
+        row.delete()
+
+
+def _record(kind: str, row: AllowedFolder, by: User, now: datetime) -> None:
+    """An act of the installation: members of a project do not see it, for it names a path."""
+    audit.record(
+        kind,
+        by=by,
+        at=now,
+        about=f"owner:{row.owner_id}",
+        name=row.path,
+        owner=row.owner.key,
+        device=str(row.device),
+        inode=str(row.inode),
+    )

@@ -1,0 +1,291 @@
+"""The folders of this server that may be used as repositories: those that an administrator allowed for the owner, and
+never anything below the state or workspace folders, whichever way it is named (house §5). Standard library alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+MOST_ENTRIES: Final = 500_000
+MOST_TEXT: Final = 1 << 20
+OWN_PARTS: Final = (
+    "objects",
+    "refs",
+    "HEAD",
+    "packed-refs",
+    "config",
+    "commondir",
+    "worktrees",
+    "modules",
+    "info",
+)
+"""Names that make a folder a git folder, and that git follows from one."""
+INCLUDED = re.compile(
+    r"^\s*(?:\[[^\]\n]*\])?\s*(?:path|worktree)\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE
+)
+COMMENT = re.compile(r"\s*[#;]")
+NOT_ALLOWED: Final = "not_allowed"
+REFUSED: Final = "refused"
+
+
+class FolderRefused(Exception):
+    """The message names no folder. `reason`: NOT_ALLOWED where an administrator may still allow it."""
+
+    def __init__(self, message: str, reason: str = REFUSED) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class AllowedFolder:
+    """`path`: without links. `inode`: as it was when it was allowed, 0 where the machine is another one. `prepared`:
+    made by Gateline itself, the only kind that may lie below its own folders."""
+
+    path: str
+    inode: int = 0
+    prepared: bool = False
+    name: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @classmethod
+    def of_dict(cls, plain: Mapping[str, Any]) -> AllowedFolder:
+        return cls(
+            str(plain["path"]), int(plain["inode"]), bool(plain["prepared"]), str(plain.get("name", ""))
+        )
+
+
+@dataclass(frozen=True)
+class ServerFolders:
+    """Permissions of one owner on one machine. `protected`: the state and workspace folders. `bounds`: folders below
+    which all have to lie, None for no bound. `elsewhere`: the permission was given on another machine."""
+
+    allowed: tuple[AllowedFolder, ...] = ()
+    protected: tuple[str, ...] = ()
+    bounds: tuple[str, ...] | None = None
+    elsewhere: bool = False
+
+    def resolved(self, text: str) -> str:
+        """The folder without links, checked as it is at this moment. :raises FolderRefused"""
+        path = real(text)
+        allowed = next((folder for folder in self.allowed if folder.path == path), None)
+        if allowed is None:
+            raise FolderRefused(
+                "This folder is not allowed for this owner. An administrator of the installation can allow it under "
+                "Settings, Repositories.",
+                NOT_ALLOWED,
+            )
+        self._check(path, allowed.prepared)
+        if not os.path.isdir(path):
+            raise FolderRefused("There is no such folder on this machine.")
+        if allowed.inode and not self.elsewhere and os.stat(path).st_ino != allowed.inode:
+            raise FolderRefused(
+                "This folder is another one than the administrator allowed. Have it allowed again.",
+                NOT_ALLOWED,
+            )
+        return path
+
+    def allowable(self, text: str) -> AllowedFolder:
+        """A folder as an administrator allows it. :raises FolderRefused"""
+        path = real(text)
+        self._check(path, prepared=False)
+        if not os.path.isdir(path):
+            raise FolderRefused("There is no such folder on this machine.")
+        return AllowedFolder(path, os.stat(path).st_ino)
+
+    def _check(self, path: str, prepared: bool) -> None:
+        guard = ProtectedPlaces(self.protected)
+        if not prepared:
+            self._check_place(path, guard)
+        for part in repository_parts(path):
+            if prepared and below(part, path):
+                continue
+            self._check_place(part, guard)
+            if not below(part, path):
+                raise FolderRefused(
+                    "Parts of this repository lie outside of its folder: a link, alternates, or the git folder of a "
+                    "worktree. Connect a repository that is complete, such as a bare clone."
+                )
+
+    def _check_place(self, path: str, guard: ProtectedPlaces) -> None:
+        if guard.hold(path):
+            raise FolderRefused(
+                "This folder leads into the state or the workspaces of Gateline, where no repository is taken from."
+            )
+        if self.bounds is not None and not any(below(path, real(bound)) for bound in self.bounds):
+            raise FolderRefused(
+                "This folder is not below one that the operator listed in GATELINE_REPOSITORY_ROOTS."
+            )
+
+
+class ProtectedPlaces:
+    """Folders that nothing may lead into: by name, by device and inode of any folder above, and by what a bind mount
+    shows."""
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        self._paths = tuple(dict.fromkeys(real(folder) for folder in folders))
+        self._mounts = mounts()
+        self._inodes = {found for path in self._paths if (found := inode(path)) is not None}
+        inner = [
+            mount.point for mount in self._mounts if any(below(mount.point, path) for path in self._paths)
+        ]
+        self._origins = [origin for path in (*self._paths, *inner) if (origin := self._origin(path))]
+
+    def hold(self, path: str) -> bool:
+        """Whether anything at or below this resolved path is of a protected folder."""
+        if any(below(path, each) for each in self._paths):
+            return True
+        if any(inode(str(above)) in self._inodes for above in (Path(path), *Path(path).parents)):
+            return True
+        inner = (mount.point for mount in self._mounts if mount.point != path and below(mount.point, path))
+        # A folder around the state itself shows the mounts that are part of it: those are no way into it.
+        reached = [path, *(point for point in inner if not any(below(point, each) for each in self._paths))]
+        return any(self._comes_from_protected(place) for place in reached)
+
+    def _comes_from_protected(self, path: str) -> bool:
+        origin = self._origin(path)
+        return origin is not None and any(
+            origin[0] == device and below(origin[1], root) for device, root in self._origins
+        )
+
+    def _origin(self, path: str) -> tuple[str, str] | None:
+        """The file system that holds a path, and where in it."""
+        around = [mount for mount in self._mounts if below(path, mount.point)]
+        if not around:
+            return None
+        # Of two mounts at one place the later one is seen.
+        mount = max(enumerate(around), key=lambda pair: (len(pair[1].point), pair[0]))[1]
+        inside = os.path.relpath(path, mount.point)
+        return mount.device, os.path.normpath(os.path.join(mount.root, inside))
+
+
+@dataclass(frozen=True)
+class Mount:
+    device: str
+    root: str
+    point: str
+
+
+def mounts() -> list[Mount]:
+    """Those of this process, none where the system does not list them."""
+    try:
+        text = Path("/proc/self/mountinfo").read_text(errors="surrogateescape")
+    except OSError:
+        return []
+    rows = [line.split(" ") for line in text.splitlines()]
+    return [Mount(row[2], unescaped(row[3]), unescaped(row[4])) for row in rows if len(row) > 4]
+
+
+def unescaped(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def repository_parts(folder: str) -> Iterator[str]:
+    """Every place that git would follow from the repository in `folder`, without links: its git folder, a common one,
+    alternates, included settings, and what links in them lead to. Places that do not exist are given, too."""
+    waiting, known = [(folder, False)], set[str]()
+    while waiting:
+        place, is_git = waiting.pop()
+        path = real(place)
+        if path in known:
+            continue
+        known.add(path)
+        yield path
+        found, links = pointed(path, is_git)
+        waiting += [(each, True) for each in found]
+        yield from (real(link) for link in links)
+        # A folder behind a link is followed like one that is there.
+        waiting += [(link, True) for link in links if os.path.isdir(link)]
+
+
+def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
+    """Folders that a git folder, or a working copy, names; and links found in it."""
+    named: list[str] = []
+    dot = os.path.join(path, ".git")
+    if os.path.lexists(dot) and not is_git:
+        named.append(dot)
+        if os.path.isfile(dot):
+            named += [os.path.join(path, each) for each in after(text_of(dot), "gitdir:")]
+    named += [os.path.join(path, line) for line in lines_of(os.path.join(path, "commondir"))]
+    for objects in (os.path.join(path, "objects"), path):
+        for name in ("alternates", "http-alternates"):
+            listed = lines_of(os.path.join(objects, "info", name))
+            named += [os.path.join(objects, unquoted(line)) for line in listed if "://" not in line]
+    for file in (path, os.path.join(path, "config"), os.path.join(path, "config.worktree")):
+        for written in INCLUDED.findall(text_of(file)):
+            # Settings may end with a comment, and file names may contain its sign: neither may lead elsewhere.
+            for value in (written, COMMENT.split(written)[0]):
+                named.append(os.path.join(os.path.dirname(file), os.path.expanduser(unquoted(value))))
+    is_repository = is_git or (
+        os.path.lexists(os.path.join(path, "objects")) and os.path.lexists(os.path.join(path, "refs"))
+    )
+    if not is_repository:
+        return named, []
+    return named, links_in(path, () if is_git else OWN_PARTS)
+
+
+def links_in(path: str, only: Sequence[str] = ()) -> list[str]:
+    """Symbolic links at any depth. :raises FolderRefused: there is no end to it"""
+    found: list[str] = []
+    waiting, count = [path], 0
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            count += 1
+            if only and entry.name not in only and os.path.dirname(entry.path) == path:
+                continue
+            if entry.is_symlink():
+                found.append(entry.path)
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+        if count > MOST_ENTRIES:
+            raise FolderRefused("This repository holds too many files. Pack it with git gc.")
+    return found
+
+
+def after(text: str, start: str) -> list[str]:
+    return [text.removeprefix(start).strip()] if text.startswith(start) else []
+
+
+def lines_of(path: str) -> list[str]:
+    return [line.strip() for line in text_of(path).splitlines() if line.strip() and not line.startswith("#")]
+
+
+def unquoted(text: str) -> str:
+    return text.strip().strip('"')
+
+
+def text_of(path: str) -> str:
+    """The beginning of a file; "" where there is none."""
+    if not os.path.isfile(path):
+        return ""
+    try:
+        with open(path, "rb") as file:
+            return os.fsdecode(file.read(MOST_TEXT)).strip()
+    except OSError:
+        return ""
+
+
+def real(path: str | os.PathLike[str]) -> str:
+    return os.path.realpath(path)
+
+
+def below(path: str, root: str) -> bool:
+    """Whether it is the root or lies in it."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def inode(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,56 @@
+"""Which folders of the server a job names, and which of them its owner is allowed (house §5): asked at each claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pipelines.models import Repository, Task
+from pipelines.ports.server_folders import AllowedFolder, real
+from pipelines.queries.allowed_folders import allowed_to
+from pipelines.routing.document.kinds import templates
+from pipelines.routing.document.line import Line, Station
+
+FOLDER = re.compile(r"(?<![\w:/.}])/[^\s/]+/")
+
+
+def inputs_of(task: Task, line: Line) -> dict[str, Any]:
+    """The inputs as templates see them: a repository that is named by its name is there by its address."""
+    inputs = dict(task.inputs)
+    names = {
+        field.key: inputs[field.key]
+        for field in line.inputs
+        if field.type == "repository" and is_name(inputs.get(field.key))
+    }
+    if names:
+        found = Repository.objects.filter(project=task.project_id, name__in=set(names.values()))
+        addresses = dict(found.values_list("name", "address"))
+        inputs |= {key: addresses.get(name, name) for key, name in names.items()}
+    return inputs
+
+
+def is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and not re.search(r"[/:@]", value)
+
+
+def folders_for(
+    task: Task, line: Line, station: Station, inputs: Mapping[str, Any], address: str
+) -> tuple[Mapping[str, Any], ...]:
+    keys = (field.key for field in line.inputs if field.type == "repository")
+    named = [address, *(str(inputs.get(key) or "") for key in keys)]
+    paths = [text for text in named if text.startswith("/")]
+    written = [text for _place, text in templates(station.work, "work") if FOLDER.search(text)]
+    if not (paths or written):
+        return ()
+    return tuple(folder.to_dict() for folder in _named(allowed_to(task.project.owner_id), paths, written))
+
+
+def _named(
+    allowed: Iterable[AllowedFolder], paths: Iterable[str], written: Iterable[str]
+) -> Iterable[AllowedFolder]:
+    resolved = {real(path) for path in paths}
+    texts = list(written)
+    return (
+        folder for folder in allowed if folder.path in resolved or any(folder.path in text for text in texts)
+    )
