@@ -6,6 +6,7 @@ browser    `page`: a real Chromium that fails the test on script errors and poli
 mailbox    `mailbox`: a real SMTP server
 static     static files are read once
 prepared   statements that the server keeps are kept from test to test
+folders    a folder that is connected is allowed for its owner
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
 drawn      the same examples in every run
 memory     what stays in memory is left alone by the garbage collector
@@ -30,5 +31,6 @@ pytest_plugins = [
     "tests.fixtures.hang",
     "tests.fixtures.cold",
     "tests.fixtures.skips",
+    "tests.fixtures.folders",
     "tests.factories",
 ]

@@ -25,17 +25,25 @@ def keep_connected(apps, editor):
         owners.setdefault(path, set()).add(owner)
     for path, of in owners.items():
         if len(of) == 1:
-            found = os.stat(path)
-            apps.get_model("pipelines", "AllowedFolder").objects.get_or_create(
-                owner_id=of.pop(),
-                path=path,
-                defaults={
-                    "device": found.st_dev,
-                    "inode": found.st_ino,
-                    "origin": "connected",
-                    "allowed_at": datetime.now(UTC),
-                },
-            )
+            record(apps, of.pop(), path, "connected")
+    prepared = os.path.realpath(settings.DATA_DIR / "repositories" / "basket.git")
+    demo = rows.filter(project__owner__key="demo", address=prepared).first()
+    if demo is not None and os.path.isdir(prepared):
+        record(apps, demo.project.owner_id, prepared, "prepared")
+
+
+def record(apps, owner, path, origin):
+    place = os.stat(path)
+    apps.get_model("pipelines", "AllowedFolder").objects.get_or_create(
+        owner_id=owner,
+        path=path,
+        defaults={
+            "device": place.st_dev,
+            "inode": place.st_ino,
+            "origin": origin,
+            "allowed_at": datetime.now(UTC),
+        },
+    )
 
 
 class Migration(migrations.Migration):

@@ -81,12 +81,12 @@ class Repository(models.Model):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder of the server, whose path only administrators of the installation see."""
+        """Say whether it is a folder of the server, whose path only administrators of the installation see."""
         return self.address.startswith("/")
 
     @property
     def title(self) -> str:
-        """How it is named for everybody: never by a path of the server."""
+        """Name it for everybody: never by a path of the server."""
         return self.name if self.is_folder else self.address
 
     @property

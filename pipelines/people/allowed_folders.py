@@ -25,7 +25,7 @@ class FolderToAllow(Invalid):
 
 
 def question(owner: Owner, text: str) -> FolderToAllow:
-    """What an administrator is asked. Raises Invalid: nobody can allow the folder."""
+    """Ask an administrator. Raises Invalid: nobody can allow the folder."""
     try:
         folder = folders_of(owner.pk).allowable(text)
     except FolderRefused as refused:
@@ -95,6 +95,7 @@ def _record(kind: str, row: AllowedFolder, by: User, now: datetime) -> None:
         about=f"owner:{row.owner_id}",
         name=row.path,
         owner=row.owner.key,
+        path=row.path,
         device=str(row.device),
         inode=str(row.inode),
     )

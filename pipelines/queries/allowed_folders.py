@@ -1,4 +1,4 @@
-"""Which folders of this server an owner may use as repositories, as the database has it now (house §5)."""
+"""Folders of this server that an owner may use as repositories, as the database has it now (house §5)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bounds() -> tuple[str, ...] | None:
 
 
 def fault_of_folder(owner: int, text: str) -> str:
-    """Why a folder may not be used, or ""."""
+    """Say why a folder may not be used, or ""."""
     try:
         folders_of(owner).resolved(text)
     except FolderRefused as refused:
@@ -51,7 +51,7 @@ def named(project: Project | int, text: str) -> str:
 
 
 def sees_paths(person: User | None) -> bool:
-    """Whether somebody may see where folders of the server lie: administrators of the installation."""
+    """Say whether somebody may see where folders of the server lie: administrators of the installation."""
     return person is not None and person.is_active and person.is_staff
 
 

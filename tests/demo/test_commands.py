@@ -80,7 +80,7 @@ def test_loading_again_changes_nothing(demo: User) -> None:
 
 @pytest.mark.wide
 def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_path: Path) -> None:
-    settings.DATA_DIR, settings.REPOSITORY_ROOTS = tmp_path, [tmp_path]
+    settings.DATA_DIR = tmp_path
     assert "published version 2" in call("load_demo")
     moved = tmp_path / "repositories" / "basket.git"
     assert check_line().live.document["inputs"][0]["default"] == str(moved)
@@ -98,7 +98,7 @@ def test_what_a_person_changed_is_left_as_it_is(
     if publish:
         publishing.publish(line, user=demo, name="Mine", based_on=line.draft_number)
     live = check_line().live
-    settings.DATA_DIR, settings.REPOSITORY_ROOTS = tmp_path, [tmp_path]
+    settings.DATA_DIR = tmp_path
     assert "repository-check: left unchanged, somebody has edited it" in call("load_demo")
     assert (check_line().draft_text, check_line().live) == (text, live)
 
@@ -115,15 +115,6 @@ def test_without_an_administrator_it_says_how_to_make_one() -> None:
     assert "createsuperuser" in refusal("load_demo")
     assert "nobody" in refusal("load_demo", user="nobody")
     assert not Project.objects.exists()
-
-
-@pytest.mark.wide
-def test_where_its_repository_may_not_be_read_the_form_asks_for_one(
-    admin: User, settings: Any, tmp_path: Path
-) -> None:
-    settings.DATA_DIR, settings.REPOSITORY_ROOTS = tmp_path / "state", [tmp_path / "other"]
-    assert "no ready example" in call("load_demo")
-    assert "default" not in check_line().live.document["inputs"][0]
 
 
 def test_a_repository_of_before_gets_the_branch_and_keeps_its_own(tmp_path: Path) -> None:

@@ -15,16 +15,17 @@ from pipelines.models import AdministrativeAct, Line, LineVersion, Membership, R
 from pipelines.web.setup import templates
 from tests.factories import World, document, make_project
 from tests.pages.conftest import As, at, text
-from tests.work.remotes import RemoteRepository, remote
+from tests.work.remotes import RemoteRepository, allow, remote
 
 pytestmark = pytest.mark.django_db
 CLAUDE = {"path": "/opt/bin/claude", "version": "2.1.330 (Claude Code)", "seconds": 0.4}
 
 
 @pytest.fixture
-def origin(tmp_path: Path, settings: Any) -> RemoteRepository:
-    settings.REPOSITORY_ROOTS = [tmp_path]
-    return remote(tmp_path / "app.git", {"a": b"1"})
+def origin(world: World, tmp_path: Path) -> RemoteRepository:
+    made = remote(tmp_path / "app.git", {"a": b"1"})
+    allow(world.project.owner, made.path)
+    return made
 
 
 @pytest.fixture
@@ -112,8 +113,8 @@ PNPM = {
 def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of_the_line(
     world: World, admin: Client, runner: Any, tmp_path: Path, settings: Any
 ) -> None:
-    settings.REPOSITORY_ROOTS = [tmp_path]
     origin = remote(tmp_path / "web.git", PNPM)
+    allow(world.project.owner, origin.path)
     send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
     shown = page(admin, world, step="template", agent="codemod")
     assert 'value="pnpm install --frozen-lockfile"' in shown and 'value="pnpm-lock.yaml"' in shown
@@ -141,9 +142,9 @@ def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of
 def test_templates_that_update_and_release_get_the_commands_of_the_repository(
     world: World, admin: Client, runner: Any, tmp_path: Path, settings: Any
 ) -> None:
-    settings.REPOSITORY_ROOTS = [tmp_path]
     world.reviewers(2)
     origin = remote(tmp_path / "web.git", PNPM)
+    allow(world.project.owner, origin.path)
     send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
     for key in ("dependency-update", "release"):
         send(admin, world, do="begin", step="template", agent="codemod", template=key)

@@ -26,15 +26,16 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import References, Remote
 from tests.factories import World, document, station
 from tests.pages.conftest import As
-from tests.work.remotes import RemoteRepository, remote
+from tests.work.remotes import RemoteRepository, allow, remote
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def origin(tmp_path: Path, settings: Any) -> RemoteRepository:
-    settings.REPOSITORY_ROOTS = [tmp_path]
-    return remote(tmp_path / "app.git", {"a": b"1"})
+def origin(world: World, tmp_path: Path) -> RemoteRepository:
+    made = remote(tmp_path / "app.git", {"a": b"1"})
+    allow(world.project.owner, made.path)
+    return made
 
 
 def page(client: Client, world: World) -> str:
@@ -75,7 +76,7 @@ def test_it_is_connected_and_tested_on_its_page(
     ("said", "field", "why"),
     [
         ({"address": "ext::sh"}, "address", "transport::address"),
-        ({"address": "/etc"}, "address", "below a listed one"),
+        ({"address": "/etc"}, "address", "not allowed for this owner"),
         ({"name": "input.a"}, "name", "Use letters"),
         ({"default_branch": "-f"}, "default_branch", "not a valid name for a branch"),
         ({"credential": "NOT_THERE"}, "credential", "has no secret NOT_THERE"),

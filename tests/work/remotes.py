@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from dulwich.objects import Blob, Commit, ObjectID, Tree
 from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
-from pipelines.models import Project, Repository
+from pipelines.models import AllowedFolder, Owner, Project, Repository
+from pipelines.ports.server_folders import AllowedFolder as AllowedPlace
+from pipelines.ports.server_folders import ServerFolders
 
 WHO = b"Somebody <somebody@example.com>"
 FILE, LINK, FOLDER = 0o100644, 0o120000, 0o040000
@@ -122,6 +125,26 @@ def remote(path: Path, files: Files | None = None) -> RemoteRepository:
     if files is not None:
         made.add(files, "Begin")
     return made
+
+
+def allow(owner: Owner, folder: str | Path) -> None:
+    """Allow a folder for an owner, as an administrator of the installation does."""
+    path = os.path.realpath(folder)
+    place = os.stat(path) if os.path.isdir(path) else None
+    AllowedFolder.objects.get_or_create(
+        owner=owner,
+        path=path,
+        defaults={
+            "device": place.st_dev if place else 0,
+            "inode": place.st_ino if place else 0,
+            "allowed_at": timezone.now(),
+        },
+    )
+
+
+def folders(*paths: str | Path) -> ServerFolders:
+    """These folders allowed, as a job brings them along."""
+    return ServerFolders(tuple(AllowedPlace(os.path.realpath(path)) for path in paths))
 
 
 def connect(project: Project, at: RemoteRepository, name: str = "app", **more: str) -> Repository:

@@ -23,7 +23,7 @@ from pipelines.work.handlers import deliver
 from pipelines.work.spec.base import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
 from tests.waiting import eventually, let_others_run
-from tests.work.remotes import RemoteRepository, remote
+from tests.work.remotes import RemoteRepository, folders, remote
 
 TASK = "gateline/WI-1"
 
@@ -75,7 +75,7 @@ def access(origin: RemoteRepository, tmp_path: Path) -> RepositoryAccess:
     head = origin.add({"app.py": b"x = 2\n"}, "Fix", branch="work")
     state = GitState(TASK, "main", base, head, origin.commit(head).tree.decode())
     found = RepositoryAccess(
-        GitOrder(1, "app", str(origin.path)), GitState(), tmp_path / "spaces", roots=(str(tmp_path),)
+        GitOrder(1, "app", str(origin.path)), GitState(), tmp_path / "spaces", folders=folders(origin.path)
     )
     with mirror_of(found, print) as (mirror, there):
         mirror.bring(there, [base, head], print)

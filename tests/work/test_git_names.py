@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.ports.server_folders import ServerFolders
 from pipelines.routing.basics.visible import shortened
 from pipelines.work.git import commits
 from pipelines.work.git.addresses import parsed
@@ -13,6 +14,7 @@ from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.git_changes import trailers
 from pipelines.work.worker.repository import slug_of
+from tests.work.remotes import folders
 
 
 @pytest.mark.parametrize(
@@ -29,26 +31,26 @@ from pipelines.work.worker.repository import slug_of
         ("ssh://-oProxyCommand=x/y", "names no host"),
         ("ssh://host/-oProxyCommand", "does not lead to a repository"),
         ("-oProxyCommand=x", "cannot begin with a dash"),
-        ("/etc", "below a listed one"),
+        ("/etc", "not allowed for this owner"),
         ("relative", "Use an https or ssh address"),
         ("https://host/a\nb", "one line"),
     ],
 )
 def test_an_address_that_is_not_taken_is_said(tmp_path: Path, address: str, why: str) -> None:
     with pytest.raises(GitRefused, match=why):
-        parsed(address, (str(tmp_path),))
+        parsed(address, folders(tmp_path))
 
 
 def test_addresses_that_are_taken(tmp_path: Path) -> None:
     inside = tmp_path / "it.git"
     inside.mkdir()
     (tmp_path / "out").symlink_to("/etc")
-    assert parsed("git@host.example:team/app.git", ()).scheme == "ssh"
-    assert parsed("ssh://git@host.example:2222/app.git", ()).port == 2222
-    assert parsed("https://host.example/team/app.git", ()).host == "host.example"
-    assert parsed(str(inside), (tmp_path,)).path == str(inside)
+    assert parsed("git@host.example:team/app.git", ServerFolders()).scheme == "ssh"
+    assert parsed("ssh://git@host.example:2222/app.git", ServerFolders()).port == 2222
+    assert parsed("https://host.example/team/app.git", ServerFolders()).host == "host.example"
+    assert parsed(str(inside), folders(inside)).path == str(inside)
     with pytest.raises(GitRefused):
-        parsed(str(tmp_path / "out"), (tmp_path,))
+        parsed(str(tmp_path / "out"), folders(tmp_path))
 
 
 @pytest.mark.parametrize(

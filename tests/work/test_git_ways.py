@@ -20,6 +20,7 @@ from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 
+from pipelines.ports.server_folders import ServerFolders
 from pipelines.work.git import bounds, ssh
 from pipelines.work.git import remote as remote_module
 from pipelines.work.git.addresses import RepositoryAddress, parsed
@@ -149,7 +150,7 @@ def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept:
         return ["192.0.2.7"]
 
     made = remote(tmp_path / "it.git", {"a": b"1"})
-    address = parsed(f"ssh://deploy@git.example:2222{made.path}", ())
+    address = parsed(f"ssh://deploy@git.example:2222{made.path}", ServerFolders())
     guard = Guard(("git.example",), resolve)
     far = Remote(address, guard, "THE KEY", tmp_path / "known_hosts")
     assert far.references().branch("main") == made.head()
@@ -187,7 +188,7 @@ def test_a_server_that_never_ends_is_left(
 ) -> None:
     monkeypatch.setattr(bounds, "MOST_SAID", 100_000)
     (tmp_path / "bin/ssh").write_text(f"#!{sys.executable}\n{program}\n")
-    address = parsed("ssh://git.example/app.git", ())
+    address = parsed("ssh://git.example/app.git", ServerFolders())
     far = Remote(address, Guard(("git.example",), there), "KEY", seconds=0.2)
     with pytest.raises(GitRefused, match=why):
         far.references()
@@ -223,4 +224,4 @@ def test_only_what_is_no_object_counts(
 def test_ssh_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssh.shutil, "which", lambda name: None)
     with pytest.raises(GitRefused, match="has no ssh"):
-        Remote(parsed("git@git.example:team/app.git", ()), Guard(), "KEY").references()
+        Remote(parsed("git@git.example:team/app.git", ServerFolders()), Guard(), "KEY").references()

@@ -31,7 +31,7 @@ from pipelines.work.results.files import opened
 from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
 from pipelines.work.workspaces import take_picture
 from tests.effort import calls
-from tests.work.remotes import FILE, FOLDER, LINK, Files, RemoteRepository, remote
+from tests.work.remotes import FILE, FOLDER, LINK, Files, RemoteRepository, folders, remote
 
 SUBMODULE = 0o160000
 SAID = Trailers("WI-app-1", "Fix\n\nGateline-Delivery: 1", 1, 1)
@@ -39,7 +39,9 @@ SAID = Trailers("WI-app-1", "Fix\n\nGateline-Delivery: 1", 1, 1)
 
 def access(tmp_path: Path, origin: RemoteRepository) -> RepositoryAccess:
     order = GitOrder(1, "app", str(origin.path), station="Fix", author="Fix", author_key="fix")
-    return RepositoryAccess(order, GitState(), tmp_path / "w", roots=(str(tmp_path),), branch="gateline/1")
+    return RepositoryAccess(
+        order, GitState(), tmp_path / "w", folders=folders(origin.path), branch="gateline/1"
+    )
 
 
 def attempt(tmp_path: Path, files: Files) -> tuple[Prepared, Path]:
@@ -77,7 +79,7 @@ def test_names_and_links_are_taken_as_they_are(tmp_path: Path) -> None:
 
 def test_branches_come_and_go_whose_names_are_in_each_others_way(tmp_path: Path) -> None:
     origin = remote(tmp_path / "origin.git", {"a": b"1"})
-    there = Remote(parsed(str(origin.path), [tmp_path]))
+    there = Remote(parsed(str(origin.path), folders(origin.path)), folders=folders(origin.path))
     found = []
     with Mirrors(tmp_path / "w").opened("it") as mirror:
         for number, branch in enumerate(("rel", "rel/1", "rel")):
@@ -305,14 +307,17 @@ def test_a_link_and_a_folder_of_one_name_write_nothing_elsewhere(tmp_path: Path)
 
 def test_a_mirror_is_bounded_and_expires(tmp_path: Path) -> None:
     origin = remote(tmp_path / "origin.git", {"a": os.urandom(50_000)})
-    roots = (str(tmp_path),)
     told: list[str] = []
     small = Mirrors(tmp_path / "w", most=10_000)
     with (
         small.opened(str(origin.path)) as mirror,
         pytest.raises(GitRefused, match="larger than"),
     ):
-        mirror.fetch(Remote(parsed(str(origin.path), roots)), "", told.append)
+        mirror.fetch(
+            Remote(parsed(str(origin.path), folders(origin.path)), folders=folders(origin.path)),
+            "",
+            told.append,
+        )
     assert small.expire() == []
     for lock in small.base.glob("*.lock"):
         os.utime(lock, (0, 0))

@@ -229,7 +229,7 @@ async def test_a_station_that_names_a_repository_sees_the_history_of_this_one_on
     name: str, installation: Path, places: Places, inside: Attempt, sink: Collected
 ) -> None:
     isolation = await in_force(name, places, inside)
-    naming = Access(network=False, repositories=True)
+    naming = Access(network=False, repositories=(installation,))
     await command.run(running(isolation, inside, "files", files(installation), access=naming), sink)
     seen = {Path(file).relative_to(installation).parts[0] for file in got(inside)}
     assert seen == {".git", ".gateline", "pipelines"}

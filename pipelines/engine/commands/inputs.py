@@ -95,7 +95,7 @@ def repositories_for(fields: Iterable[Input], reach: Reach) -> list[Repository]:
 
 
 def repository_fault(field: Input, value: Any, reach: Reach, connected: Iterable[Repository]) -> str:
-    """What is wrong with the name or folder of a repository, or ""."""
+    """Say what is wrong with the name or folder of a repository, or ""."""
     if field.type != "repository" or not isinstance(value, str):
         return ""
     address = next((repository.address for repository in connected if repository.name == value), value)

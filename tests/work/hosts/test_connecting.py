@@ -61,7 +61,6 @@ def test_a_host_is_known_by_the_address_or_named(host: str, address: str, page: 
 def test_what_is_wrong_is_said_at_its_field(
     world: World, hosted: Any, settings: Any, said: dict[str, str], field: str, why: str
 ) -> None:
-    settings.REPOSITORY_ROOTS = [hosted.origin.path.parent]
     with pytest.raises(Invalid, match=why) as refused:
         given = RepositorySettings(**{"address": str(hosted.origin.path), "name": "b", **said})
         repositories.connect(world.project, given, by=world.admin, now=timezone.now())
@@ -70,7 +69,7 @@ def test_what_is_wrong_is_said_at_its_field(
 
 @pytest.mark.parametrize("hosted", ["github", "gitlab", "gitea"], indirect=True)
 def test_the_test_of_a_connection_asks_the_host_too(world: World, hosted: Any, settings: Any) -> None:
-    settings.REPOSITORY_ROOTS, settings.PRIVATE_HOSTS = [hosted.origin.path.parent], ["127.0.0.1"]
+    settings.PRIVATE_HOSTS = ["127.0.0.1"]
     repository = Repository.objects.get()
 
     def tested() -> tuple[bool, str]:
@@ -91,7 +90,7 @@ def test_the_test_of_a_connection_asks_the_host_too(world: World, hosted: Any, s
 def test_what_the_host_requires_is_kept_and_lint_says_that_nobody_waits_for_it(
     world: World, hosted: Any, settings: Any
 ) -> None:
-    settings.REPOSITORY_ROOTS, settings.PRIVATE_HOSTS = [hosted.origin.path.parent], ["127.0.0.1"]
+    settings.PRIVATE_HOSTS = ["127.0.0.1"]
     draft = line(world, to="merge").document
 
     def told() -> list[dict[str, Any]]:

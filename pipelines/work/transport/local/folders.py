@@ -1,4 +1,4 @@
-"""Which folders of the server a job names, and which of them its owner is allowed (house §5): asked at each claim."""
+"""Folders of the server that a job names, and that its owner is allowed (house §5): asked at each claim."""
 
 from __future__ import annotations
 
