@@ -128,7 +128,7 @@ class AllowedFolder(models.Model):
 
 
 class VisitCommit(models.Model):
-    """Where the branch of a task stood after a visit of a station that works in a repository: `head` has `tree`, on top
+    """The place of a task's branch after a visit of a station that works in a repository: `head` has `tree`, on top
     of `base`. `pack`: the objects that the visit added to those of the visits before."""
 
     job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="visit_commit")
@@ -151,8 +151,8 @@ class VisitCommit(models.Model):
 
 
 class Delivery(models.Model):
-    """What a `deliver` station was cleared to push, under the lock of its task: exactly this tree. `landed_at`: when it
-    was seen on the remote."""
+    """The push for which a `deliver` station was cleared, under the lock of its task: exactly this tree. `landed_at`:
+    when it was seen on the remote."""
 
     job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="delivery")
     task = models.ForeignKey(Task, models.CASCADE, related_name="deliveries")

@@ -63,13 +63,13 @@ def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
 def prepare(owner: Owner, path: str, *, now: datetime) -> None:
     """Record a repository that Gateline made for this owner. Callers name only what they made."""
     folder = os.path.realpath(path)
-    found = os.stat(folder)
+    status = os.stat(folder)
     AllowedFolder.objects.update_or_create(
         owner=owner,
         path=folder,
         defaults={
-            "device": found.st_dev,
-            "inode": found.st_ino,
+            "device": status.st_dev,
+            "inode": status.st_ino,
             "origin": AllowedFolder.Origin.PREPARED,
             "allowed_by": None,
             "allowed_at": now,

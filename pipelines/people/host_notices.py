@@ -1,4 +1,4 @@
-"""What a host was not told yet: looked at, sent again or dropped by hand. Callers ask who may."""
+"""Notices that a host did not get yet: looked at, sent again or dropped by hand. Callers ask who may."""
 
 from __future__ import annotations
 

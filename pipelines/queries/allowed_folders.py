@@ -46,8 +46,8 @@ def named(project: Project | int, text: str) -> str:
     """A folder by the name of the repository that it is connected as; any other text as it is."""
     if not text.startswith("/"):
         return text
-    found = Repository.objects.filter(project=project, address=text).values_list("name", flat=True).first()
-    return found or text
+    name = Repository.objects.filter(project=project, address=text).values_list("name", flat=True).first()
+    return name or text
 
 
 def sees_paths(person: User | None) -> bool:

@@ -29,7 +29,7 @@ def unanswered(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]
     if not jobs:
         return {}
     owner = project.owner.key
-    able, offered = leases.able(owner), [each for each in leases.claims() if each.works_in(project.pk)]
+    able, offered = leases.able(owner), [item for item in leases.claims() if item.works_in(project.pk)]
     sentences = {}
     for job in jobs:
         sentence = _machine(job.kind, able) if job.kind in MACHINES else _program(job, owner, offered)

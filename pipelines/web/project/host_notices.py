@@ -1,4 +1,4 @@
-"""What the host of a repository was not told: sent again or dropped from its page."""
+"""Notices that the host of a repository did not get: sent again or dropped from its page."""
 
 from __future__ import annotations
 

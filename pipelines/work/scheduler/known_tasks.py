@@ -1,4 +1,4 @@
-"""Whether a worker knows every task whose tickets it would take."""
+"""The check that a worker knows every task whose tickets it would take."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def eval_passes(op: str, check: Check, variable: Variable = EVAL) -> Formula:
     if op == "equals":
         return _text(texts.listed(frozenset([value] if type(value) is str else [])), variable)
     if op == "in":
-        words = texts.listed(frozenset(each for each in value if type(each) is str))
-        listed = [exact(each) for each in value if is_number(each)]
+        words = texts.listed(frozenset(item for item in value if type(item) is str))
+        listed = [exact(item) for item in value if is_number(item)]
         by_number = [_number(numbers.listed(listed), variable)] if listed else []
         return Either((_text(words, variable), *by_number))
     if type(value) is not str or op not in ("contains", "matches"):

@@ -113,10 +113,10 @@ class StationGate:
         keys = dict.fromkeys((self.station.gate, *(key for rule in self.station.rules for key in rule.gates)))
         gates = (self.line.gates_by_key.get(key or "") for key in keys)
         return tuple(
-            each
+            item
             for gate in gates
             if gate and gate.checks and gate.enforces_checks
-            for each in gate.checks.checks()
+            for item in gate.checks.checks()
         )
 
     @cached_property
@@ -127,9 +127,9 @@ class StationGate:
         for check in self.checks:
             if check.field == "failure_type":
                 names |= {
-                    each
-                    for each in (check.value if type(check.value) is list else [check.value])
-                    if type(each) is str
+                    item
+                    for item in (check.value if type(check.value) is list else [check.value])
+                    if type(item) is str
                 }
         return frozenset(names)
 

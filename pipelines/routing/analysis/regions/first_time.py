@@ -17,7 +17,7 @@ def origin_of(line: Line, station: Station) -> str | None:
     """A station from which a rule may have brought the task here, if a rule leads back there: one where as few of them
     as possible are stopped."""
     back = [rule for rule in station.rules if rule.fault is None and rule.to == (ORIGIN,)]
-    others = [each.key for each in line.stations if each.key != station.key]
+    others = [item.key for item in line.stations if item.key != station.key]
     if not back or not others:
         return None
     return min(others, key=lambda key: sum(_is_stopped_from(line, station, rule, key) for rule in back))
@@ -27,7 +27,7 @@ def is_stopped(line: Line, station: Station, rule: Rule) -> bool:
     """Tell whether step 7 stops the rule whatever happened before."""
     if rule.to != (ORIGIN,):
         return _is_stopped_from(line, station, rule, None)
-    others = [each.key for each in line.stations if each.key != station.key]
+    others = [item.key for item in line.stations if item.key != station.key]
     return all(_is_stopped_from(line, station, rule, key) for key in others)
 
 

@@ -34,8 +34,8 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
             return asked
         by_tool, text = tools.action_of(case, STEP, gate, None)
         by_checks = gates.run_checks(case, STEP, gate, None, case.reader([gate.key]))
-        asked_by_a_fact = "hold" if case.judged.review and gate.mode != "skip" else "proceed"
-        action = checks.worst([by_checks, by_tool, asked_by_a_fact])
+        fact_action = "hold" if case.judged.review and gate.mode != "skip" else "proceed"
+        action = checks.worst([by_checks, by_tool, fact_action])
     case.passing_revoked = action in ("abort", "rework")
     if action == "abort":
         return gates.failed(None)
