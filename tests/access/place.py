@@ -151,7 +151,7 @@ class Place:
             queued_at=timezone.now(),
         )
         self.folder = AllowedFolder.objects.create(
-            owner=world.project.owner, path="/no/such/folder", device=1, inode=1, allowed_at=timezone.now()
+            owner=world.project.owner, path="/no/such/allowed", device=1, inode=1, allowed_at=timezone.now()
         )
         self.trigger = IssueTrigger.objects.create(
             repository=self.repository,

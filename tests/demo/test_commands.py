@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from pipelines import engine
 from pipelines.demo import example, lint_example
 from pipelines.lines import publishing
+from pipelines.lines.starters.catalogue import SHIPPED
 from pipelines.management.commands import submit as submitting
 from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Status, Task, User
 from pipelines.models import Repository as ConnectedRepository
@@ -61,8 +62,8 @@ def test_it_publishes_its_lines(demo: User) -> None:
     assert all(line.live for line in lines)
     assert check_line().draft_text.startswith("# A branch of a repository")
     for key in example.IN_A_REPOSITORY:
-        repository = Path(lines.get(key=key).live.document["inputs"][0]["default"])
-        assert repository.name == "basket.git", "never the checkout"
+        assert lines.get(key=key).live.document["inputs"][0]["default"] == "basket"
+    assert Path(basket()).name == "basket.git", "never the checkout"
 
 
 @pytest.mark.wide
@@ -80,10 +81,13 @@ def test_loading_again_changes_nothing(demo: User) -> None:
 
 @pytest.mark.wide
 def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_path: Path) -> None:
-    settings.DATA_DIR = tmp_path
-    assert "published version 2" in call("load_demo")
-    moved = tmp_path / "repositories" / "basket.git"
-    assert check_line().live.document["inputs"][0]["default"] == str(moved)
+    line = check_line()
+    older = line.draft_text.replace('default: "basket"', 'default: "other"')
+    assert older != line.draft_text
+    line = publishing.save_draft(line, older, demo, line.draft_number)
+    publishing.publish(line, user=demo, name=SHIPPED, based_on=line.draft_number)
+    assert "published version 3" in call("load_demo")
+    assert check_line().live.document["inputs"][0]["default"] == "basket"
 
 
 @pytest.mark.wide
@@ -142,7 +146,7 @@ def test_it_starts_a_task_and_prints_its_number_and_address(demo: User) -> None:
     task = Task.objects.get()
     assert out.split()[0] == task.name == "WI-app-1"
     assert out.split()[1].endswith("/p/demo/app/tasks/WI-app-1/")
-    assert task.inputs == {"repository": basket(), "branch": "main"}
+    assert task.inputs == {"repository": "basket", "branch": "main"}
     assert (task.requester, task.title, task.priority) == (demo, "Try it", "medium")
     assert Job.objects.get(task=task).station == "lint"
 

@@ -84,7 +84,7 @@ def test_from_nothing_to_the_form_of_a_first_task(
     )
     line = Line.objects.get()
     assert line.live is not None and line.live.number == 1
-    assert "Start the task" in last and f'<option value="{origin.path}" selected>' in last
+    assert "Start the task" in last and '<option value="app" selected>' in last
     assert at(world, "task-new", "fix-lint-findings") in last
 
 

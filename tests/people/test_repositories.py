@@ -127,6 +127,7 @@ def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, 
     assert [check for check, _ok, _said in tested(name="b", pushing="nobody")] == ["reach", "branch"]
     empty = tmp_path / "empty"
     empty.mkdir()
+    allow(world.project.owner, empty)
     assert tested(name="c", address=str(empty)) == [
         ("reach", False, "The folder is not a git repository."),
         ("branch", None, ""),

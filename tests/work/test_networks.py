@@ -31,6 +31,7 @@ from tests.factories import World, document, make_member, station
 from tests.fixtures.older import published_before
 from tests.work.driving import PYTHON, Bench, command, drive, outcome_of
 from tests.work.isolations import BOTH, isolation_or_skip
+from tests.work.remotes import allow
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
 DATAGRAM = (
@@ -173,23 +174,24 @@ def orders_for(task: Task) -> Orders:
     return orders_of(Job.objects.select_related("task__project__owner").get(task=task))
 
 
-def test_only_a_station_that_names_a_repository_sees_the_listed_ones(
-    world: World, tmp_path: Path, settings: Any
-) -> None:
-    settings.REPOSITORY_ROOTS = ["/srv/repositories"]
-    config = WorkerConfig(tmp_path, Isolation("none"), repository_roots=("/srv/repositories",))
+def test_only_a_station_that_names_a_repository_sees_the_allowed_one(world: World, tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+        allow(world.project.owner, folder)
+    config = WorkerConfig(tmp_path / "workspaces", Isolation("none"))
     inputs = [{"key": "source", "type": "repository"}, {"key": "note"}]
     for argv, sees in (
-        (["fetch", "--from={{input.source}}"], True),
-        (["fetch", "{{.source}}"], True),
-        (["fetch", "/srv/repositories/one"], True),
-        (["test", "{{input.note}}"], False),
-        (["test", "source"], False),
+        (["fetch", "--from={{input.source}}"], (one,)),
+        (["fetch", "{{.source}}"], (one,)),
+        (["fetch", f"{one}"], (one,)),
+        (["test", "{{input.note}}"], ()),
+        (["test", "source"], ()),
     ):
         given = document([station("a", kind="command", work={"argv": argv})], "net", inputs=inputs)
-        typed = {"source": "/srv/repositories/x", "note": "/srv/repositories/y"}
+        typed = {"source": str(one), "note": str(other)}
         task = world.start(world.line(given), inputs=typed)
-        assert access(orders_for(task), config).repositories is sees, argv
+        assert access(orders_for(task), config).repositories == sees, argv
 
 
 def test_a_station_sets_its_own_limits_and_has_those_of_the_worker_else(world: World, tmp_path: Path) -> None:
