@@ -138,13 +138,13 @@ class ProtectedPlaces:
 
     def hold(self, path: str) -> bool:
         """Whether anything at or below this resolved path is of a protected folder."""
-        if any(below(path, item) for item in self._paths):
+        if any(below(path, each) for each in self._paths):
             return True
         if any(inode(str(above)) in self._inodes for above in (Path(path), *Path(path).parents)):
             return True
         inner = (mount.point for mount in self._mounts if mount.point != path and below(mount.point, path))
         # A folder around the state itself shows the mounts that are part of it: those are no way into it.
-        reached = [path, *(point for point in inner if not any(below(point, item) for item in self._paths))]
+        reached = [path, *(point for point in inner if not any(below(point, each) for each in self._paths))]
         return any(self._comes_from_protected(place) for place in reached)
 
     def _comes_from_protected(self, path: str) -> bool:
@@ -196,8 +196,8 @@ def repository_parts(folder: str) -> Iterator[str]:
             continue
         known.add(path)
         yield path
-        found, links = pointed(path, is_git)
-        waiting += [(item, True) for item in found]
+        folders, links = pointed(path, is_git)
+        waiting += [(folder, True) for folder in folders]
         yield from (real(link) for link in links)
         # A folder behind a link is followed like one that is there.
         waiting += [(link, True) for link in links if os.path.isdir(link)]
@@ -210,7 +210,7 @@ def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     if os.path.lexists(dot) and not is_git:
         named.append(dot)
         if os.path.isfile(dot):
-            named += [os.path.join(path, item) for item in after(text_of(dot), "gitdir:")]
+            named += [os.path.join(path, each) for each in after(text_of(dot), "gitdir:")]
     named += [os.path.join(path, line) for line in lines_of(os.path.join(path, "commondir"))]
     for objects in (os.path.join(path, "objects"), path):
         for name in ("alternates", "http-alternates"):

@@ -309,7 +309,7 @@ def test_a_task_works_in_a_folder_that_was_allowed_in_place(
         document(
             [command("read", "print(open('a.txt').read())")],
             inputs=[{"key": "source", "type": "repository"}],
-            workspace={"git": {"input": "source"}},
+            workspace={"git": {"repository": "input.source"}},
         )
     )
     task = engine.submit(

@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -18,7 +19,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
-from pipelines.errors import Conflict, Invalid
+from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import issue_tasks
 from pipelines.models import AllowedFolder, IssueTrigger, Line, Project, Repository, User
 from pipelines.people import allowed_folders, host_notices, repositories
@@ -278,6 +279,8 @@ def connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repo
         made = repositories.connect(
             project, form.said, by=request.user, now=timezone.now(), allow=form.allowed
         )
+    except Forbidden as fault:
+        raise PermissionDenied from fault
     except (Invalid, Conflict) as fault:
         _refused(form, fault)
         return None
@@ -288,6 +291,8 @@ def connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repo
 def _changed(request: SignedIn, found: Repository, form: RepositoryForm) -> bool:
     try:
         repositories.change(found, form.said, by=request.user, now=timezone.now(), allow=form.allowed)
+    except Forbidden as fault:
+        raise PermissionDenied from fault
     except (Invalid, Conflict) as fault:
         _refused(form, fault)
         return False
