@@ -130,7 +130,7 @@ class ProtectedPlaces:
     def __init__(self, folders: Iterable[str]) -> None:
         self._paths = tuple(dict.fromkeys(real(folder) for folder in folders))
         self._mounts = mounts()
-        self._inodes = {found for path in self._paths if (found := inode(path)) is not None}
+        self._inodes = {place for path in self._paths if (place := inode(path)) is not None}
         inner = [
             mount.point for mount in self._mounts if any(below(mount.point, path) for path in self._paths)
         ]
@@ -231,7 +231,7 @@ def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
 
 def links_in(path: str, only: Sequence[str] = ()) -> list[str]:
     """Symbolic links at any depth. :raises FolderRefused: there is no end to it"""
-    found: list[str] = []
+    links: list[str] = []
     waiting, count = [path], 0
     while waiting:
         try:
@@ -243,12 +243,12 @@ def links_in(path: str, only: Sequence[str] = ()) -> list[str]:
             if only and entry.name not in only and os.path.dirname(entry.path) == path:
                 continue
             if entry.is_symlink():
-                found.append(entry.path)
+                links.append(entry.path)
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
         if count > MOST_ENTRIES:
             raise FolderRefused("This repository holds too many files. Pack it with git gc.")
-    return found
+    return links
 
 
 def after(text: str, start: str) -> list[str]:
@@ -285,7 +285,7 @@ def below(path: str, root: str) -> bool:
 
 def inode(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

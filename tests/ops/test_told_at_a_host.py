@@ -35,25 +35,25 @@ LINE: dict[str, Any] = {
             "key": "fix",
             "name": "Fix",
             "work": {"kind": "command", "argv": ["sh", "-c", "echo 'y = 2' >> app.py"]},
-            "rules": [{"id": "fixed", "to": "open", "when": {"result": "success"}, "gates": ["review"]}],
+            "rules": [{"id": "to-open", "to": "open", "when": {"result": "success"}, "gates": ["review"]}],
         },
         {
             "key": "open",
             "name": "Open",
             "work": {"kind": "deliver", "to": "request", "gate": "review"},
-            "rules": [{"id": "opened", "to": "look", "when": {"result": "success"}}],
+            "rules": [{"id": "to-look", "to": "look", "when": {"result": "success"}}],
         },
         {
             "key": "look",
             "name": "Look",
             "work": {"kind": "command", "argv": ["true"]},
-            "rules": [{"id": "looked", "to": "merge", "when": {"result": "success"}, "gates": ["late"]}],
+            "rules": [{"id": "to-merge", "to": "merge", "when": {"result": "success"}, "gates": ["late"]}],
         },
         {
             "key": "merge",
             "name": "Merge",
             "work": {"kind": "deliver", "to": "merge", "gate": "late"},
-            "rules": [{"id": "merged", "to": "completed", "when": {"result": "success"}}],
+            "rules": [{"id": "to-completed", "to": "completed", "when": {"result": "success"}}],
         },
     ],
     "gates": [{"key": "review", "name": "Review", **GATE}, {"key": "late", "name": "Last look", **GATE}],
@@ -92,7 +92,7 @@ class Product:
                 start_new_session=True,
             )
         until(lambda: "Gateline runs at" in self.output() or self.process.poll() is not None, self.output)
-        self.admin = self.token("admin", "read", "submit", "design", "settings")
+        self.admin = self.token("admin", "read", "submit", "report", "design", "settings")
         self.manage("create_member", "mia", "--project", "demo/app", "--role", "reviewer")
         self.reviewer = self.token("mia", "read", "decide")
 
@@ -143,6 +143,10 @@ class Product:
             "POST", f"/stages/told/tasks/{task}/gates/{gate}", {"action": "approve"}, token=self.reviewer
         )
 
+    def notices(self, state: str = "") -> list[dict[str, Any]]:
+        rows = self.call("GET", "/repositories/outside/notices")
+        return [row for row in rows if state in ("", row["state"])]
+
     def stop(self) -> None:
         os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait(LONG)
@@ -165,7 +169,7 @@ def product() -> Iterator[Product]:
         address = str(folder / "app.git")
         running.call("PUT", "/secrets/OUTSIDE", {"value": TOKEN})
         more = {"host": "gitlab", "page": running.page, "host_credential": "OUTSIDE"}
-        running.call("PUT", "/repositories/outside", {"address": address, **more})
+        running.call("PUT", "/repositories/outside", {"address": address, "allow": True, **more})
         draft = running.call("PUT", "/lines/told/draft?based_on=0", LINE)
         running.call("POST", "/lines/told/publish", {"draft": draft["draft"], "name": "First"})
         yield running
@@ -174,7 +178,7 @@ def product() -> Iterator[Product]:
 
 
 def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
-    task = product.call("POST", "/stages/told/tasks", {"title": "Fix it"})["name"]
+    task = product.call("POST", "/stages/told/tasks", {"title": "Fix it"})["id"]
     product.vote(task, "review")
     until(lambda: product.calls("/statuses/"), product.output)
     product.vote(task, "late")
@@ -186,4 +190,29 @@ def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
     product.call("POST", f"/stages/told/tasks/{task}/cancel", {"reason": "No longer wanted"})
     until(lambda: product.calls("/cancel_merge_when_pipeline_succeeds"), product.output)
     until(lambda: product.calls("/statuses/")[-1]["body"]["state"] in ("failed", "canceled"), product.output)
-    until(lambda: not product.call("GET", "/repositories/outside/notices"), "every notice sent")
+    until(lambda: not product.notices(), lambda: f"{product.notices()}\n{product.output()}")
+
+
+def test_a_refused_notice_is_seen_and_sent_again_and_a_late_one_dropped(product: Product) -> None:
+    task = product.call("POST", "/stages/told/tasks", {"title": "Fix more"})["id"]
+    product.vote(task, "review")
+    until(lambda: product.status(task) == "awaiting_review" and not product.notices(), product.output)
+    product.call("PUT", "/secrets/OUTSIDE", {"value": "glpat-that-the-host-refuses"})
+    product.call("POST", f"/stages/told/tasks/{task}/cancel", {"reason": "No longer wanted"})
+    [refused] = until(lambda: product.notices("failed"), product.output)
+    assert (refused["about"], refused["task"]) == ("status", task)
+    assert "GitLab refuses the credential" in refused["error"]
+    before = len(product.calls("/statuses/"))
+    product.call("PUT", "/secrets/OUTSIDE", {"value": TOKEN})
+    product.call("POST", f"/repositories/outside/notices/{refused['id']}/send")
+    until(lambda: len(product.calls("/statuses/")) > before and not product.notices(), product.output)
+    other = product.call("POST", "/stages/told/tasks", {"title": "Fix yet more"})["id"]
+    product.vote(other, "review")
+    until(lambda: product.status(other) == "awaiting_review" and not product.notices(), product.output)
+    (product.folder / "down").touch()
+    product.call("POST", f"/stages/told/tasks/{other}/cancel", {"reason": "No longer wanted"})
+    [tried] = until(lambda: [row for row in product.notices("queued") if row["error"]], product.output)
+    assert "at the moment" in tried["error"]
+    product.call("POST", f"/repositories/outside/notices/{tried['id']}/drop")
+    assert not product.notices()
+    (product.folder / "down").unlink()

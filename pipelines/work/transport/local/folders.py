@@ -24,8 +24,8 @@ def inputs_of(task: Task, line: Line) -> dict[str, Any]:
         if field.type == "repository" and is_name(inputs.get(field.key))
     }
     if names:
-        found = Repository.objects.filter(project=task.project_id, name__in=set(names.values()))
-        addresses = dict(found.values_list("name", "address"))
+        rows = Repository.objects.filter(project=task.project_id, name__in=set(names.values()))
+        addresses = dict(rows.values_list("name", "address"))
         inputs |= {key: addresses.get(name, name) for key, name in names.items()}
     return inputs
 
