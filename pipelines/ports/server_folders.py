@@ -138,7 +138,7 @@ class ProtectedPlaces:
 
     def hold(self, path: str) -> bool:
         """Whether anything at or below this resolved path is of a protected folder."""
-        if any(below(path, each) for each in self._paths):
+        if any(below(path, folder) for folder in self._paths):
             return True
         if any(inode(str(above)) in self._inodes for above in (Path(path), *Path(path).parents)):
             return True
@@ -205,28 +205,28 @@ def repository_parts(folder: str) -> Iterator[str]:
 
 def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     """Folders that a git folder, or a working copy, names; and links found in it."""
-    named: list[str] = []
+    folders: list[str] = []
     dot = os.path.join(path, ".git")
     if os.path.lexists(dot) and not is_git:
-        named.append(dot)
+        folders.append(dot)
         if os.path.isfile(dot):
-            named += [os.path.join(path, each) for each in after(text_of(dot), "gitdir:")]
-    named += [os.path.join(path, line) for line in lines_of(os.path.join(path, "commondir"))]
+            folders += [os.path.join(path, each) for each in after(text_of(dot), "gitdir:")]
+    folders += [os.path.join(path, line) for line in lines_of(os.path.join(path, "commondir"))]
     for objects in (os.path.join(path, "objects"), path):
         for name in ("alternates", "http-alternates"):
             listed = lines_of(os.path.join(objects, "info", name))
-            named += [os.path.join(objects, unquoted(line)) for line in listed if "://" not in line]
+            folders += [os.path.join(objects, unquoted(line)) for line in listed if "://" not in line]
     for file in (path, os.path.join(path, "config"), os.path.join(path, "config.worktree")):
         for written in INCLUDED.findall(text_of(file)):
             # Settings may end with a comment, and file names may contain its sign: neither may lead elsewhere.
             for value in (written, COMMENT.split(written)[0]):
-                named.append(os.path.join(os.path.dirname(file), os.path.expanduser(unquoted(value))))
+                folders.append(os.path.join(os.path.dirname(file), os.path.expanduser(unquoted(value))))
     is_repository = is_git or (
         os.path.lexists(os.path.join(path, "objects")) and os.path.lexists(os.path.join(path, "refs"))
     )
     if not is_repository:
-        return named, []
-    return named, links_in(path, () if is_git else OWN_PARTS)
+        return folders, []
+    return folders, links_in(path, () if is_git else OWN_PARTS)
 
 
 def links_in(path: str, only: Sequence[str] = ()) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from pipelines.models import AllowedFolder, Project, Repository, User
+from pipelines.models import AllowedFolder, Repository, User
 from pipelines.ports import server_folders
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 
@@ -40,14 +40,6 @@ def fault_of_folder(owner: int, text: str) -> str:
     except FolderRefused as refused:
         return str(refused)
     return ""
-
-
-def named(project: Project | int, text: str) -> str:
-    """A folder by the name of the repository that it is connected as; any other text as it is."""
-    if not text.startswith("/"):
-        return text
-    name = Repository.objects.filter(project=project, address=text).values_list("name", flat=True).first()
-    return name or text
 
 
 def sees_paths(person: User | None) -> bool:

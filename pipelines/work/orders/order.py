@@ -178,13 +178,13 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
     """The network as the version has it; listed repositories for a station whose document names one."""
     work = orders.station.work
     texts = [text for _place, text in templates(work, "work")]
-    named_inputs = any(
+    by_input = any(
         name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
     )
     allowed = config.folders(orders.folders)
     paths = (folder.path for folder in allowed.allowed)
-    named = [path for path in paths if named_inputs or any(path in text for text in texts)]
-    folders = tuple(Path(path) for path in named if is_allowed(allowed, path))
+    reachable = [path for path in paths if by_input or any(path in text for text in texts)]
+    folders = tuple(Path(path) for path in reachable if is_allowed(allowed, path))
     listed = tuple(host for host in map(host_of, orders.station.hosts) if host is not None)
     return Access(network=network_of(work) == OPEN, repositories=folders, hosts=listed)
 
