@@ -135,7 +135,7 @@ class Watched:
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for each in self.visits.values():
             table.add_row(*self._row(each))
-        status = WORDS.get(self.status, self.status)
+        status = _status_word(self.task)
         spent = self.cost()
         head = [
             f"[bold]{plain(self.place.name)}[/bold]  {plain(self.task['title'])}",
@@ -185,7 +185,8 @@ class Watched:
         waits = "; ".join(each["waits_for"] for each in self.positions if each["waits_for"])
         if (self.status, waits) != self._told:
             self._told = (self.status, waits)
-            facts = {key: self.task[key] for key in ("status", "display_status", "error", "reason", "end")}
+            names = ("status", "display_status", "error", "reason", "end", "unmerged")
+            facts = {name: self.task.get(name) for name in names}
             yield {
                 "kind": "task",
                 "task": self.place.name,
@@ -237,11 +238,16 @@ def names_of(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
     return {each["key"]: each.get("name") or each["key"] for each in document["stations"]}
 
 
+def _status_word(task: dict[str, Any]) -> str:
+    word = WORDS.get(task["display_status"], task["display_status"])
+    return f"{word}, its change is not merged" if task.get("unmerged") else word
+
+
 def _sentence(news: dict[str, Any], names: dict[str, str]) -> str:
     cost = f" · ${news['cost_usd']:.2f}" if news["cost_usd"] is not None else ""
     if news["kind"] == "task":
         why = news["waits_for"] or news["reason"] or news["error"] or ""
-        status = WORDS.get(news["display_status"], news["display_status"])
+        status = _status_word(news)
         return f"[bold]{status}[/bold]" + (f": {plain(why)}" if why else "") + cost
     name = plain(names.get(news["station"], news["station"]))
     run = f", run {news['visit']}" if news["visit"] > 1 else ""

@@ -15,6 +15,7 @@ from pipelines.errors import Invalid
 from pipelines.models import GateVisit, Line, LineVersion, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.failures import failures
+from pipelines.queries.unmerged import unmerged_among
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
@@ -43,7 +44,8 @@ class TaskIn(Strict):
 class TaskOut(BaseModel):
     """`columnId`: the station of its first living token. `visit` and `evidence`: of the gate visit that is open at
     `pendingGateId`; a vote names one of them. `error`: the named error by which it is stuck, or ended. `reason`: why it
-    was rejected, cancelled, aborted, or failed. Times in Unix milliseconds, as ALP has them; of
+    was rejected, cancelled, aborted, or failed. `unmerged`: it completed,
+    and its change was delivered nowhere. Times in Unix milliseconds, as ALP has them; of
     its other fields `order` is the number of the task, and there is no `assemblyLineRepo`."""
 
     id: str
@@ -66,6 +68,7 @@ class TaskOut(BaseModel):
     error: str | None
     reason: str | None
     end: str | None
+    unmerged: bool
     inputs: dict[str, Any]
     context: dict[str, Any]
     version: int
@@ -184,14 +187,15 @@ def milliseconds(at: datetime) -> int:
 def tasks_out(tasks: Sequence[Task]) -> list[TaskOut]:
     """The failures of all cost one statement; prefetched `tokens` and `gate_visits` are used as they are."""
     said = failures(task.pk for task in tasks if task.status == Status.FAILED and not task.reason)
-    return [_out(task, said[task.pk].text if task.pk in said else "") for task in tasks]
+    unmerged = unmerged_among(tasks)
+    return [_out(task, said[task.pk].text if task.pk in said else "", task.pk in unmerged) for task in tasks]
 
 
 def task_out(task: Task) -> TaskOut:
     return tasks_out([task])[0]
 
 
-def _out(task: Task, failure: str) -> TaskOut:
+def _out(task: Task, failure: str, unmerged: bool) -> TaskOut:
     living = [token for token in task.tokens.all() if token.ended_at is None and not token.forked]
     token = min(living, key=lambda each: each.pk, default=None)
     asking = [visit for visit in task.gate_visits.all() if visit.state == GateVisit.State.OPEN]
@@ -216,6 +220,7 @@ def _out(task: Task, failure: str) -> TaskOut:
         error=task.error or next((token.error for token in living if token.error), None),
         reason=(task.reason or failure) or None,
         end=task.end or None,
+        unmerged=unmerged,
         inputs=versions.shown_inputs(task.pinned_id, task.inputs),
         context=task.context,
         version=task.pinned.number,

@@ -25,6 +25,7 @@ from pipelines.queries.board_places import BoardPlaces, places
 from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.unanswered import unanswered
+from pipelines.queries.unmerged import unmerged_among
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
 from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.kinds import may_cost
@@ -119,6 +120,7 @@ class EndedCard:
 
     task: Task
     word: str
+    unmerged: bool = False
 
 
 @dataclass(slots=True)
@@ -156,11 +158,15 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     newest = list(ended.only(*ENDED_CARD).order_by("-ended_at")[:ENDED_SHOWN])
     for task in newest:
         task.project = line.project
+    unmerged = unmerged_among(newest)
     return Board(
         columns,
         _counts(found),
         medians.of_line(line.pk),
-        [EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end)) for task in newest],
+        [
+            EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end), task.pk in unmerged)
+            for task in newest
+        ],
         ends.get(filters.end, 0) if filters.end else sum(ends.values()),
         ends,
         found.version,

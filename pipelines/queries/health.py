@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Avg, Count, Exists, F, OuterRef, Q, QuerySet
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Line, Project, Status, Task
+from pipelines.queries.unmerged import is_unmerged
 from pipelines.routing.analysis.health import DEADLOCKS, ESCALATED, GATE, QUEUE, Figure, cycle, share
 
 WEEK = timedelta(days=7)
@@ -33,7 +34,7 @@ def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
 
 
 def _cycle(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
-    done = tasks.filter(status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until)
+    done = tasks.filter(~is_unmerged(), status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until)
     took = done.aggregate(took=Avg(F("ended_at") - F("created_at")))["took"]
     return took.total_seconds() if took else None
 

@@ -40,6 +40,7 @@ from pipelines.queries import versions
 from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.home_lines import WORKING, HomeLines, lines_of
 from pipelines.queries.tasks import WAITING, counts, late
+from pipelines.queries.unmerged import is_unmerged
 from pipelines.routing.sentences.names import station_names
 from pipelines.routing.sentences.waits import Sentence, waiting
 
@@ -106,7 +107,9 @@ def home(projects: Iterable[Project], designed: Collection[int], now: datetime) 
     """`designed`: ids of the projects of whose lines the reader is a designer."""
     seen = list(projects)
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
-    ended = Task.objects.filter(project__in=seen, status=Status.COMPLETED, ended_at__gte=midnight)
+    ended = Task.objects.filter(
+        ~is_unmerged(), project__in=seen, status=Status.COMPLETED, ended_at__gte=midnight
+    )
     by_line = counts(seen)
     return Home(
         sum(by_line.values(), Counter()),
@@ -121,6 +124,7 @@ def _today(seen: Collection[Project], designed: Collection[int], since: datetime
     changed = Task.objects.filter(project__in=seen, changed_at__gte=since)
     ended = {end: Count("pk", filter=Q(status=end, ended_at__gte=since)) for end in ENDED}
     sums = changed.aggregate(started=Count("pk", filter=Q(created_at__gte=since)), **ended)
+    unmerged = changed.filter(is_unmerged(), status=Status.COMPLETED, ended_at__gte=since).count()
     moves = Event.objects.filter(task__in=changed, at__gte=since, kind="token.moved").count()
     newest = _newest(projects=[each.pk for each in seen], since=since)
     by_id = {each.pk: each for each in seen}
@@ -129,7 +133,12 @@ def _today(seen: Collection[Project], designed: Collection[int], since: datetime
     happened = [*_of_tasks(newest), *_publications(seen, designed, since)]
     happened.sort(key=lambda each: each.at, reverse=True)
     return Today(
-        sums["started"], sums["completed"], sums["failed"], sums["cancelled"], moves, happened[:NEWEST]
+        sums["started"],
+        sums["completed"] - unmerged,
+        sums["failed"],
+        sums["cancelled"],
+        moves,
+        happened[:NEWEST],
     )
 
 

@@ -16,13 +16,15 @@ from django.utils import timezone
 from pipelines.models import Line, Project, Status, Task
 from pipelines.models.compiled import compiled, ids
 from pipelines.queries.tasks import WAITING
+from pipelines.queries.unmerged import UNMERGED, is_unmerged
 
 SHOWN = 8
 DAYS = 14
 WORKING = (Status.RUNNING, Status.EVALUATING)
 
-MEDIANS = """SELECT line_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at))
-FROM pipelines_task WHERE line_id = ANY(%s) AND status = 'completed' AND ended_at >= %s GROUP BY line_id"""
+MEDIANS = f"""SELECT line_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at))
+FROM pipelines_task task
+WHERE line_id = ANY(%s) AND status = 'completed' AND ended_at >= %s AND NOT {UNMERGED} GROUP BY line_id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +124,13 @@ def _shown(lines: Any) -> QuerySet[Line]:
 
 def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
     """How many completed on each day of the active time zone."""
-    rows = Task.objects.filter(line__among=lines, status=Status.COMPLETED, ended_at__gte=since).order_by()
+    rows = Task.objects.filter(
+        ~is_unmerged(), line__among=lines, status=Status.COMPLETED, ended_at__gte=since
+    )
     found: defaultdict[int, Counter[date]] = defaultdict(Counter)
-    by_day = rows.annotate(day=TruncDate("ended_at")).values_list("line", "day").annotate(n=Count("pk"))
+    by_day = (
+        rows.order_by().annotate(day=TruncDate("ended_at")).values_list("line", "day").annotate(n=Count("pk"))
+    )
     for line, day, number in by_day:
         found[line][day] = number
     return found

@@ -8,6 +8,7 @@ from decimal import Decimal
 from django.db import connection
 
 from pipelines.queries.medians import DAYS, MOST
+from pipelines.queries.unmerged import UNMERGED
 from pipelines.queries.usage import COST, USAGE, dollars
 
 
@@ -30,18 +31,18 @@ class Lately:
 # By the index task_ended; the jobs of each task by its tokens: an index of jobs by task has those of stations alone.
 FIGURES = f"""
 WITH latest AS MATERIALIZED (
-    SELECT id, status, created_at, ended_at FROM pipelines_task
+    SELECT id, pinned_id, status, created_at, ended_at FROM pipelines_task
     WHERE line_id = %(line)s AND ended_at > now() - make_interval(days => %(days)s)
     ORDER BY ended_at DESC LIMIT %(most)s + 1
 ), counted AS (SELECT * FROM latest ORDER BY ended_at DESC LIMIT %(most)s)
 SELECT (SELECT count(*) FROM latest), count(*),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at)),
        percentile_disc(0.5) WITHIN GROUP (ORDER BY spent.cost)
-FROM counted, LATERAL (
+FROM counted task, LATERAL (
     SELECT sum({COST}) AS cost FROM pipelines_token token JOIN pipelines_job job ON job.token_id = token.id
-    WHERE token.task_id = counted.id AND {USAGE} IS NOT NULL
+    WHERE token.task_id = task.id AND {USAGE} IS NOT NULL
 ) AS spent
-WHERE status = 'completed'"""
+WHERE status = 'completed' AND NOT {UNMERGED}"""
 
 
 def of_line(line_id: int) -> Lately:

@@ -27,6 +27,7 @@ from pipelines.models.compiled import compiled, ids
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import of_line
 from pipelines.queries.task_search import NEWEST, OLDEST, first_found
+from pipelines.queries.unmerged import unmerged_among
 
 PER_PAGE = 50
 MOST = 10_000
@@ -135,7 +136,9 @@ def table(projects: Sequence[Project], search: TaskFilter, user: User, page: int
     found = paginator.get_page(page)
     of = {each.pk: each for each in projects}
     lines = Line.objects.only("key", "name").in_bulk({task.line_id for task in found})
+    unmerged = unmerged_among(list(found))
     for task in found:
+        task.unmerged = task.pk in unmerged
         task.project, task.line = of[task.project_id], lines[task.line_id]
     return found
 

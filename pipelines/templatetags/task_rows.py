@@ -9,6 +9,7 @@ from django import template
 from django.template import Context
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from pipelines.models import Task
 from pipelines.templatetags.gateline import since
@@ -56,13 +57,19 @@ def _row(task: Any, shown: list[str]) -> SafeString:
         labels=format_html_join(" ", '<span class="badge">{}</span>', ((each,) for each in task.labels)),
         project=_cell(project) if several else NOTHING,
         line=NOTHING if "line_view" in shown else _cell(_line(task)),
-        status=status_pill(task.display_status),
+        status=status_pill(
+            task.display_status, _completed_unmerged() if getattr(task, "unmerged", False) else ""
+        ),
         priority=_cell(task.get_priority_display()) if "has_priorities" in shown else NOTHING,
         due=_due(task) if "has_due" in shown else NOTHING,
         requester=task.requested_by,
         started=moment(task.created_at),
         took=since(task.created_at, task.ended_at) if task.ended_at else elapsed(task.created_at),
     )
+
+
+def _completed_unmerged() -> str:
+    return _("Completed, not merged")
 
 
 def _cell(text: str) -> SafeString:

@@ -14,6 +14,7 @@ from pipelines.models import Line, Project
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.dates import Dates
 from pipelines.queries.health import MONTH
+from pipelines.queries.unmerged import UNMERGED
 from pipelines.queries.versions import by_id
 from pipelines.routing.decide.sampling import draw, is_below
 
@@ -65,9 +66,10 @@ GATES = f"""
     GROUP BY task.line_id, visit.gate
     ORDER BY 7 DESC, 3 DESC, 1, 2 LIMIT {MOST}"""
 
-COMPLETED = """
+COMPLETED = f"""
     SELECT line.id, done.n FROM pipelines_line line CROSS JOIN LATERAL (
         SELECT count(*) AS n FROM pipelines_task task WHERE task.line_id = line.id AND task.status = 'completed'
+          AND NOT {UNMERGED}
           AND task.ended_at >= coalesce(%(since)s, '-infinity'::timestamptz)
           AND task.ended_at < coalesce(%(until)s, 'infinity'::timestamptz)
     ) AS done

@@ -20,6 +20,7 @@ from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
+from pipelines.queries.unmerged import left_unmerged
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
@@ -174,6 +175,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "triggers": triggers(line),
         "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
         "failure": failure_of(task),
+        "unmerged": left_unmerged(task),
         "branch": branch_of(task) if line.workspace else None,
         "pushes": pushes_of(task) if line.workspace else [],
         # What an issue started has no person who asked for it.

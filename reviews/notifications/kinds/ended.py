@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from pipelines.models import Status
 from pipelines.ports.observers import TaskEnded
+from pipelines.queries.unmerged import left_unmerged
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -18,21 +19,24 @@ SENTENCES = {
     Status.COMPLETED: gettext_lazy("“%(task)s” is completed."),
     Status.FAILED: gettext_lazy("“%(task)s” failed."),
 }
+UNMERGED = gettext_lazy("“%(task)s” is completed, but its change is not merged.")
 
 
 def _told(end: Status, heard: Heard) -> Iterable[NotificationEvent]:
-    for each in heard.of(TaskEnded):
-        if each.kind != end:
-            continue
-        task = heard.tasks[each.task_id]
-        if task.requester_id is not None:
-            yield NotificationEvent(task.requester_id, str(task.pk), task.project_id, each.at, task.pk)
+    for ending in heard.of(TaskEnded):
+        task = heard.tasks[ending.task_id]
+        if ending.kind == end and task.requester_id is not None:
+            data = {"unmerged": True} if left_unmerged(task) else {}
+            yield NotificationEvent(
+                task.requester_id, str(task.pk), task.project_id, ending.at, task.pk, data
+            )
 
 
 def _says(end: Status, row: Notification) -> Said:
     assert row.task is not None
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(SENTENCES[end] % {"task": row.task.title}, page, _("Open the task"))
+    sentence = UNMERGED if row.data.get("unmerged") else SENTENCES[end]
+    return Said(sentence % {"task": row.task.title}, page, _("Open the task"))
 
 
 COMPLETED = NotificationKind(

@@ -12,11 +12,13 @@ from django.utils.translation import gettext_lazy
 from pipelines.models import Membership, Status, Task, Word
 from pipelines.ports.observers import Consequence, GateDecided, TaskEnded, TaskMoved, TaskWaits
 from pipelines.queries import versions
+from pipelines.queries.unmerged import left_unmerged
 from pipelines.routing.sentences.names import station_name
 from reviews.models import Follow, Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
 
+ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
 STOPS = (Status.BLOCKED, Status.STUCK, Status.HELD)
 SENTENCES = {
     "review": gettext_lazy("“%(task)s” waits for a review."),
@@ -25,6 +27,7 @@ SENTENCES = {
     "held": gettext_lazy("“%(task)s” is on hold."),
     "decided": gettext_lazy("“%(task)s” was decided: %(word)s."),
     "completed": gettext_lazy("“%(task)s” is completed."),
+    "unmerged": gettext_lazy("“%(task)s” is completed, but its change is not merged."),
     "failed": gettext_lazy("“%(task)s” failed."),
     "cancelled": gettext_lazy("“%(task)s” was cancelled."),
     "arrived": gettext_lazy("“%(task)s” is at %(station)s now."),
@@ -58,7 +61,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 def _read(of: Consequence) -> _FollowedEvent | None:
     if isinstance(of, TaskMoved):
         return _FollowedEvent("arrived", of, of.target)
-    if isinstance(of, TaskEnded) and of.kind in SENTENCES:
+    if isinstance(of, TaskEnded) and of.kind in ENDED:
         knows = of.kind != Status.CANCELLED
         return _FollowedEvent(of.kind, of, of_line=True, requester_knows=knows)
     if isinstance(of, GateDecided):
@@ -96,6 +99,8 @@ def _event(follow: Follow, each: _FollowedEvent, task: Task) -> NotificationEven
     data = {"what": each.what, "word": each.word}
     if each.what == "arrived":
         data["station"] = station_name(versions.by_id(task.pinned_id), follow.station)
+    if each.what == "completed" and left_unmerged(task):
+        data["what"] = "unmerged"
     about = f"{task.pk}:{each.what}:{at.isoformat()}"
     return NotificationEvent(follow.user_id, about, task.project_id, at, task.pk, data)
 

@@ -14,6 +14,7 @@ from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Job, Snapshot, Task, Token
 from pipelines.models.compiled import compiled
+from pipelines.queries import versions
 from pipelines.work.workspaces import digest_of
 
 Entry = dict[str, Any]
@@ -42,21 +43,33 @@ def trees_of(task_id: int) -> Family:
 
 
 def _family(task_id: int) -> Family:
-    """What was left in a task, above what it began with: a retry begins with the files that the branch of the visit
-    which it repeats had at the end of its task."""
+    """What was left in a task, above what it began with.
+
+    A retry at a later station begins with the files that the branch of the visit which it repeats had at the end of its
+    task. At the first station it begins with nothing, as every task does: what the ended task left would be its own
+    change, found there already."""
     task = _follower.first(task=task_id)
     assert task is not None
     base = None
-    if task.retry_of and task.follows and task.follows.ended_at:
+    if task.retry_of and not starts_over(task) and task.follows and task.follows.ended_at:
         base = _family(task.retry_of.task_id).stood(task.retry_of.token_id, task.follows.ended_at)
     left = [Left(*row) for row in _snapshots(task=task_id) if row[-1]]
     tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
     return Family(tokens, left, base)
 
 
+def starts_over(task: Task) -> bool:
+    """True of a retry at the first station of its line."""
+    return task.retry_of is not None and task.retry_of.station == versions.by_id(task.pinned_id).start
+
+
 @compiled(task=BigIntegerField())
 def _follower(task: Any) -> QuerySet[Task]:
-    return Task.objects.only("retry_of", "follows").select_related("retry_of", "follows").filter(pk=task)
+    return (
+        Task.objects.only("retry_of", "follows", "pinned")
+        .select_related("retry_of", "follows")
+        .filter(pk=task)
+    )
 
 
 @compiled(task=BigIntegerField())

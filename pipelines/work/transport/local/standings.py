@@ -15,6 +15,7 @@ from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
 from pipelines.models.compiled import compiled
 from pipelines.queries import versions
 from pipelines.work.spec.repository import GitBranch, GitState
+from pipelines.work.transport.local.lineage import starts_over
 
 
 def standing_before(job: Job) -> GitState:
@@ -80,9 +81,10 @@ class BranchStandings:
 
     @cached_property
     def _begun(self) -> GitState:
-        """A retry begins where the visit that it repeats stood at the end of its task, on a branch of its own."""
+        """A retry begins where the visit that it repeats stood at the end of its task, on a branch of its own; at the
+        first station from the base, as every task does."""
         repeated = self._task.retry_of
-        if repeated is None:
+        if repeated is None or starts_over(self._task):
             return GitState()
         return replace(BranchStandings(repeated.task).at(repeated.token_id), branch="", moved=False)
 

@@ -1,0 +1,60 @@
+"""Tasks that completed although their line delivers and their change was delivered nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from pipelines.models import Delivery, Status, Task, VersionStation, VisitCommit
+from pipelines.models.compiled import ids, kept
+from pipelines.queries import versions
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+
+UNMERGED: Final = f"""(
+    EXISTS (SELECT FROM pipelines_versionstation station
+            WHERE station.version_id = task.pinned_id AND station.kind = '{DELIVER.key}')
+    AND EXISTS (
+      SELECT FROM pipelines_visitcommit last
+      WHERE last.task_id = task.id AND last.before <> '{{}}'
+        AND NOT EXISTS (
+          SELECT FROM pipelines_visitcommit later
+          WHERE later.task_id = task.id AND later.job_id > last.job_id)
+        AND NOT EXISTS (
+          SELECT FROM pipelines_delivery delivery
+          WHERE delivery.task_id = task.id AND delivery.landed_at IS NOT NULL
+            AND delivery.job_id >= last.job_id)))"""
+"""True of a completed row `task` whose last commit differs from its base and was never delivered."""
+
+
+def is_unmerged() -> Q:
+    """Return the condition `UNMERGED` on a `Task`; it says nothing of tasks that are not completed."""
+    others = VisitCommit.objects.filter(task=OuterRef("task"))
+    landed = Delivery.objects.filter(task=OuterRef("task"), landed_at__isnull=False, job__gte=OuterRef("job"))
+    last = VisitCommit.objects.filter(
+        ~Q(before={}),
+        ~Exists(others.filter(job__gt=OuterRef("job"))),
+        ~Exists(landed),
+        task=OuterRef("pk"),
+    )
+    delivers = VersionStation.objects.filter(version=OuterRef("pinned"), kind=DELIVER.key)
+    return Q(Exists(delivers)) & Q(Exists(last))
+
+
+def unmerged_among(tasks: Collection[Task]) -> set[int]:
+    """Return the ids of those that completed with an unmerged change, by one statement."""
+    completed = [task.pk for task in tasks if task.status == Status.COMPLETED]
+    return set(_unmerged(tasks=completed)) if completed else set()
+
+
+def left_unmerged(task: Task) -> bool:
+    """True of one that completed with an unmerged change; nothing is asked where its line delivers nothing."""
+    delivers = any(station.kind == DELIVER.key for station in versions.by_id(task.pinned_id).stations)
+    return delivers and bool(unmerged_among([task]))
+
+
+@kept(tasks=ids())
+def _unmerged(tasks: Any) -> QuerySet[Task, int]:
+    rows = Task.objects.filter(is_unmerged(), pk__among=tasks, status=Status.COMPLETED)
+    return rows.order_by("pk").values_list("pk", flat=True)

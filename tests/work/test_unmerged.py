@@ -1,0 +1,130 @@
+"""A retry from the first station begins at the base; what completed with a change that was merged nowhere says so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from pipelines.models import Task
+from pipelines.queries import lately
+from pipelines.queries.home import home
+from reviews.models import Notification
+from reviews.notifications.kinds.ended import COMPLETED
+from tests.api.conftest import Apis, api
+from tests.factories import World, station
+from tests.pages.conftest import client_of
+from tests.work.driving import Bench, command, outcome_of
+from tests.work.remotes import RemoteRepository, connect, remote
+from tests.work.repository_lines import GATE, to
+from tests.work.repository_lines import run as run_line
+from tests.work.test_template_lines import begun, run
+
+__all__ = ["api"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.usefixtures("artifacts_here"),
+]
+FIXABLE = b"import os\nx = 1\n"
+TEST = b"from app import x\n\ndef test_x():\n    assert x == 2\n"
+PROGRAMS = (str(Path(sys.executable).parent), *os.get_exec_path())
+
+
+@pytest.fixture
+def origin(tmp_path: Path, world: World) -> RemoteRepository:
+    made = remote(tmp_path / "origin.git", {"ruff.toml": b"", "app.py": FIXABLE, "test_app.py": TEST})
+    connect(world.project, made)
+    return made
+
+
+def retried(world: World, task: Task, station: str) -> Task:
+    """By the form of the task's page."""
+    names = [task.project.owner.key, task.project.key, task.name]
+    answer = client_of(world.operator).post(
+        reverse("task-retry-ended", args=names), {"station": station, "reason": "Again."}
+    )
+    assert answer.status_code == 302, answer.content[-500:]
+    return Task.objects.get(follows=task)
+
+
+def test_a_retry_at_fix_fixes_again_and_is_never_nothing_to_fix(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    task = begun(world, origin, "fix-lint-findings")
+    run(bench, task, PROGRAMS)
+    task.refresh_from_db()
+    assert task.status == "failed", "its test fails"
+    again = retried(world, task, "fix")
+    # Meanwhile somebody mended the test; the retry begins at what the branch has now.
+    origin.add(
+        {"ruff.toml": b"", "app.py": FIXABLE, "test_app.py": TEST.replace(b"2", b"1")}, "Mend the test"
+    )
+    run(bench, again, PROGRAMS)
+    again.refresh_from_db()
+    assert outcome_of(again, "fix")["facts"]["git"]["files_changed"] == 2, outcome_of(again, "fix")
+    assert (again.status, again.end) == ("awaiting_review", "")
+    world.vote(again)
+    run(bench, again, PROGRAMS)
+    again.refresh_from_db()
+    assert (again.status, again.end) == ("completed", "merged")
+    assert b"import os" not in origin.files()["app.py"]
+
+
+def test_a_clean_repository_has_nothing_to_fix(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    origin.add({"ruff.toml": b"", "app.py": b"x = 1\n"}, "Clean")
+    task = begun(world, origin, "fix-lint-findings")
+    run(bench, task, PROGRAMS)
+    task.refresh_from_db()
+    assert (task.status, task.end) == ("completed", "nothing-to-fix")
+
+
+def test_a_retry_at_a_later_station_goes_on_with_what_was_left(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    task = begun(world, origin, "fix-lint-findings")
+    run(bench, task, PROGRAMS)
+    again = retried(world, task, "tests")
+    run(bench, again, PROGRAMS)
+    assert outcome_of(again, "tests")["facts"]["git"]["files_changed"] == 2
+
+
+def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
+    world: World, bench: Bench, origin: RemoteRepository, api: Apis
+) -> None:
+    aside = {"id": "aside", "to": "completed", "when": {"eval": {"op": "equals", "value": "aside"}}}
+    program = (
+        "import json, os; open('app.py', 'a').write('y = 2');"
+        "json.dump({'eval': 'aside'}, open(os.environ['GATELINE_RESULT'], 'w'))"
+    )
+    version = world.line(
+        stations=[
+            command("fix", program, aside, to("merge", gates=["review"]), result_document="optional"),
+            station("merge", to("completed"), kind="deliver", work={"to": "merge", "gate": "review"}),
+        ],
+        gates=[GATE],
+        workspace={"git": {"repository": "app"}},
+    )
+    task = world.start(version)
+    run_line(bench, task)
+    task.refresh_from_db()
+    assert task.status == "completed", outcome_of(task, "fix")
+    names = [task.project.owner.key, task.project.key]
+    reader = client_of(world.admin)
+    page = reader.get(reverse("task", args=[*names, task.name])).content.decode()
+    assert "The change is not merged" in page
+    table = reader.get(reverse("line-tasks", args=[*names, task.line.key])).content.decode()
+    assert "Completed, not merged" in table
+    board = reader.get(reverse("line-live", args=[*names, task.line.key])).content.decode()
+    assert "Not merged" in board
+    answer = api.as_(world.operator, "read").get(f"/stages/{task.line.key}/tasks/{task.name}")
+    assert answer.json()["unmerged"] is True, answer.content
+    row = Notification.objects.get(kind="completed", task=task)
+    assert "its change is not merged" in COMPLETED.says(row).text
+    now = timezone.now()
+    assert home([task.project], [], now).today.completed == 0
+    assert (lately.of_line(task.line_id).ended, lately.of_line(task.line_id).completed) == (1, 0)
