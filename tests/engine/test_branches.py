@@ -18,7 +18,7 @@ def forked(world: World, **more: Any) -> Task:
     fork = {"id": "fork", "to": ["left", "right"]}
     done = {"id": "{}-done", "when": {"result": "success"}, "to": "completed"}
     branches = [station(key, {**done, "id": f"{key}-done"}, **more) for key in ("left", "right")]
-    task = world.start(world.line(stations=[station("build", fork), *branches]))
+    task = world.start(world.line(stations=[station("build", fork), *branches], jumps=["completed"]))
     world.report(task, {"result": "success", "output": {"n": 1}})
     return task
 

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.django_db
 OUTPUT = {"result": "success", "output": {"n": 1}, "summary": "Built."}
 
 
-def gated(world: World, *rules: dict[str, Any], gates: Any = None, **gate: Any) -> LineVersion:
+def gated(
+    world: World, *rules: dict[str, Any], gates: Any = None, jumps: Any = (), **gate: Any
+) -> LineVersion:
     """build —[review]→ ship."""
     declared = gates or [{"key": "review", "name": "Review", "mode": "manual", **gate}]
     asked = [each["key"] for each in declared]
@@ -26,7 +28,8 @@ def gated(world: World, *rules: dict[str, Any], gates: Any = None, **gate: Any) 
         "to": "ship",
         "gates": asked,
     }
-    return world.line(stations=[station("build", behind, *rules), "ship"], gates=declared)
+    more = {"jumps": jumps} if jumps else {}
+    return world.line(stations=[station("build", behind, *rules), "ship"], gates=declared, **more)
 
 
 def waiting(world: World, version: LineVersion, outcome: dict[str, Any] | None = None) -> Task:
@@ -374,7 +377,7 @@ def test_a_station_gate_and_a_rule_gate_are_asked_one_after_the_other(world: Wor
 
 def test_a_jump_is_reviewed_under_its_own_key(world: World) -> None:
     jump = {"verdict": "hold", "reason": "already_complete", "meta": {"targetState": "ship"}}
-    task = waiting(world, gated(world), {"result": "success", "signals": [jump]})
+    task = waiting(world, gated(world, jumps="all"), {"result": "success", "signals": [jump]})
     assert world.visit(task).gate == "@jump"
     world.vote(task)
     assert world.at(task) == ["ship"]

@@ -159,7 +159,7 @@ def assembly(number: int) -> Document:
         gate("shown", mode="skip"),
     ]
     changed(stations, gates, number)
-    return document(stations, "assembly", gates=gates, preset="alp")
+    return document(stations, "assembly", gates=gates, preset="alp", jumps="all")
 
 
 def factory(number: int) -> Document:
@@ -231,7 +231,7 @@ def stages(number: int) -> Document:
     ]
     gates = [gate("accept", {"role": "reviewer", "count": 2})]
     changed(stations, gates, number)
-    return document(stations, "stages", gates=gates, preset="aeef")
+    return document(stations, "stages", gates=gates, preset="aeef", jumps="all")
 
 
 def renamed(given: Document, number: int) -> Document:
