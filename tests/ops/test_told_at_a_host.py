@@ -56,7 +56,10 @@ LINE: dict[str, Any] = {
             "rules": [{"id": "to-completed", "to": "completed", "when": {"result": "success"}}],
         },
     ],
-    "gates": [{"key": "review", "name": "Review", **GATE}, {"key": "late", "name": "Last look", **GATE}],
+    "gates": [
+        {"key": "review", "name": "Review", "notify": ["rosa@example.com"], **GATE},
+        {"key": "late", "name": "Last look", **GATE},
+    ],
 }
 pytestmark = on_linux
 
@@ -143,6 +146,11 @@ class Product:
             "POST", f"/stages/told/tasks/{task}/gates/{gate}", {"action": "approve"}, token=self.reviewer
         )
 
+    def mails(self, address: str) -> list[str]:
+        """Those that the worker wrote into the state folder, as it does where no mail server is named."""
+        texts = [path.read_text() for path in sorted((self.folder / "state/mail").glob("*.eml"))]
+        return [text for text in texts if f"To: {address}" in text]
+
     def notices(self, state: str = "") -> list[dict[str, Any]]:
         rows = self.call("GET", "/repositories/outside/notices")
         return [row for row in rows if state in ("", row["state"])]
@@ -180,6 +188,7 @@ def product() -> Iterator[Product]:
 def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
     task = product.call("POST", "/stages/told/tasks", {"title": "Fix it"})["id"]
     product.vote(task, "review")
+    until(lambda: product.mails("rosa@example.com"), product.output)
     until(lambda: product.calls("/statuses/"), product.output)
     product.vote(task, "late")
     [comment] = until(lambda: product.calls("/notes"), product.output)

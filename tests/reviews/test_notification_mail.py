@@ -15,7 +15,6 @@ from django.db import connection
 from django.db.models import F
 from django.test import RequestFactory
 from django.urls import reverse
-from procrastinate.contrib.django import app
 
 from pipelines import invariants
 from pipelines.models import Escalation, Membership, Role, Token, User
@@ -23,7 +22,6 @@ from pipelines.people import invitations, members
 from pipelines.templatetags.mail import TONES
 from pipelines.web.account.adapter import CHANGES
 from reviews.mail import folder
-from reviews.mail.posting import MAILS, NOTICES
 from reviews.models import Digest, Mail, Notice, Notification, NotificationSettings, Posted
 from reviews.notifications.recipients import MailChoice, recipients
 from reviews.notifications.table import KINDS
@@ -81,11 +79,6 @@ def test_a_mail_at_once_says_it_and_leads_there(world: World, mailbox: Mailbox) 
     assert reverse("account-notifications") in of(message, "plain")
     assert text in of(message, "html")
     assert str(row.token) in message["Message-ID"]
-
-
-def test_every_ticket_has_a_task_that_a_worker_knows() -> None:
-    names = {"reviews.send_notification", "reviews.send_digest", NOTICES[0], MAILS[0]}
-    assert names <= set(app.tasks)
 
 
 def test_in_quiet_hours_the_ticket_waits_and_the_bell_does_not(world: World) -> None:
