@@ -25,7 +25,7 @@ from tests.factories import make_user
 from tests.fixtures.site import ROOT, environment, manage, stop
 from tests.work.conftest import Collected
 from tests.work.isolations import BOTH, isolation_or_skip
-from tests.work.remotes import remote
+from tests.work.remotes import allow, remote
 
 pytestmark = pytest.mark.isolation
 FILES = {
@@ -62,6 +62,7 @@ def test_a_strangers_repository_is_fixed_tested_and_merged(name: str, folder: Pa
     )
     try:
         version = Line.objects.get(key="fix-lint-findings", project__key="app").live
+        allow(version.line.project.owner, origin.path)
         inputs = {"repository": str(origin.path)}
         task = engine.submit(version, actor=engine.Actor.person(admin), title="Tidy", inputs=inputs)
         rest(task, log, Status.AWAITING_REVIEW)

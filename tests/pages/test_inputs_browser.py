@@ -21,6 +21,7 @@ from pipelines.ports.vault import store
 from pipelines.work import storage
 from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text
+from tests.work.remotes import allow
 
 SignIn = Callable[[Page | BrowserContext, User], None]
 INPUTS = [
@@ -214,7 +215,7 @@ def test_a_task_starts_with_the_name_of_a_stored_secret(world: World, signed_in:
     ("repository", "allowed"),
     [
         ("{root}/app", True),
-        ("{root}", True),
+        ("{root}", False),
         ("{root}/../elsewhere", False),
         ("{root}/link/app", False),
         ("{root}-elsewhere", False),
@@ -231,22 +232,22 @@ def test_a_task_starts_with_the_name_of_a_stored_secret(world: World, signed_in:
         ("/" + "a/" * 3000, False),
     ],
 )
-def test_a_repository_that_no_worker_may_read_is_refused_with_the_roots(
-    world: World, signed_in: As, settings: Any, tmp_path: Path, repository: str, allowed: bool
+def test_a_folder_that_is_not_allowed_is_refused_and_no_path_is_told(
+    world: World, signed_in: As, tmp_path: Path, repository: str, allowed: bool
 ) -> None:
     root = tmp_path / "root"
-    root.mkdir()
+    (root / "app").mkdir(parents=True)
     (root / "link").symlink_to("/etc")
-    settings.REPOSITORY_ROOTS = [root]
+    allow(world.project.owner, root / "app")
     world.line(inputs=[{"key": "repository", "type": "repository", "label": "Repository"}])
     client = signed_in(world.operator)
-    assert str(root) in text(client.get(at(world, "task-new", "line")))
+    assert str(root) not in text(client.get(at(world, "task-new", "line")))
     sent = {"title": "t", "inputs.repository": repository.format(root=root)}
     answer = client.post(at(world, "task-new", "line"), sent)
     assert answer.status_code == (302 if allowed else 422)
     assert Task.objects.exists() == allowed
     if repository.startswith(("/etc", "{root}-")):
-        assert f"is not in a folder that the worker may read: {root}" in text(answer)
+        assert "is not allowed" in text(answer)
 
 
 # Previews
