@@ -152,6 +152,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "repository",
         "trigger",
         "notice",
+        "folder",
         "token",
     )
     return {

@@ -31,7 +31,7 @@ from pipelines.models import (
 )
 from tests.factories import World, document, make_member, make_project, station
 from tests.pages.conftest import As, at, client_of, text
-from tests.waiting import until
+from tests.waiting import LONG, until
 from tests.work.driving import Bench, command, drive
 from tests.work.remotes import RemoteRepository, allow, connect, remote
 
@@ -303,7 +303,7 @@ def test_a_task_works_in_a_folder_that_was_allowed_in_place(
         {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"},
         method="PUT",
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=LONG) as answer:
         assert json.load(answer)["address"] == str(own.path)
     line = world.line(
         document(
