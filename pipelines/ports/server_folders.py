@@ -28,6 +28,7 @@ INCLUDED = re.compile(
     r"^\s*(?:\[[^\]\n]*\])?\s*(?:path|worktree)\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE
 )
 COMMENT = re.compile(r"\s*[#;]")
+SHORT: Final = ("alternates", "http-alternates", "commondir", "config", "config.worktree", ".git")
 NOT_ALLOWED: Final = "not_allowed"
 REFUSED: Final = "refused"
 
@@ -211,7 +212,8 @@ def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
         folders.append(dot)
         if os.path.isfile(dot):
             folders += [os.path.join(path, each) for each in after(text_of(dot), "gitdir:")]
-    folders += [os.path.join(path, line) for line in lines_of(os.path.join(path, "commondir"))]
+    if common := text_of(os.path.join(path, "commondir")):
+        folders.append(os.path.join(path, common))
     for objects in (os.path.join(path, "objects"), path):
         for name in ("alternates", "http-alternates"):
             listed = lines_of(os.path.join(objects, "info", name))
@@ -226,7 +228,8 @@ def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     )
     if not is_repository:
         return folders, []
-    return folders, links_in(path, () if is_git else OWN_PARTS)
+    # Of a bare repository all is git's, a log that is written, too; of a working copy the files beside it are not.
+    return folders, links_in(path, OWN_PARTS if os.path.lexists(dot) and not is_git else ())
 
 
 def links_in(path: str, only: Sequence[str] = ()) -> list[str]:
@@ -256,7 +259,7 @@ def after(text: str, start: str) -> list[str]:
 
 
 def lines_of(path: str) -> list[str]:
-    return [line.strip() for line in text_of(path).splitlines() if line.strip() and not line.startswith("#")]
+    return [line.strip() for line in text_of(path).split("\n") if line.strip() and not line.startswith("#")]
 
 
 def unquoted(text: str) -> str:
@@ -264,14 +267,18 @@ def unquoted(text: str) -> str:
 
 
 def text_of(path: str) -> str:
-    """The beginning of a file; "" where there is none."""
+    """The whole of a file; "" where there is none. :raises FolderRefused: git would read on where this stops"""
     if not os.path.isfile(path):
         return ""
     try:
         with open(path, "rb") as file:
-            return os.fsdecode(file.read(MOST_TEXT)).strip()
+            text = file.read(MOST_TEXT + 1)
     except OSError:
         return ""
+    # A large file may be named like one of git's: an alternate can be anything, such as a pack.
+    if len(text) > MOST_TEXT and os.path.basename(path) in SHORT:
+        raise FolderRefused(f"The file {os.path.basename(path)} of this repository is too large to be read.")
+    return os.fsdecode(text).strip()
 
 
 def real(path: str | os.PathLike[str]) -> str:

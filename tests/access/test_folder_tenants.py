@@ -27,6 +27,7 @@ from pipelines.models import (
     Project,
     Repository,
     Role,
+    Task,
     User,
 )
 from tests.factories import World, document, make_member, make_project, station
@@ -65,18 +66,45 @@ class Place:
         (own / part).symlink_to(self.basket / part)
         return own
 
+    def bound_part(self, part: str) -> Path:
+        own = self.bare()
+        self.bind(self.basket / part, own / part)
+        return own
+
     def bound(self, source: Path) -> Path:
         target = self.outside / "bound"
         target.mkdir()
+        self.bind(source, target)
+        return target
+
+    def bind(self, source: Path, target: Path) -> None:
         if subprocess.run(["mount", "--bind", source, target], capture_output=True).returncode:
             pytest.skip("this user may not mount")
         self.mounted.append(target)
-        return target
 
 
 def link(place: Place, target: Path) -> Path:
     (place.outside / "link").symlink_to(target)
     return place.outside / "link"
+
+
+def linked_besides(place: Place, part: str) -> Path:
+    """A bare repository with a link where git finds more than it needs."""
+    own = place.bare()
+    (own / part).parent.mkdir(parents=True, exist_ok=True)
+    (own / part).symlink_to(place.basket / part)
+    return own
+
+
+def chained(place: Place) -> Path:
+    """Alternates inside of the folder, whose own alternates lead out of it."""
+    own = place.bare()
+    inner = own / "more" / "objects"
+    (inner / "info").mkdir(parents=True)
+    (inner / "info" / "alternates").write_text(f"{place.basket}/objects\n")
+    (own / "objects" / "info").mkdir(exist_ok=True)
+    (own / "objects" / "info" / "alternates").write_text("../more/objects\n")
+    return own
 
 
 def written(place: Place, name: str, content: str) -> Path:
@@ -110,6 +138,22 @@ WAYS: dict[str, Callable[[Place], Path]] = {
     "linked objects": lambda place: place.linked("objects"),
     "linked refs": lambda place: place.linked("refs"),
     "linked HEAD": lambda place: place.linked("HEAD"),
+    "linked logs": lambda place: linked_besides(place, "logs"),
+    "linked reftable": lambda place: linked_besides(place, "reftable"),
+    "link in the objects": lambda place: linked_besides(place, "objects/pack/pack-1.pack"),
+    "bind of the objects": lambda place: place.bound_part("objects"),
+    "bind of a file": lambda place: place.bound_part("HEAD"),
+    "alternates of alternates": lambda place: chained(place),
+    "alternates behind a megabyte": lambda place: written(
+        place, "objects/info/alternates", "#" * (1 << 20) + f"\n{place.basket}/objects\n"
+    ),
+    "commondir with a line break": lambda place: written(
+        place, "commondir", f"no\n/../../../../{place.basket}\n"
+    ),
+    "worktree of the state": lambda place: written(place, ".git", f"gitdir: {place.basket}/worktrees/copy\n"),
+    "settings included in one line": lambda place: written(
+        place, "config", f"[include] path = {place.basket}/config\n"
+    ),
     "included settings": lambda place: written(
         place, "config", f"[include]\n\tpath = {place.basket}/config\n"
     ),
@@ -158,6 +202,16 @@ def put(world: World, user: User, name: str, **body: Any) -> Any:
     )
 
 
+def post(world: World, user: User, path: str, **body: Any) -> int:
+    secret = world.token_of(user, "read", "design", "submit", "settings")[1]
+    answer = Client(headers={"Authorization": f"Bearer {secret}"}).post(
+        f"/api/v1/owners/{world.project.owner.key}/projects/{world.project.key}{path}",
+        json.dumps(body),
+        "application/json",
+    )
+    return answer.status_code
+
+
 def nothing_recorded() -> bool:
     return not (
         AllowedFolder.objects.exists()
@@ -198,14 +252,17 @@ def test_nobody_starts_or_imports_a_way_into_the_state(
             asking, actor=engine.Actor.person(administrator), title="Read", inputs={"source": folder}
         )
     assert str(place.state) not in str(refused.value.problems[0].message)
-    usual = document(["build"], key="usual", inputs=[{**source, "default": folder}])
-    secret = world.token_of(administrator, "read", "design", "submit", "settings")[1]
-    client = Client(headers={"Authorization": f"Bearer {secret}"})
-    base = f"/api/v1/owners/{world.project.owner.key}/projects/{world.project.key}/lines"
-    client.post(f"{base}/import", json.dumps({"document": usual}), "application/json")
-    imported = world.line(usual)
-    with pytest.raises(InputError):
-        engine.submit(imported, actor=engine.Actor.person(administrator), title="Read", inputs={})
+    for user in (world.admin, administrator):
+        fields = {"title": "Read", "inputs.source": folder}
+        answer = client_of(user).post(at(world, "task-new", asking.line.key), fields)
+        assert answer.status_code == 422, answer.content
+    usual = document(["build"], key=f"usual{world.project.pk}", inputs=[{**source, "default": folder}])
+    assert post(world, administrator, "/import", files={"line.json": json.dumps(usual)}, save=True) == 201
+    line = f"/lines/{usual['key']}"
+    assert post(world, administrator, f"{line}/publish", draft=1) == 201
+    for inputs in ({}, {"source": folder}):
+        assert post(world, administrator, f"/stages/{usual['key']}/tasks", title="Read", inputs=inputs) == 400
+    assert not Task.objects.filter(line__project=world.project).exists()
 
 
 @every_way
