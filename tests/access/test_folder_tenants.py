@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import urllib.request
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from pipelines.models import (
     AdministrativeAct,
     AllowedFolder,
     Job,
+    LogChunk,
     Membership,
     Project,
     Repository,
@@ -284,7 +286,10 @@ def test_a_worker_takes_nothing_from_a_way_into_the_state(
     assert not Job.objects.filter(task=task, outcome__result="success").exists()
     assert not Job.objects.filter(task=task, station="last").exists()
     outcome = json.dumps(Job.objects.get(task=task, station="read").outcome)
-    assert str(place.state) not in outcome and str(place.outside) not in outcome
+    log = "".join(zlib.decompress(chunk.data).decode() for chunk in LogChunk.objects.filter(job__task=task))
+    for shown in (outcome, log):
+        assert str(place.state) not in shown and str(place.outside) not in shown
+    assert "[gateline]" in log
 
 
 def test_what_one_owner_is_allowed_no_other_is(place: Place, world: World) -> None:
