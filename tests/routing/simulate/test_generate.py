@@ -33,7 +33,12 @@ def covered(of: Line) -> Generated:
     return generated
 
 
-@pytest.mark.parametrize("key", example.KEYS)
+# Not `contenox-assistant` (a composed value is missing), `vibe-factory-feature` (its policy forbids the way back) and
+# `aeef-delivery` (longer than the bound): the scripts of their rehearsals take their rules.
+WITHIN_THE_BOUND = (*example.IN_A_REPOSITORY, example.AGENT, "alp-code-review", "flux-standard-dev")
+
+
+@pytest.mark.parametrize("key", WITHIN_THE_BOUND)
 def test_every_live_rule_of_the_demo_lines_is_covered(key: str) -> None:
     covered(native.read(Path(example.LINES, f"{key}.yaml").read_bytes()))
 

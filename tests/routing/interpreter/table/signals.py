@@ -20,7 +20,7 @@ SIGNALS: list[Case] = [
     ),
     (
         "a jump, past the revisit policy",
-        line(policy={"revisit": "forbid"}),
+        line(policy={"revisit": "forbid"}, jumps="all"),
         at_work(
             signal("hold", "already_complete", targetState="plan"),
             visits={"plan": 1},
@@ -30,13 +30,19 @@ SIGNALS: list[Case] = [
     ),
     (
         "a jump is reviewed where some gate always asks",
-        line(),
+        line(jumps="all"),
         at_work(signal("hold", "already_complete", targetState="ship")),
         wait("awaiting_review", gates=["@jump"], to=["ship"]),
     ),
     (
-        "a jump to nowhere is a hold",
+        "a jump of a line that says nothing of jumps is a hold",
         line(),
+        at_work(signal("hold", "already_complete", targetState="ship", question="Where?")),
+        wait("blocked", question="Where?"),
+    ),
+    (
+        "a jump to nowhere is a hold",
+        line(jumps="all"),
         at_work(signal("hold", "already_complete", targetState="moon", question="Where?")),
         wait("blocked", question="Where?"),
     ),
