@@ -225,14 +225,14 @@ async def test_of_the_installation_only_programs_are_seen(
 
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", BOTH)
-async def test_a_station_that_names_a_repository_sees_no_history_of_this_installation(
+async def test_a_station_that_names_a_repository_sees_the_history_of_this_one_only(
     name: str, installation: Path, places: Places, inside: Attempt, sink: Collected
 ) -> None:
     isolation = await in_force(name, places, inside)
     naming = Access(network=False, repositories=(installation,))
     await command.run(running(isolation, inside, "files", files(installation), access=naming), sink)
     seen = {Path(file).relative_to(installation).parts[0] for file in got(inside)}
-    assert seen == {".gateline", "pipelines"}
+    assert seen == {".git", ".gateline", "pipelines"}
     assert all(file.startswith(str(inside.root)) for file in got(inside) if "/.gateline/" in file)
 
 

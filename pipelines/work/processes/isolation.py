@@ -45,7 +45,7 @@ class CannotIsolate(Exception):
 @dataclass(frozen=True)
 class Places:
     """Folders and files of one worker: what every station may read, and what none may see although it lies inside. A
-    readable place inside a hidden one is seen. `secret`: what no folder shows that a station is allowed besides."""
+    readable place inside a hidden one is seen. `secret`: what is not shown, whichever folder a station is allowed."""
 
     readable: tuple[Path, ...]
     hidden: tuple[Path, ...]
@@ -275,7 +275,7 @@ def places(
     wanted = [place for place in both(there(readable)) if not within(place, secret)]
     roots = (*wanted, *map(Path, SYSTEM))
     cover = dict.fromkeys((*secret, *both(covered)))
-    return Places(tuple(wanted), tuple(place for place in cover if within(place, roots)), tuple(cover))
+    return Places(tuple(wanted), tuple(place for place in cover if within(place, roots)), secret)
 
 
 def there(places: Iterable[Path]) -> Iterable[Path]:
