@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import connection
 
+from pipelines.queries.unmerged import UNMERGED
+
 DAYS = 7
 MOST = 300
 """Of so many tasks that ended last, and so many open ones that came last: what a line has done before is not read."""
@@ -46,12 +48,12 @@ def of_gates(line_id: int) -> dict[str, float]:
 
 
 def of_line(line_id: int) -> float | None:
-    """Median seconds from start to a completed end; None when nothing was completed lately."""
+    """Median seconds from start to a completed end with nothing left unmerged; None without one lately."""
     found = _pairs(
         f"""SELECT 'line', percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at))
            FROM (SELECT * FROM pipelines_task WHERE line_id = %(line)s AND ended_at IS NOT NULL
-                 ORDER BY ended_at DESC LIMIT {MOST}) AS latest
-           WHERE status = 'completed' AND ended_at > now() - make_interval(days => %(days)s)""",
+                 ORDER BY ended_at DESC LIMIT {MOST}) AS task
+           WHERE status = 'completed' AND ended_at > now() - make_interval(days => %(days)s) AND NOT {UNMERGED}""",
         line_id,
     )
     return found.get("line")

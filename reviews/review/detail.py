@@ -17,6 +17,7 @@ from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.models.compiled import compiled, hang
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task_branch import PushedByPeople, pushes_of
+from pipelines.queries.unmerged import left_unmerged
 from pipelines.queries.versions import parsed
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.kinds.deliver import MERGE, TO
@@ -115,6 +116,11 @@ class Dossier:
             for station in self.line.stations
             if station.kind == "deliver" and station.work.get("gate", self.visit.gate) == self.visit.gate
         ]
+
+    @property
+    def unmerged(self) -> bool:
+        """True where the task completed, and its change was merged nowhere."""
+        return not self.live and left_unmerged(self.visit.task)
 
     @property
     def live(self) -> bool:

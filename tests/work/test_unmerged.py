@@ -10,8 +10,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from pipelines.management.commands.submit import where
 from pipelines.models import Task
-from pipelines.queries import lately
+from pipelines.queries import lately, medians
 from pipelines.queries.home import home
 from reviews.models import Notification
 from reviews.notifications.kinds.ended import COMPLETED
@@ -96,7 +97,7 @@ def test_a_retry_at_a_later_station_goes_on_with_what_was_left(
 def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
     world: World, bench: Bench, origin: RemoteRepository, api: Apis
 ) -> None:
-    aside = {"id": "aside", "to": "completed", "when": {"eval": {"op": "equals", "value": "aside"}}}
+    aside = to("completed", id="aside", gates=["review"], when={"eval": {"op": "equals", "value": "aside"}})
     program = (
         "import json, os; open('app.py', 'a').write('y = 2');"
         "json.dump({'eval': 'aside'}, open(os.environ['GATELINE_RESULT'], 'w'))"
@@ -111,12 +112,15 @@ def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
     )
     task = world.start(version)
     run_line(bench, task)
+    visit = world.visit(task)
+    world.vote(task)
     task.refresh_from_db()
     assert task.status == "completed", outcome_of(task, "fix")
     names = [task.project.owner.key, task.project.key]
     reader = client_of(world.admin)
     page = reader.get(reverse("task", args=[*names, task.name])).content.decode()
     assert "The change is not merged" in page
+    assert "Not merged" in reader.get(reverse("gate-visit", args=[visit.pk])).content.decode()
     table = reader.get(reverse("line-tasks", args=[*names, task.line.key])).content.decode()
     assert "Completed, not merged" in table
     board = reader.get(reverse("line-live", args=[*names, task.line.key])).content.decode()
@@ -128,3 +132,5 @@ def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
     now = timezone.now()
     assert home([task.project], [], now).today.completed == 0
     assert (lately.of_line(task.line_id).ended, lately.of_line(task.line_id).completed) == (1, 0)
+    assert medians.of_line(task.line_id) is None
+    assert where(task).endswith("(its change is not merged)")

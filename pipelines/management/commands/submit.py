@@ -20,6 +20,7 @@ from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
+from pipelines.queries.unmerged import left_unmerged
 from pipelines.routing.document.line import Input
 from pipelines.work import measuring, storage
 
@@ -181,6 +182,8 @@ def where(task: Task) -> str:
     task.refresh_from_db()
     stations = ", ".join(task.tokens.exclude(status__in=ENDED).values_list("station", flat=True))
     words = [task.status, stations or task.end]
+    if left_unmerged(task):
+        words.append(_("(its change is not merged)"))
     if task.status in WAITS:
         words.append(_("(waits for a person: %s)") % address(task))
     return "  ".join(filter(None, words))

@@ -10,6 +10,7 @@ from pipelines.ports.host_notices import STARTED
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.queries.task_branch import pushed_to
+from pipelines.queries.unmerged import left_unmerged
 from pipelines.routing.decide.approval import as_asked
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import code
@@ -43,6 +44,8 @@ def _end(task: Task) -> str:
     line = versions.by_id(task.pinned_id)
     label = next((each.label for each in line.ends if each.key == task.end), "")
     word = {Status.COMPLETED: "completed", Status.FAILED: "failed"}.get(Status(task.status), "cancelled")
+    if left_unmerged(task):
+        word = f"{word}, not merged"
     return f"{word}, {code(label)}" if label else word
 
 
@@ -56,7 +59,7 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
     ):
         return "success", APPROVED
     if task.status == Status.COMPLETED:
-        return "success", "Completed in Gateline"
+        return "success", f"Completed in Gateline{', not merged' if left_unmerged(task) else ''}"
     if task.status in TASK_ENDED:
         return "failure", "Failed in Gateline" if task.status == Status.FAILED else "Cancelled in Gateline"
     if task.status == Status.AWAITING_REVIEW:
