@@ -42,7 +42,7 @@ class FolderRefused(Exception):
 
 
 @dataclass(frozen=True)
-class AllowedFolder:
+class PermittedFolder:
     """`path`: without links. `inode`: as it was when it was allowed, 0 where the machine is another one. `prepared`:
     made by Gateline itself, the only kind that may lie below its own folders."""
 
@@ -55,7 +55,7 @@ class AllowedFolder:
         return dict(vars(self))
 
     @classmethod
-    def of_dict(cls, plain: Mapping[str, Any]) -> AllowedFolder:
+    def of_dict(cls, plain: Mapping[str, Any]) -> PermittedFolder:
         return cls(
             str(plain["path"]), int(plain["inode"]), bool(plain["prepared"]), str(plain.get("name", ""))
         )
@@ -66,7 +66,7 @@ class ServerFolders:
     """Permissions of one owner on one machine. `protected`: the state and workspace folders. `bounds`: folders below
     which all have to lie, None for no bound. `elsewhere`: the permission was given on another machine."""
 
-    allowed: tuple[AllowedFolder, ...] = ()
+    allowed: tuple[PermittedFolder, ...] = ()
     protected: tuple[str, ...] = ()
     bounds: tuple[str, ...] | None = None
     elsewhere: bool = False
@@ -91,13 +91,13 @@ class ServerFolders:
             )
         return path
 
-    def allowable(self, text: str) -> AllowedFolder:
+    def allowable(self, text: str) -> PermittedFolder:
         """A folder as an administrator allows it. :raises FolderRefused"""
         path = real(text)
         self._check(path, prepared=False)
         if not os.path.isdir(path):
             raise FolderRefused("There is no such folder on this machine.")
-        return AllowedFolder(path, os.stat(path).st_ino)
+        return PermittedFolder(path, os.stat(path).st_ino)
 
     def _check(self, path: str, prepared: bool) -> None:
         guard = ProtectedPlaces(self.protected)

@@ -9,10 +9,10 @@ from pipelines.ports import server_folders
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 
 
-def allowed_to(owner: int) -> tuple[server_folders.AllowedFolder, ...]:
+def allowed_to(owner: int) -> tuple[server_folders.PermittedFolder, ...]:
     rows = AllowedFolder.objects.filter(owner=owner).order_by("pk")
     return tuple(
-        server_folders.AllowedFolder(row.path, int(row.inode), row.origin == AllowedFolder.Origin.PREPARED)
+        server_folders.PermittedFolder(row.path, int(row.inode), row.origin == AllowedFolder.Origin.PREPARED)
         for row in rows
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.ports.server_folders import AllowedFolder, ServerFolders
+from pipelines.ports.server_folders import PermittedFolder, ServerFolders
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.routing.document.evaluations import MODEL, WORKER
 from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, TABLE
@@ -74,7 +74,7 @@ class WorkerConfig:
 
     def folders(self, allowed: Iterable[Mapping[str, Any]]) -> ServerFolders:
         """The folders that a job may use, as its orders name them and this machine takes them."""
-        found = tuple(AllowedFolder.of_dict(folder) for folder in allowed)
+        found = tuple(PermittedFolder.of_dict(folder) for folder in allowed)
         protected = (*self.protected, str(self.workspaces))
         return ServerFolders(found, protected, self.repository_roots, self.elsewhere)
 

@@ -8,8 +8,9 @@ from unittest.mock import patch
 import pytest
 
 from pipelines import engine
+from pipelines.engine.core import rows
 from pipelines.invariants import check
-from pipelines.models import LineVersion, Task
+from pipelines.models import Decision, LineVersion, Task
 from reviews.decision.consequences import options
 from tests.factories import World, station
 
@@ -199,12 +200,16 @@ def test_every_decision_keeps_the_revision_and_those_of_before_keep_their_invari
     def as_before(facts: Any, now: Any, words: Any) -> Any:
         return {**facts, **now, "gates": words}
 
+    def recorded_before(model: Any, **fields: Any) -> Any:
+        return new(model, **fields | ({"revision": 1} if model is Decision else {}))
+
+    new = rows.new
     with (
         patch("pipelines.engine.commands.vote.told", as_before),
-        patch("pipelines.engine.core.decision_context.REVISION", 1),
+        patch("pipelines.engine.core.decision_context.rows.new", recorded_before),
     ):
         world.vote(task, "approve")
     revisions = set(task.decisions.values_list("cause", "revision"))
     assert {revision for cause, revision in revisions if cause.startswith("gate:")} == {1}
-    assert {revision for cause, revision in revisions if cause.startswith("report:")} == {2}
+    assert {revision for cause, revision in revisions if cause.startswith("report:")} == {3}
     assert check([task.pk]) == []

@@ -55,7 +55,9 @@ def test_a_file_is_uploaded_with_the_form_and_downloaded_again(
     page.get_by_role("button", name="Start the task").click()
     # What was uploaded is kept while the rest is mended.
     expect(page.get_by_text("evil.html is uploaded.")).to_be_visible()
-    expect(page.get_by_text("is not in a folder that the worker may read: ")).to_be_visible()
+    expect(
+        page.get_by_text("is a folder of the server that is not allowed; connect it under")
+    ).to_be_visible()
     page.get_by_label("Repository").fill("")
     page.get_by_label("Note").fill("now")
     page.get_by_role("button", name="Start the task").click()

@@ -15,8 +15,7 @@ from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
 from pipelines.models import AllowedFolder, Owner, Project, Repository
-from pipelines.ports.server_folders import AllowedFolder as AllowedPlace
-from pipelines.ports.server_folders import ServerFolders
+from pipelines.ports.server_folders import PermittedFolder, ServerFolders
 
 WHO = b"Somebody <somebody@example.com>"
 FILE, LINK, FOLDER = 0o100644, 0o120000, 0o040000
@@ -144,7 +143,7 @@ def allow(owner: Owner, folder: str | Path) -> None:
 
 def folders(*paths: str | Path) -> ServerFolders:
     """These folders allowed, as a job brings them along."""
-    return ServerFolders(tuple(AllowedPlace(os.path.realpath(path)) for path in paths))
+    return ServerFolders(tuple(PermittedFolder(os.path.realpath(path)) for path in paths))
 
 
 def connect(project: Project, at: RemoteRepository, name: str = "app", **more: str) -> Repository:

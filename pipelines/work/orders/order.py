@@ -104,7 +104,7 @@ class Orders:
     scope: Mapping[str, Any] = field(repr=False)
     # Keys of the inputs that name a repository.
     repositories: tuple[str, ...] = ()
-    # Folders of the server that this job names and that are allowed for its owner, as `AllowedFolder.to_dict`.
+    # Folders of the server that this job names and that are allowed for its owner, as `PermittedFolder.to_dict`.
     folders: tuple[Mapping[str, Any], ...] = ()
     # The document that the station before handed over; None where there is none.
     handoff: Any = field(default=None, repr=False)

@@ -46,7 +46,7 @@ from pipelines.routing.analysis.regions.recorded import (
     SIGNAL,
     UNFORCED,
     WORD,
-    Fields,
+    RecordedFields,
     limits_of,
 )
 from pipelines.routing.analysis.regions.solver import Box
@@ -80,7 +80,7 @@ class Entrance:
     seen: Statuses
     reach: tuple[Formula, ...] = ()
     eval: str = ""
-    fields: Fields = UNFORCED
+    fields: RecordedFields = UNFORCED
     unforced: Formula = TRUE
     reopens: Formula = FALSE
 
@@ -147,10 +147,10 @@ class StationGate:
             ("output", "meta", "context")
         )
 
-    def _fields(self, *, passed: bool = False, apart: bool = False) -> Fields:
+    def _fields(self, *, passed: bool = False, apart: bool = False) -> RecordedFields:
         """`apart`: where the rules see another outcome than the recorded one."""
         outcome = (RECORDED_STATUS, RECORDED_EVAL) if apart else (STATUS, EVAL)
-        return Fields(*outcome, (self.station.gate or "") if passed else "", self.types)
+        return RecordedFields(*outcome, (self.station.gate or "") if passed else "", self.types)
 
     @cached_property
     def entrances(self) -> tuple[Entrance, ...]:
@@ -208,7 +208,7 @@ class StationGate:
         """The rules see the verdict fail; the checks see the recorded one."""
         every = {pair[0] for pair in PAIRS} if self.line.policy.failure_rules else {"blocked"}
         same = Either(tuple(self._of_result(result) for result in sorted(every)))
-        fields = Fields(RECORDED_STATUS, EVAL, "", self.types)
+        fields = RecordedFields(RECORDED_STATUS, EVAL, "", self.types)
         reach = (*self.limits, choice(SIGNAL, choices.only("rework")), same, self._passing(fields))
         at_rule = replace(fields, passed=self.station.gate or "")
         return Entrance("exhausted", frozenset((result, "fail") for result in every), reach, fields=at_rule)
@@ -220,7 +220,7 @@ class StationGate:
             (status_in(frozenset([(result, "fail")])), choice(RECORDED_STATUS, choices.ValueChoice(pairs)))
         )
 
-    def _passing(self, fields: Fields) -> Formula:
+    def _passing(self, fields: RecordedFields) -> Formula:
         """The gate lets it through, perhaps once a person approved."""
         gate = self.gate
         if gate is None or gate.mode == "skip":
@@ -245,7 +245,7 @@ class StationGate:
         return Either(tuple(entrances))
 
 
-def asks_less(gate: Gate, rank: int, fields: Fields) -> Formula:
+def asks_less(gate: Gate, rank: int, fields: RecordedFields) -> Formula:
     """Its checks and its tool ask for less than this rank."""
     parts: list[Formula] = []
     if gate.checks is not None and gate.enforces_checks:
@@ -271,12 +271,12 @@ def _tool_below(gate: Gate, rank: int) -> Formula:
     )
 
 
-def demands(gate: Gate, fields: Fields) -> Formula:
+def demands(gate: Gate, fields: RecordedFields) -> Formula:
     """A check or the tool demands rework, and nothing anything worse."""
     return Both((asks_less(gate, RANK["abort"], fields), negation(asks_less(gate, REWORK, fields))))
 
 
-def asks(gate: Gate, fields: Fields) -> Formula:
+def asks(gate: Gate, fields: RecordedFields) -> Formula:
     """A person is asked."""
     person = TRUE if gate.has_people else negation(asks_less(gate, HOLD, fields))
     return Both((asks_less(gate, REWORK, fields), person))

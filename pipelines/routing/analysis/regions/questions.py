@@ -26,7 +26,7 @@ from pipelines.routing.analysis.regions.recorded import WORD, read_apart
 from pipelines.routing.analysis.regions.situations import (
     APPROVE,
     REWORK,
-    Claim,
+    ClaimedWalk,
     TestedSituation,
     first_walk,
     shown,
@@ -93,7 +93,7 @@ class Questions:
         matches = None if match is None else (match,)
 
         def accept(box: Box, entrance: Entrance) -> TestedSituation:
-            claim = Claim(matches, _word(box), () if also is None else (also,))
+            claim = ClaimedWalk(matches, _word(box), () if also is None else (also,))
             return first_walk(self.line, self._situations(box, entrance), claim)
 
         walk = self._at_some_entrance(formulas, statuses, accept)
@@ -127,7 +127,7 @@ class Questions:
         def accept(box: Box, entrance: Entrance) -> None:
             situations = self._situations(box, entrance)
             if self.gate.decides:
-                first_walk(self.line, situations, Claim((), _word(box), (rule, other)))
+                first_walk(self.line, situations, ClaimedWalk((), _word(box), (rule, other)))
             else:
                 shown(self.line, situations, (rule, other))
 
@@ -210,7 +210,7 @@ class Questions:
             recorded = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
             bare = {v: domain for v, domain in recorded.items() if v[-1] not in (AT_FIRST, BETWEEN)}
             return first_walk(
-                self.line, self._situations(bare, entrance), Claim((left_out, rule), _word(box))
+                self.line, self._situations(bare, entrance), ClaimedWalk((left_out, rule), _word(box))
             )
 
         return solve([*at_start, *then, *counts([*at_start, *then])], start, accept)

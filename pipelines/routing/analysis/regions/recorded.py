@@ -53,7 +53,7 @@ _NUMBER = cells.of_type("number")[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class RecordedFields:
     """`status`, `eval`: the variables of the outcome as recorded. `passed`: the gate that was passed on the way, whose
     word is read then. `types`: failure types that rules and checks name."""
 
@@ -104,7 +104,7 @@ class Fields:
         return Either((choice(FAILURE_TYPE, among), Both((other, Literal(TYPE_TEXT, test.yes, test.no)))))
 
 
-UNFORCED = Fields()
+UNFORCED = RecordedFields()
 """Where the rules see the outcome as it was recorded."""
 
 

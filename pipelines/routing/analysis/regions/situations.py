@@ -107,7 +107,7 @@ class TestedSituation:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimedWalk:
     """What a situation is to show. `matches`: the rules that are taken, one after the other, until the last one is; of
     all but the last a gate demands rework. None: the first walk finds none. `word`: what people say at the gate of the
     station. `also`: rules whose conditions are true, too, when rules are first tested."""
@@ -137,7 +137,7 @@ def walked(line: Line, given: dict[str, Any], situation: Situation) -> TestedSit
     return TestedSituation(decision, given, decision.trace.tested)
 
 
-def first_walk(line: Line, situations: Iterable[dict[str, Any]], claim: Claim) -> TestedSituation:
+def first_walk(line: Line, situations: Iterable[dict[str, Any]], claim: ClaimedWalk) -> TestedSituation:
     """The first situation that `decide` takes as claimed, on this very line. Raises Unknown."""
     for given, situation in _read(situations):
         station = line.station(situation.station)
@@ -150,7 +150,7 @@ def first_walk(line: Line, situations: Iterable[dict[str, Any]], claim: Claim) -
     )
 
 
-def _spoken(line: Line, given: dict[str, Any], situation: Situation, claim: Claim) -> TestedSituation:
+def _spoken(line: Line, given: dict[str, Any], situation: Situation, claim: ClaimedWalk) -> TestedSituation:
     """Decided, with the words of people that the claim needs, each said where a gate asks."""
     words: tuple[SaidWord, ...] = ()
     walk = walked(line, given, situation)
@@ -164,7 +164,7 @@ def _spoken(line: Line, given: dict[str, Any], situation: Situation, claim: Clai
 
 
 def _next_word(
-    line: Line, walk: TestedSituation, words: tuple[SaidWord, ...], claim: Claim
+    line: Line, walk: TestedSituation, words: tuple[SaidWord, ...], claim: ClaimedWalk
 ) -> SaidWord | None:
     """What is said next; None where no gate asks, or the rule that is wanted is there."""
     decision = walk.decision

@@ -22,7 +22,7 @@ from pipelines.routing.analysis.regions.recorded import (
     TYPE_TEXT,
     UNFORCED,
     WORD,
-    Fields,
+    RecordedFields,
 )
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED
@@ -60,7 +60,7 @@ def witness(
     line: Line,
     station: Station,
     box: Box,
-    fields: Fields = UNFORCED,
+    fields: RecordedFields = UNFORCED,
     *,
     apart: bool = False,
     origin: str | None = None,
@@ -124,7 +124,7 @@ def _observed(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
 # The outcome
 
 
-def _outcome(box: Box, kind_of_work: str, fields: Fields) -> dict[str, Any]:
+def _outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[str, Any]:
     pair = _pair(box, fields)
     outcome: dict[str, Any] = {"result": pair[0]}
     exhausted = pair == EXHAUSTED and fields.status == STATUS
@@ -144,7 +144,7 @@ def _outcome(box: Box, kind_of_work: str, fields: Fields) -> dict[str, Any]:
     return {**outcome, **_rest(box)}
 
 
-def _pair(box: Box, fields: Fields) -> tuple[str, str]:
+def _pair(box: Box, fields: RecordedFields) -> tuple[str, str]:
     """Result and verdict as recorded."""
     allowed = box.get(fields.status, choices.ANY)
     blocked = fields.status != STATUS and box[STATUS].holds(BLOCKED)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipelines.models import Repository, Task
-from pipelines.ports.server_folders import AllowedFolder, real
+from pipelines.ports.server_folders import PermittedFolder, real
 from pipelines.queries.allowed_folders import allowed_to
 from pipelines.routing.document.kinds import templates
 from pipelines.routing.document.line import Line, Station
@@ -47,8 +47,8 @@ def folders_for(
 
 
 def _named(
-    allowed: Iterable[AllowedFolder], paths: Iterable[str], written: Iterable[str]
-) -> Iterable[AllowedFolder]:
+    allowed: Iterable[PermittedFolder], paths: Iterable[str], written: Iterable[str]
+) -> Iterable[PermittedFolder]:
     resolved = {real(path) for path in paths}
     texts = list(written)
     return (
