@@ -92,6 +92,7 @@ def task_of(folder: Path, old: list[dict[str, Any]], new: list[dict[str, Any]], 
         place.write_bytes(STORED[each["digest"]])
     program = f"import shutil; shutil.rmtree('src'); shutil.copytree({str(folder / 'new/src')!r}, 'src')"
     world = make_world()
+    remotes.allow(world.project.owner, origin.path)
     remotes.connect(world.project, origin)
     version = world.line(
         stations=[
@@ -110,7 +111,6 @@ def page(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Json:
     """Storing the change, and its review in a browser."""
     took: Json = {}
     folder = Path(tempfile.mkdtemp(prefix="gl-bench-files-"))
-    os.environ["GATELINE_REPOSITORY_ROOTS"] = str(folder)
     try:
         with database() as home:
             world, visit = task_of(folder, old, new, took)

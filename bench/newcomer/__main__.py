@@ -48,7 +48,6 @@ def main() -> int:
     more = dict(each.split("=", 1) for each in chosen.setting)
     env = environment(folder / "home", more)
     origin = repository.made(folder, env, clean=chosen.agent != "codemod")
-    env["GATELINE_REPOSITORY_ROOTS"] = str(folder)
     if chosen.agent == "claude":
         programs = repository.agent(folder / "programs")
         env["GATELINE_STATION_PATH"] = f"{programs}{os.pathsep}{env['PATH']}"
@@ -75,7 +74,7 @@ class Newcomer:
         with ExitStack() as open_until_the_end:
             with self.person.step("make run", beside=True):
                 self.person.reads(_of_readme("## Two commands"))
-                self.person.steps[-1].typed += len("git clone … && make run GATELINE_REPOSITORY_ROOTS=…")
+                self.person.steps[-1].typed += len("git clone … && make run")
                 address = open_until_the_end.enter_context(running(self.folder, self.chosen.port, self.env))
             playwright = open_until_the_end.enter_context(sync_playwright())
             found = (os.environ.get("CHROMIUM"), *map(shutil.which, BROWSERS))
@@ -118,6 +117,8 @@ class Newcomer:
             self.person.presses(self.page.locator("li", has_text="Work in your own").get_by_role("link"))
             self.look("setup-repository")
             self.person.pastes(self.page.get_by_label("Address"), str(self.origin.path))
+            self.button("Connect and test")
+            self.person.presses(self.page.get_by_role("checkbox", name="Allow"))
             self.button("Connect and test")
             expect(self.page.get_by_role("heading", name="Choose an agent")).to_be_visible()
 

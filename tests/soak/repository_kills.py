@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import shutil
 import signal
@@ -83,13 +82,14 @@ class Killing:
         )
 
     def round(self, number: int, victim: str) -> None:
-        from tests.work.remotes import connect, remote  # noqa: PLC0415  # see prepare
+        from tests.work.remotes import allow, connect, remote  # noqa: PLC0415  # see prepare
 
         tasks: dict[str, int] = {}
         for point in POINTS:
             name = f"{victim}-{number}-{point}"
             at = remote(self.remotes / f"{name}.git", {"a": b"1"})
             again(lambda at=at, name=name: connect(self.world.project, at, name))
+            again(lambda at=at: allow(self.world.project.owner, at.path))
             when = self.rng.choice(["before", "after"]) if point != "run" else "before"
             (self.points / f"{name}.{point}.{when}").touch()
             said = {"repo": str(at.path)}
@@ -182,7 +182,6 @@ def main() -> int:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leave nothing running
     home = Path(tempfile.mkdtemp(prefix="gl-soak-"))
-    os.environ["GATELINE_REPOSITORY_ROOTS"] = str(home / "repositories")
     prepare(home)
     from django.core.management import call_command  # noqa: PLC0415  # see prepare
 
