@@ -45,7 +45,9 @@ class Killing:
         from tests.soak.fleet import Fleet  # noqa: PLC0415  # see prepare
 
         self.home, self.rng = home, rng
-        self.points, self.remotes = home / "points", home / "repositories"
+        self.points = home / "points"
+        # Beside the state: no folder below it can be allowed.
+        self.remotes = home.with_name(f"{home.name}-repositories")
         self.points.mkdir()
         self.remotes.mkdir(exist_ok=True)
         self.fleet = Fleet(home, ("none",), free_port())
@@ -209,6 +211,7 @@ def main() -> int:
     from django.db import connections  # noqa: PLC0415  # see prepare
 
     connections.close_all()
+    shutil.rmtree(killing.remotes, ignore_errors=True)
     shutil.rmtree(home, ignore_errors=True)
     return 0
 
