@@ -139,6 +139,23 @@ def test_people_tokens_assets_and_health_are_not_limited(world: World, settings:
     assert 429 not in asked(Client(), 3, "/static/favicon.svg") + asked(Client(), 3, "/healthz")
 
 
+def test_a_header_is_no_token(world: World, settings: Any) -> None:
+    """Whatever it says, where no token counts; and where one does, one that is not in force."""
+    settings.ANONYMOUS_PER_MINUTE = 2
+    secret = world.token_of(world.viewer)[1]
+    lines = f"/api/v1/owners/{world.project.owner.key}/projects/{world.project.key}/lines"
+    right = {"HTTP_AUTHORIZATION": f"Bearer {secret}"}
+    assert asked(Client(), 3, HTTP_AUTHORIZATION="x") == [200, 200, 429]
+    assert asked(Client(), 2, **right) == [429, 429]  # a page takes no token
+    other = {"REMOTE_ADDR": "192.0.2.7"}
+    for header in ("x", "Bearer x", "Bearer gl_wrong"):
+        answers = asked(Client(), 3, "/api/v1/openapi.json", HTTP_AUTHORIZATION=header, **other)
+        assert answers[-1] == 429
+    assert asked(Client(), 3, lines, **right, **other) == [200] * 3
+    assert asked(Client(), 3, "/api/v1/openapi.json", **right, **other) == [200] * 3
+    assert asked(Client(), 1, lines, HTTP_AUTHORIZATION="Bearer gl_wrong", **other) == [429]
+
+
 def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(rf: Any, settings: Any) -> None:
     settings.ANONYMOUS_PER_MINUTE, settings.TRUST_PROXY = 2, True
     client = Client()
