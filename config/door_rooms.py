@@ -23,7 +23,7 @@ class Room:
 
     @property
     def little(self) -> int:
-        return self.total // 512
+        return max(1, self.total // 512)
 
     def has(self, sender: str, size: int) -> bool:
         share, used = self._shares[sender] + size, self.used + size

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,9 +24,9 @@ from config.door_rooms import Room
 from pipelines.models import ApiToken
 from pipelines.work.transport.http import wire
 from tests.factories import World
-from tests.fixtures.site import Site, start_web, stop
+from tests.fixtures.site import ROOT, Site, environment, free_port, health, start_web, stop
 from tests.pages.conftest import client_of
-from tests.waiting import LONG
+from tests.waiting import LONG, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 UPLOAD = "/api/v1/runner/6a3f0f8e-6f0a-4b7e-9d0f-5e6b6f2c9a10/jobs/1/files/" + "0" * 64
@@ -304,6 +305,51 @@ def test_a_full_disk_is_told_in_words(
     finally:
         stop(site.process)
     assert answer.startswith("HTTP/1.1 507 ") and "disk of this server is full" in detail_of(answer)
+
+
+def test_a_page_tells_of_a_full_disk_too(world: World, tmp_path: Path, small_disk: Path) -> None:
+    """The body fits, and the file in it does not fit beside it."""
+    site = start_web(tmp_path, TMPDIR=str(small_disk))
+    session = client_of(world.designer).cookies["gateline_session"].value
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.yaml"\r\n\r\n' + 2 * PIECE
+    body += b"\r\n--x--\r\n"
+    head = (
+        f"POST /p/{world.project.owner.key}/{world.project.key}/lines-new/ HTTP/1.1\r\nConnection: close\r\n"
+    )
+    head += f"Cookie: gateline_session={session}; gateline_csrf={'x' * 32}\r\n"
+    head += f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {len(body)}\r\n"
+    try:
+        answer, _sent = spoken(site, head, iter([body]))
+    finally:
+        stop(site.process)
+    assert answer.startswith("HTTP/1.1 507 ") and "The disk of this server is full" in answer
+    assert "text/html" in answer
+
+
+def test_connections_have_a_share_for_each_address(world: World, tmp_path: Path) -> None:
+    """A process that may open 512 files takes 96 connections of one address, and others go on."""
+    port = free_port()
+    words = ["prlimit", "--nofile=512:512", sys.executable, "manage.py", "web", "--port", str(port)]
+    address = f"http://127.0.0.1:{port}"
+    log = tmp_path / "web.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            words, cwd=ROOT, env=environment(PORT=str(port), BASE_URL=address), stdout=output, stderr=output
+        )
+    lines: list[socket.socket] = []
+    try:
+        until(lambda: health(address), log.read_text)
+        site = Site(address, process, log)
+        lines = [connected(site, "127.0.2.1") for _ in range(97)]
+        assert lines[-1].recv(65536).startswith(b"HTTP/1.1 503 ")
+        assert health(address) in (200, 503)
+        lines[0].close()
+        head = "GET /healthz HTTP/1.1\r\nConnection: close\r\n"
+        until(lambda: "Too much" not in spoken(site, head, source="127.0.2.1")[0], "room for one more")
+    finally:
+        for line in lines:
+            line.close()
+        stop(process)
 
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])

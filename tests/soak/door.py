@@ -46,7 +46,7 @@ def server(home: Path, name: str, port: int, beside: str) -> Any:
     return fleet
 
 
-class Reader:
+class SignedInClient:
     """Somebody with a token who works on, on a new connection for each request."""
 
     def __init__(self, port: int, secret: str) -> None:
@@ -89,7 +89,7 @@ def form(content: bytes) -> bytes:
     return lead + content + b"\r\n--x--\r\n"
 
 
-def work(reader: Reader, base: str, line: str, seconds: float, started: float) -> None:
+def work(reader: SignedInClient, base: str, line: str, seconds: float, started: float) -> None:
     """Start tasks, and upload a file in every tenth round."""
     upload = form(b"0" * LARGE)
     task = json.dumps({"title": "Beside an attack"}).encode()
@@ -133,7 +133,7 @@ def run(home: Path, seconds: float, name: str, beside: str) -> Json:
         while not health(f"http://127.0.0.1:{port}"):
             assert time.monotonic() < deadline, fleet.members[0].log.read_text()[-3000:]
             time.sleep(0.1)
-        alone, beside_attack, after = (Reader(port, secret) for _ in range(3))
+        alone, beside_attack, after = (SignedInClient(port, secret) for _ in range(3))
         work(alone, base, line.key, 5, time.perf_counter())
         words = [sys.executable, "-m", "tests.soak.attackers", str(port), str(seconds)]
         with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as attackers:
