@@ -1,4 +1,5 @@
-"""The ASGI application: HTTP by Django, sockets by Channels. Any ASGI server can serve it."""
+"""The ASGI application: HTTP by Django, sockets by Channels. Any ASGI server can serve it;
+the bounds of `manage.py web` are not its own (config/door.py)."""
 
 from __future__ import annotations
 

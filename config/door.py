@@ -1,32 +1,34 @@
-"""How much may be sent to this server: said at its door, before a body is kept (docs/operating.md).
+"""Bounds of size and pace on what is sent to this server, held before a body is kept (docs/operating.md).
 
 The web server below keeps a whole body on disk, and then in memory, before the application sees the first of it. So
 what is too large is answered with 413 when its length is known, or as soon as more has come than may; what still comes
-of it is read and dropped for a while, for who sends it to read the answer. What is under way together has a bound,
-too."""
+of it is read and dropped for a while, for who sends it to read the answer. Who is neither signed in nor sends a valid
+token (`config/callers.py`) may send little. What is under way together has a bound, a share for each person and each
+address, a least pace and an end; connections have a share for each address."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+import asyncio
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import Any, Final
 
 from daphne.http_protocol import HTTPFactory, WebRequest
-from daphne.server import Server
+from daphne.server import Server, twisted_loop
 from django.conf import settings
-from twisted.internet import reactor
 
+from config.callers import Credential, caller_of, credential_of, look_up
+from config.door_channel import BoundedChannel
+from config.door_rooms import BUSY, FULL, REFUSED_TOKEN, SLOW, STRANGER, Refusal, Room, too_large
+from pipelines.work.measuring import is_full
 from pipelines.work.transport.http import wire
 
 FORM: Final = 1024 * 1024
-"""Around the files of a form."""
-TOGETHER: Final = 512 * 1024**2
-"""Bytes of all bodies that are on their way in, or are worked on."""
-LINGER: Final = 10.0
-"""Seconds in which what still comes is dropped."""
+"""Bytes around the files of a form."""
 RUNNERS: Final = "/api/v1/runner/"
-RETRY: Final = 5
 
 
 def most_of(path: str) -> int:
@@ -36,56 +38,110 @@ def most_of(path: str) -> int:
     return max(wire.MOST_DOCUMENT, 2 * int(settings.UPLOAD_BYTES) + FORM)
 
 
-@dataclass
-class DoorRoom:
-    """Of one process: what has come of all bodies that are not done with."""
-
-    together: int = TOGETHER
-    inside: int = 0
-
-    def has_room(self, size: int) -> bool:
-        return self.inside + size <= self.together
-
-
-DOOR: Final = DoorRoom()
+MOST_OF_STRANGERS: Final = 1024 * 1024
+"""Bytes of a body from somebody who is neither signed in nor sends a valid token."""
+PEOPLE: Final = Room(max(512 * 1024**2, 4 * most_of("")))
+"""Bytes of all bodies of people and tokens that are on their way in, or are worked on."""
+STRANGERS: Final = Room(32 * 1024**2)
+"""The same of everybody else."""
+LOOKED_UP: Final = Room(100)
+"""Credentials that wait to be looked up."""
+LEAST_PACE: Final = 4096
+"""Bytes a second of a body, over each `PACE_SECONDS`."""
+PACE_SECONDS: Final = 10.0
+BODY_SECONDS: Final = 600.0
+"""Seconds in which a body has come whole."""
+_LOOKING: Final = ThreadPoolExecutor(1, thread_name_prefix="door")
 
 
 class BoundedRequest(WebRequest):
     """Keeps no more of a body than may be sent."""
 
-    _most = _kept = 0
-    _away = False
+    _most = _size = _size_before = 0
+    _is_away = _is_looked_up = False
+    _began: float | None = None
+    """Time of the monotonic clock; None: no body is on its way in."""
+    _caller: str | None = None
+    _address = ""
+    _since = 0.0
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *words: Any, **options: Any) -> None:
         # The application reads the fields of a form by itself; below they were read for nobody.
-        super().__init__(*given, parsePOSTFormSubmission=False, **named)
+        super().__init__(*words, parsePOSTFormSubmission=False, **options)
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802  # as twisted names it
-        self._most = most_of(bytes(getattr(self.channel, "_path", b"")).decode("latin-1"))
-        said = length or 0
-        super().gotLength(0 if said > self._most else length)
-        if said > self._most:
-            self._turn_away()
-        elif not DOOR.has_room(said):
-            self._turn_away(busy=True)
+        path = bytes(getattr(self.channel, "_path", b"")).decode("latin-1")
+        self._most, announced = most_of(path), length or 0
+        if length == 0:
+            super().gotLength(length)
+            return
+        self._began = self._since = time.monotonic()
+        session = self.received_cookies.get(settings.SESSION_COOKIE_NAME.encode(), b"")
+        credential = credential_of(path, self._header(b"Authorization"), session.decode("latin-1"))
+        self._caller = caller_of(credential) if credential else None
+        self._address = "" if self._caller else self.channel.address_of(self._header(b"X-Forwarded-For"))
+        with self._disk():
+            super().gotLength(0 if announced > self._most else length)
+        if self._is_away:
+            return
+        if announced > self._most:
+            self._turn_away(too_large(self._most))
+        elif credential and not self._caller and (length is None or length > STRANGERS.little):
+            self._look_up(credential)
+        elif announced > self._bound:
+            self._turn_away(STRANGER)
+        elif not self._room.has(self._sender, announced):
+            self._turn_away(BUSY)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  # as twisted names it
-        if self._away:
+        if self._is_away:
             return
-        if self._kept + len(data) > self._most:
-            self._turn_away()
-        elif not DOOR.has_room(len(data)):
-            self._turn_away(busy=True)
+        if self._size + len(data) > self._bound:
+            self._turn_away(too_large(self._most) if self._caller else STRANGER)
+        elif not self._room.take(self._sender, len(data)):
+            self._turn_away(BUSY)
         else:
-            self._kept += len(data)
-            DOOR.inside += len(data)
-            super().handleContentChunk(data)
+            self._size += len(data)
+            with self._disk():
+                super().handleContentChunk(data)
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:  # noqa: N802  # as twisted names it
-        if self._away:
+        self._began = None
+        if not self._is_away:
+            with self._disk():
+                self.content.flush()
+        if self._is_away:
             self.channel.loseConnection()
         else:
             super().requestReceived(command, path, version)
+
+    def process(self) -> Any:
+        done = super().process()
+        if self.transport is None:
+            # A socket has the connection now: nothing else would say that this request is over.
+            self._leave()
+            self.channel.leave()
+        return done
+
+    def check_timeouts(self) -> None:
+        """End a body that comes too slowly, or for too long. Called every other second."""
+        now = time.monotonic()
+        if self._began is None:
+            super().check_timeouts()
+        elif self._is_looked_up:
+            self._since = now
+        elif now - self._began > BODY_SECONDS:
+            self._turn_away(SLOW)
+        elif now - self._since >= PACE_SECONDS:
+            if self._size - self._size_before < LEAST_PACE * (now - self._since):
+                self._turn_away(SLOW)
+            self._since, self._size_before = now, self._size
+
+    def handle_exception(self, exception: Exception) -> None:
+        if is_full(exception) and not self._response_started:
+            self._turn_away(FULL)
+        else:
+            super().handle_exception(exception)
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802  # as twisted names it
         self._leave()
@@ -95,51 +151,90 @@ class BoundedRequest(WebRequest):
         self._leave()
         super().finish()
 
-    def _leave(self) -> None:
-        DOOR.inside -= self._kept
-        self._kept = 0
+    @property
+    def _room(self) -> Room:
+        return PEOPLE if self._caller else STRANGERS
 
-    def _turn_away(self, busy: bool = False) -> None:
+    @property
+    def _sender(self) -> str:
+        return self._caller or self._address
+
+    @property
+    def _bound(self) -> int:
+        return self._most if self._caller else MOST_OF_STRANGERS
+
+    def _header(self, name: bytes) -> str:
+        return (self.requestHeaders.getRawHeaders(name) or [b""])[-1].decode("latin-1")
+
+    def _look_up(self, credential: Credential) -> None:
+        """Let the body wait until it is known whose it is."""
+        address = self._address
+        if not LOOKED_UP.take(address, 1):
+            self._turn_away(BUSY)
+            return
+        # What has come by then is little, and not to be refused for what others at this address send.
+        self._address = f"{address} {id(self)}"
+        transport = self.channel.transport
+        transport.pauseProducing()
+        self._is_looked_up = True
+
+        def answer(future: asyncio.Future[str | None]) -> None:
+            LOOKED_UP.give(address, 1)
+            self._is_looked_up = False
+            transport.resumeProducing()
+            if self._began is None:
+                return
+            if future.exception():
+                self._turn_away(BUSY)
+            elif caller := future.result():
+                self._room.give(self._sender, self._size)
+                self._caller = caller
+                if not self._room.take(self._sender, self._size):
+                    self._size = 0
+                    self._turn_away(BUSY)
+            else:
+                self._turn_away(REFUSED_TOKEN if credential.is_token else STRANGER)
+
+        twisted_loop.run_in_executor(_LOOKING, look_up, credential).add_done_callback(answer)
+
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        """Answer with 507 where a disk is full, which is no failure of the server."""
+        try:
+            yield
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._turn_away(FULL)
+
+    def _leave(self) -> None:
+        self._began = None
+        if self._size:
+            self._room.give(self._sender, self._size)
+            self._size = 0
+
+    def _turn_away(self, refusal: Refusal) -> None:
         """Answer at once; and drop what still comes."""
-        self._away = True
+        self._is_away = True
         self._leave()
         spooled: Any = self.content
         if spooled is not None:
-            spooled.close()
+            with suppress(OSError):  # what a full disk did not take is written once more
+                spooled.close()
         self.content: Any = BytesIO()
-        self.channel.transport.write(answer(self._most, busy))
-        clock: Any = reactor
-        clock.callLater(LINGER, self.channel.transport.abortConnection)
-
-
-def answer(most: int, busy: bool = False) -> bytes:
-    """A problem that names the bound, as HTTP."""
-    detail = (
-        "Too much is being sent to this server at once. Try again in a few seconds."
-        if busy
-        else f"A request to this address may have at most {most // 1024**2} MB."
-    )
-    status, title = (503, "Service Unavailable") if busy else (413, "Content Too Large")
-    body = json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
-    head = [
-        f"HTTP/1.1 {status} {title}",
-        "Content-Type: application/problem+json",
-        f"Content-Length: {len(body)}",
-        "Cache-Control: no-store",
-        "Connection: close",
-        *([f"Retry-After: {RETRY}"] if busy else []),
-    ]
-    return "\r\n".join([*head, "", ""]).encode() + body
+        self.channel.refuse(refusal)
 
 
 class BoundedFactory(HTTPFactory):
+    protocol = BoundedChannel
+
     def log(self, request: Any) -> None:
         """Nothing: each request would be made a line for a log that nobody reads."""
 
     def buildProtocol(self, addr: Any) -> Any:  # noqa: N802  # as twisted names it
-        made = super().buildProtocol(addr)
-        made.requestFactory = BoundedRequest
-        return made
+        channel = super().buildProtocol(addr)
+        channel.requestFactory = BoundedRequest
+        return channel
 
 
 class BoundedServer(Server):
@@ -152,5 +247,5 @@ class BoundedServer(Server):
         return self._factory
 
     @http_factory.setter
-    def http_factory(self, made: Any) -> None:
+    def http_factory(self, factory: Any) -> None:
         self._factory = BoundedFactory(self)

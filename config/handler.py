@@ -1,5 +1,5 @@
-"""How the web process serves a request: in one thread, from its first middleware to the end of its answer. Reports of
-runners, which come more often than all else, share one."""
+"""Service of a request in the web process: in one thread, from its first middleware to the end of its answer. Reports
+of runners, which come more often than all else, share one."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
 
+from config import callers
 from pipelines.api import runner_calls
 from pipelines.api.runner_calls import CallAnswer, SentCall
 from pipelines.engine.commands.report import LARGEST_BATCH
@@ -160,6 +161,11 @@ class OneThread(ASGIHandler):
     def _through_middleware(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         for each in self._answering:
             response = each.process_response(request, response)
+        return response
+
+    def get_response(self, request: HttpRequest) -> HttpResponseBase:
+        response = super().get_response(request)
+        callers.note(request, response.status_code)
         return response
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""What has to wrap every request of this composition."""
+"""Middleware that wraps every request of this composition."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 from pipelines.web.shell import errors
-from pipelines.web.shell.away import is_away
+from pipelines.web.shell.away import is_away, is_full
 
 View = Callable[[HttpRequest], HttpResponseBase]
 
 
 class DatabaseAwayMiddleware:
-    """A database that is away or busy answers 503 with the time after which to ask again. What goes wrong outside of
-    views comes to `handler500`, which knows it too."""
+    """A database that is away or busy answers 503 with the time after which to ask again, a disk that is full 507. What
+    goes wrong outside of views comes to `handler500`, which knows it too."""
 
     def __init__(self, get_response: View) -> None:
         self.get_response = get_response
@@ -26,6 +26,8 @@ class DatabaseAwayMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if is_full(error):
+            return errors.full(request)
         return errors.unavailable(request) if is_away(error) else None
 
 

@@ -69,7 +69,7 @@ def read(request: Request, owner: str, project: str, payload: FilesIn) -> Status
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
     found = project_of(request, owner, project, "design")
-    with turn(request.auth):
+    with turn(request.auth, saves=payload.save):
         opened = foreign.opened_files(payload.files)
         told = _told(opened, found, payload.key)
         if not payload.save:

@@ -143,7 +143,7 @@ def generate(request: Request, owner: str, project: str, line: str, payload: Dra
 def keep(request: Request, owner: str, project: str, line: str, payload: KeptIn) -> dict[str, Any]:
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
     found = line_of(request, owner, project, line, "design")
-    with turn(request.auth):
+    with turn(request.auth, saves=True):
         subject = _subject(found, payload.document)
         key = payload.key or scenarios.free_key(found, payload.name)
         result = run(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))

@@ -137,7 +137,7 @@ def put(request: Request, owner: str, project: str, line: str, based_on: int | N
     access.require(who, "design", found)
     user = person_of(who)
     text = text_of(request)
-    with turn(who):
+    with turn(who, saves=True):
         existing = found.lines.filter(key=line).first()
         if existing is None:
             return LineOut.of(publishing.create_line(found, line, _name(text) or line, text, user))
@@ -159,7 +159,7 @@ def save(request: Request, owner: str, project: str, line: str, payload: EditIn)
     """Over a newer draft the two edits are merged. 409: both changed the same places; `clashes` says which, with both
     sides in words, and `document` and `number` what a choice is saved over."""
     found = line_of(request, owner, project, line, "design")
-    with turn(request.auth):
+    with turn(request.auth, saves=True):
         return stored(found, payload, person_of(request.auth))
 
 

@@ -65,7 +65,7 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
     if what not in FORMS:
         raise NotFound(_("There is no such form."))
     payloads.accept(payload.model_dump(exclude={"save"}))
-    with turn(request.auth):
+    with turn(request.auth, saves=bool(payload.save)):
         setting = Setting(found.project, payload.names, payload.own, found, payload.within)
         told = answer(FORMS[what], payload, setting)
         drawn = FormView(told, what, payload.scope or what)

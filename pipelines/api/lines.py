@@ -96,7 +96,7 @@ def document(
 def publish(request: Request, owner: str, project: str, line: str, payload: PublishIn) -> Status[VersionOut]:
     who = request.auth
     found = line_of(request, owner, project, line, "publish")
-    with turn(who):
+    with turn(who, saves=True):
         _acknowledged(found, payload.acknowledge)
         made = publishing.publish(found, user=person_of(who), name=payload.name, based_on=payload.draft)
     return Status(201, VersionOut.of(made))

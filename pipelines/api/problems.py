@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from django.core.exceptions import RequestDataTooBig
@@ -18,7 +19,7 @@ from pipelines.lines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.problems import DocumentError, Problem
 from pipelines.web.editor import merge_conflicts
-from pipelines.web.shell.away import AWAY, RETRY_SECONDS, words
+from pipelines.web.shell.away import AWAY, RETRY_SECONDS, is_full, words, words_of_full
 from pipelines.web.shell.turns import TooMuch
 
 CONTENT_TYPE: Final = "application/problem+json"
@@ -80,6 +81,7 @@ TITLES = {
     409: "Something else happened first",
     429: "Too many requests",
     503: "The server is busy",
+    507: "The disk is full",
 }
 
 
@@ -143,17 +145,20 @@ def install(api: NinjaAPI) -> None:
     def http(request: HttpRequest, problem: HttpError) -> HttpResponse:
         return answer(api, request, problem.status_code, str(problem))
 
-    def away(request: HttpRequest, problem: Exception) -> HttpResponse:
-        response = answer(api, request, 503, words())
-        response["Retry-After"] = str(RETRY_SECONDS)
-        return response
-
     for each in AWAY:
-        api.exception_handler(each)(away)
+        api.exception_handler(each)(partial(_away, api))
 
     @api.exception_handler(DataError)
     def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
         return answer(api, request, 400, _("A value is too large, or has characters that cannot be stored."))
+
+
+def _away(api: NinjaAPI, request: HttpRequest, problem: Exception) -> HttpResponse:
+    if is_full(problem):
+        return answer(api, request, 507, words_of_full())
+    response = answer(api, request, 503, words())
+    response["Retry-After"] = str(RETRY_SECONDS)
+    return response
 
 
 def _first(problem: Exception) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def put_several(request: Request, owner: str, project: str, line: str) -> list[S
     """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
     found = line_of(request, owner, project, line, "design")
     user = person_of(request.auth)
-    with turn(request.auth):
+    with turn(request.auth, saves=True):
         rows = scenarios.put_all(found, texts.loads(request.body), user, timezone.now())
     return [ScenarioOut.of(row) for row in rows]
 

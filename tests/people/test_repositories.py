@@ -168,7 +168,7 @@ def test_what_reaches_out_takes_its_turn(
     made = Repository.objects.get()
 
     @contextmanager
-    def none_left(who: object) -> Iterator[None]:
+    def none_left(who: object, *, saves: bool) -> Iterator[None]:
         raise TooMuch("", 5)
         yield
 

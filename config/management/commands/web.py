@@ -1,4 +1,5 @@
-"""manage.py web: the web process, served by daphne. Any other ASGI server can serve config.asgi:application too."""
+"""manage.py web: the web process, served by daphne. Any other ASGI server can serve config.asgi:application too,
+without the bounds of the door (config/door.py)."""
 
 from __future__ import annotations
 

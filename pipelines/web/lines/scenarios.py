@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -71,7 +72,7 @@ def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("view")
-@costly
+@partial(costly, saves=False)
 @require_POST
 def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found, against = lines.get(request, project, line), _against(request)

@@ -4,6 +4,7 @@ tokens and invitation links, whoever sends them."""
 from __future__ import annotations
 
 import ipaddress
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,9 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 
+from pipelines.people import accounts
 from pipelines.web.shell import errors
 
 View = Callable[[HttpRequest], HttpResponseBase]
@@ -48,16 +51,20 @@ class PerMinute:
         self._refused: dict[str, float] = {}
         self._lock = threading.Lock()
 
+    def rest(self, request: HttpRequest) -> int:
+        """Seconds for which this process refuses its address already; 0: it does not."""
+        with self._lock:
+            until = self._refused.get(f"{self._kind}{address_of(request)}", 0.0)
+        return max(0, math.ceil(until - time.monotonic()))
+
     def wait(self, request: HttpRequest) -> int:
         """Count it. Seconds after which to ask again; 0: it may go on."""
         most: int = getattr(settings, self._setting)
         if not most:
             return 0
+        if seconds := self.rest(request):
+            return seconds
         address, now = f"{self._kind}{address_of(request)}", time.monotonic()
-        with self._lock:
-            until = self._refused.get(address, 0.0)
-        if until > now:
-            return max(1, round(until - now))
         seconds = excess(*counted(address), most)
         if seconds:
             with self._lock:
@@ -74,21 +81,36 @@ wrong_invitations = PerMinute("join ", "GUESSES_PER_MINUTE")
 
 class AnonymousLimit:
     """Answers 429 with `Retry-After` beyond `ANONYMOUS_PER_MINUTE`. Assets never come here; who is signed in, and calls
-    with a token, are not counted. The minute slides: the one before counts by what of it is left."""
+    of the API with a token that is in force, are not counted. The minute slides: the one before counts by what of it is
+    left."""
 
     def __init__(self, get_response: View) -> None:
         self.get_response = get_response
         self._limit = PerMinute("", "ANONYMOUS_PER_MINUTE")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        seconds = self._limit.wait(request) if _is_anonymous(request) else 0
+        if request.path_info == "/healthz":
+            return self.get_response(request)
+        if errors.of_api(request) and "Authorization" in request.headers:
+            return self._with_a_token(request)
+        seconds = 0 if request.user.is_authenticated else self._limit.wait(request)
         return errors.too_many(request, seconds) if seconds else self.get_response(request)
 
+    def _with_a_token(self, request: HttpRequest) -> HttpResponseBase:
+        """The operation says if it is in force: nobody looks for it twice, unless its address has used up its pages."""
+        seconds = self._limit.rest(request)
+        if seconds and not _is_in_force(request):
+            return errors.too_many(request, seconds)
+        response = self.get_response(request)
+        if hasattr(request, "auth") or _is_in_force(request):
+            return response
+        seconds = self._limit.wait(request)
+        return errors.too_many(request, seconds) if seconds else response
 
-def _is_anonymous(request: HttpRequest) -> bool:
-    if request.path_info == "/healthz" or "HTTP_AUTHORIZATION" in request.META:
-        return False
-    return not request.user.is_authenticated
+
+def _is_in_force(request: HttpRequest) -> bool:
+    scheme, _blank, secret = request.headers["Authorization"].partition(" ")
+    return scheme.lower() == "bearer" and accounts.bearer(secret, timezone.now()) is not None
 
 
 def counted(address: str) -> tuple[int, float, int]:
@@ -111,8 +133,8 @@ def excess(requests: int, second: float, before: int, most: int) -> int:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Whose request it is. Behind a proxy: the last address of X-Forwarded-For, the one that the proxy itself saw;
-    those before it are the client's own words. 0.0.0.0 where nobody knows."""
+    """Address that a request comes from. Behind a proxy: the last address of X-Forwarded-For, the one that the proxy
+    itself saw; those before it are the client's own words. 0.0.0.0 where nobody knows."""
     seen = str(request.META.get("REMOTE_ADDR") or "")
     if settings.TRUST_PROXY:
         seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or seen
@@ -125,7 +147,8 @@ def client_address(request: HttpRequest) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """As one client: a network of IPv6 counts as one, since whoever has one has all of its addresses."""
+    """Address that counts as one client: a network of IPv6 counts as one, since whoever has one has all of its
+    addresses."""
     known = client_address(request)
     if known == UNKNOWN:
         return "unknown"

@@ -1,4 +1,5 @@
-"""Whether an error says that the database is away or busy: then the answer is 503, and asking again helps."""
+"""Whether an error says that the database is away or busy: then the answer is 503, and asking again helps. Or that a
+disk is full: then it is 507, and asking again does not."""
 
 from __future__ import annotations
 
@@ -6,7 +7,10 @@ from collections.abc import Iterator
 
 from django.db import InterfaceError, OperationalError
 from django.utils.translation import gettext
+from psycopg.errors import DiskFull
 from psycopg_pool import PoolTimeout
+
+from pipelines.work import measuring
 
 RETRY_SECONDS = 3
 AWAY = (OperationalError, InterfaceError, PoolTimeout)
@@ -21,6 +25,17 @@ def words() -> str:
 
 def is_away(error: BaseException | None) -> bool:
     return any(isinstance(each, AWAY) for each in _causes(error))
+
+
+def words_of_full() -> str:
+    return gettext(
+        "The disk of this server is full. Ask its administrator to make room, then send this again."
+    )
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether a disk of this server, or of its database, has no room."""
+    return any(isinstance(cause, DiskFull) or measuring.is_full(cause) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

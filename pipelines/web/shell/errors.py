@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_lazy
 
-from pipelines.web.shell.away import RETRY_SECONDS, is_away, words
+from pipelines.web.shell.away import RETRY_SECONDS, is_away, is_full, words, words_of_full
 
 PROBLEMS = {
     400: (gettext_lazy("The request is malformed"), gettext_lazy("The server cannot read this request.")),
@@ -21,6 +21,7 @@ PROBLEMS = {
     429: (gettext_lazy("Too many requests"), gettext_lazy("Wait a minute, then try again.")),
     500: (gettext_lazy("The server failed"), gettext_lazy("The error was recorded. Try again.")),
     503: (gettext_lazy("The server is busy"), gettext_lazy("Try again in a few seconds.")),
+    507: (gettext_lazy("The disk is full"), gettext_lazy("Ask the administrator of this server.")),
 }
 """Title and detail of what the API answers, where no operation of it does."""
 
@@ -49,7 +50,9 @@ def not_allowed(allowed: str) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Called while the error is handled: that the database is away is no failure of the server."""
+    """Called while the error is handled: that the database is away, or a disk is full, is no failure of the server."""
+    if is_full(sys.exc_info()[1]):
+        return full(request)
     if is_away(sys.exc_info()[1]):
         return unavailable(request)
     try:
@@ -60,16 +63,23 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def unavailable(request: HttpRequest) -> HttpResponse:
     """503, as a page or, where a program asked, as JSON. Without the database."""
-    response: HttpResponse
-    if of_api(request):
-        response = _problem(503, words())
-    elif request.content_type == "application/json":
-        response = JsonResponse({"detail": words()}, status=503)
-    else:
-        # Not `render`: who is signed in would be looked up in the database.
-        response = HttpResponse(render_to_string("errors/503.html", {"message": ""}), status=503)
+    response = _without_database(request, 503, words())
     response["Retry-After"] = str(RETRY_SECONDS)
     return response
+
+
+def full(request: HttpRequest) -> HttpResponse:
+    """507, likewise."""
+    return _without_database(request, 507, words_of_full())
+
+
+def _without_database(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    if of_api(request):
+        return _problem(status, detail)
+    if request.content_type == "application/json":
+        return JsonResponse({"detail": detail}, status=status)
+    # Not `render`: who is signed in would be looked up in the database.
+    return HttpResponse(render_to_string(f"errors/{status}.html", {"message": ""}), status=status)
 
 
 def too_many(request: HttpRequest, seconds: int, reason: str = "") -> HttpResponse:

@@ -100,13 +100,14 @@ def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse
     return decorate
 
 
-def costly(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A page that costs much, behind `in_project`: it takes its turn (pipelines/web/shell/turns.py), or answers 429."""
+def costly(view: Callable[..., HttpResponse], saves: bool = True) -> Callable[..., HttpResponse]:
+    """A page that costs much, behind `in_project`: it takes its turn (pipelines/web/shell/turns.py), or answers 429.
+    `saves`: what is posted is; False: a viewer posts it too."""
 
     @wraps(view)
     def in_turn(request: SignedIn, *args: Any, **rest: Any) -> HttpResponse:
         try:
-            with turn(request.user):
+            with turn(request.user, saves=saves and request.method == "POST"):
                 return view(request, *args, **rest)
         except TooMuch as refusal:
             return errors.too_many(request, refusal.seconds, refusal.detail)

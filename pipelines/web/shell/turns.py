@@ -1,6 +1,7 @@
 """Requests that cost much take turns, so that nobody holds up others: linting, saving and importing documents, trying
-and comparing lines. Of one person a few run at a time, of everybody no more than leaves connections to the database for
-plain pages; and each person has so much time of the processor. In one process; several have as much each.
+and comparing lines. Each person has one turn to look, and one to save; together they have no more than leaves
+connections to the database for plain pages. Who saves comes before who looks, and one turn is left for it. Each person
+has so much time of the processor. In one process; several have as much each.
 
 How long one such request can take at most is bounded where the work is done: by the size of documents
 (`routing/values.py`), by what reading tells (`routing/reading/reader.py`) and by counted work
@@ -23,8 +24,8 @@ from pipelines.access import Who
 from pipelines.errors import Refused
 from pipelines.models import ApiToken
 
-OF_ONE = 2
-"""Requests of one person at a time."""
+OF_ONE = 1
+"""Requests of one person at a time that look, and as many that save."""
 PATIENCE = 5.0
 """Seconds for which a request waits for its turn."""
 WINDOW = 120.0
@@ -46,25 +47,30 @@ class Turns:
     at_once: int
     budget: float
     _changed: threading.Condition = field(default_factory=threading.Condition, repr=False)
-    _running: Counter[str] = field(default_factory=Counter, repr=False)
+    _running: Counter[tuple[str, bool]] = field(default_factory=Counter, repr=False)
+    """By person, and whether they save."""
+    _waiting_to_save: int = 0
     _spent: defaultdict[str, deque[tuple[float, float]]] = field(
         default_factory=lambda: defaultdict(deque), repr=False
     )
 
     @contextmanager
-    def taken(self, person: str, before_waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
+    def taken(
+        self, person: str, before_waiting: Callable[[], object] = lambda: None, saves: bool = False
+    ) -> Iterator[None]:
         """Have a turn. `before_waiting` is called once if there is none yet: it gives back what others may need.
 
         Raises TooMuch: no turn within `PATIENCE`, or the person's time is used up."""
         self._check_budget(person)
-        if not self._take(person):
+        turn = person, saves
+        if not self._take(turn):
             before_waiting()
-            self._wait(person)
+            self._wait(turn)
         began = time.thread_time()
         try:
             yield
         finally:
-            self._give_back(person, time.thread_time() - began)
+            self._give_back(turn, time.thread_time() - began)
 
     def _check_budget(self, person: str) -> None:
         now = time.monotonic()
@@ -79,25 +85,40 @@ class Turns:
             wait = spent[0][0] + WINDOW - now
         raise TooMuch("You have used the computing time that one person has. Try again in a while.", wait)
 
-    def _take(self, person: str) -> bool:
+    def _take(self, turn: tuple[str, bool]) -> bool:
         with self._changed:
-            return self._taken(person)
+            return self._taken(turn)
 
-    def _taken(self, person: str) -> bool:
-        if self._running[person] >= OF_ONE or self._running.total() >= self.at_once:
+    def _taken(self, turn: tuple[str, bool]) -> bool:
+        _person, saves = turn
+        looking = sum(count for (_other, saving), count in self._running.items() if not saving)
+        if self._running[turn] >= OF_ONE:
             return False
-        self._running[person] += 1
-        return True
+        if saves:
+            is_free = self._running.total() < max(2, self.at_once)
+        else:
+            is_free = not self._waiting_to_save and self._running.total() < self.at_once
+            is_free = is_free and looking < max(1, self.at_once - 1)
+        if is_free:
+            self._running[turn] += 1
+        return is_free
 
-    def _wait(self, person: str) -> None:
+    def _wait(self, turn: tuple[str, bool]) -> None:
+        _person, saves = turn
         with self._changed:
-            if self._changed.wait_for(lambda: self._taken(person), PATIENCE):
-                return
+            self._waiting_to_save += saves
+            try:
+                if self._changed.wait_for(lambda: self._taken(turn), PATIENCE):
+                    return
+            finally:
+                self._waiting_to_save -= saves
+                self._changed.notify_all()
         raise TooMuch("", PATIENCE)
 
-    def _give_back(self, person: str, cost: float) -> None:
+    def _give_back(self, turn: tuple[str, bool], cost: float) -> None:
+        person, _saves = turn
         with self._changed:
-            self._running[person] -= 1
+            self._running[turn] -= 1
             self._running += Counter()  # drops those at zero
             self._spent[person].append((time.monotonic(), cost))
             self._changed.notify_all()
@@ -107,9 +128,9 @@ _turns = Turns(settings.COSTLY_AT_ONCE, settings.COSTLY_SECONDS)
 
 
 @contextmanager
-def turn(who: Who) -> Iterator[None]:
+def turn(who: Who, *, saves: bool = False) -> Iterator[None]:
     """A costly request of this person, or of this machine token. Raises TooMuch."""
-    with _turns.taken(_key(who), _give_back_connection):
+    with _turns.taken(_key(who), _give_back_connection, saves):
         yield
 
 

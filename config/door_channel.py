@@ -1,0 +1,88 @@
+"""A connection at the door: counted for its address, with a longest time for each request line and its headers
+(config/door.py)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from django.http import HttpRequest
+from twisted.internet import reactor
+from twisted.web.http import HTTPChannel
+
+from config.door_rooms import BUSY, LONG_HEADERS, LONG_LINE, SLOW, Refusal, Room, connections
+from pipelines.web.shell.anonymous import address_of
+
+CONNECTIONS: Final = Room(connections())
+HEAD_SECONDS: Final = 20
+"""Seconds in which a request line and its headers have come, from their first byte."""
+LINGER: Final = 10.0
+"""Seconds for which what still comes is dropped."""
+
+
+class BoundedChannel(HTTPChannel):
+    _is_counted = _is_head = False
+
+    def connectionMade(self) -> None:  # noqa: N802  # as twisted names it
+        super().connectionMade()
+        # Behind a proxy all have its address, and it bounds them.
+        self._is_counted = settings.TRUST_PROXY or CONNECTIONS.take(self.address_of(), 1)
+        if not self._is_counted:
+            self.refuse(BUSY)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802  # as twisted names it
+        if self.line_mode and not self._is_head:
+            self._is_head = True
+            self.setTimeout(HEAD_SECONDS)
+        super().dataReceived(data)
+
+    def resetTimeout(self) -> None:  # noqa: N802  # as twisted names it
+        if not self._is_head:
+            super().resetTimeout()
+
+    def allHeadersReceived(self) -> None:  # noqa: N802  # as twisted names it
+        self._is_head = False
+        self.setTimeout(self.factory.timeOut)
+        super().allHeadersReceived()
+
+    def timeoutConnection(self) -> None:  # noqa: N802  # as twisted names it
+        if self._is_head:
+            self.refuse(SLOW)
+        else:
+            super().timeoutConnection()
+
+    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802  # as twisted names it
+        self.refuse(LONG_HEADERS if self._receivedHeaderSize else LONG_LINE)
+
+    def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802  # as twisted names it
+        if self._receivedHeaderSize > self.totalHeadersSize:
+            self.refuse(LONG_HEADERS)
+        else:
+            super()._respondToBadRequestAndDisconnect()
+
+    def connectionLost(self, reason: Any = None) -> None:  # noqa: N802  # as twisted names it
+        self.leave()
+        super().connectionLost(reason)
+
+    def leave(self) -> None:
+        """Count it no more."""
+        if self._is_counted and not settings.TRUST_PROXY:
+            CONNECTIONS.give(self.address_of(), 1)
+        self._is_counted = False
+
+    def address_of(self, forwarded: str = "") -> str:
+        """Name the share that it has: the address of the client, or the one that the proxy in front saw."""
+        request = HttpRequest()
+        request.META = {"REMOTE_ADDR": getattr(self.getPeer(), "host", ""), "HTTP_X_FORWARDED_FOR": forwarded}
+        return str(address_of(request))
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answer, and drop what still comes, for who sends it to read the answer."""
+        self.setTimeout(None)
+        transport: Any = self.transport
+        transport.write(refusal.answer())
+        transport.loseWriteConnection()
+        self.setRawMode()
+        self.rawDataReceived = lambda data: None  # type: ignore[method-assign]
+        clock: Any = reactor
+        clock.callLater(LINGER, transport.abortConnection)
