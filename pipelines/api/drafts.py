@@ -34,15 +34,15 @@ ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
 class RenamedIn(Strict):
     """A part that has another key now."""
 
-    kind: Literal["station", "rule", "gate"]
+    kind: Literal["station", "rule", "gate", "end", "input"]
     source: str = Field(alias="from", max_length=200)
     to: str = Field(max_length=200)
 
 
 class EditIn(Strict):
     """The whole document, the draft that it was made from (`base`), and the number of that (`based_on`). `text`: what
-    says the document, kept with its comments. `renamed`: since `base`, one after the other; what was said about a part
-    goes with it."""
+    says the document, kept with its comments. `renamed`: since `base`, one after the other;
+    comments on a part and the scenarios that name it go with it."""
 
     based_on: int = Field(ge=0, le=2**31 - 1)
     base: dict[str, Any]

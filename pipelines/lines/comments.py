@@ -4,7 +4,7 @@ undoing leave it alone, and a part that is gone keeps what was said about it."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -151,18 +151,12 @@ def delete(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
         _keep(row, "text", "deleted_at")
 
 
-def moved(line: Line, renamed: Iterable[tuple[str, str, str]], there: Collection[tuple[str, str]]) -> None:
-    """Parts that have another key: (kind, key before, key now), one after the other. What was said about them goes with
-    them, where the part is `there` under its last key and not under its first."""
-    now: dict[tuple[str, str], str] = {}
-    for kind, before, after in renamed:
-        first = next((key for (of, key), last in now.items() if (of, last) == (kind, before)), before)
-        now[kind, first] = after
+def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
+    """Let comments follow parts, {(kind, key before): key now}, to their new keys."""
     changed = 0
-    for (kind, first), last in now.items():
-        if (kind, last) in there and (kind, first) not in there:
-            rows = Comment.objects.filter(line=line, kind=kind, key=first)
-            changed += rows.update(key=last, revision=F("revision") + 1)
+    for (kind, first), last in rekeyed.items():
+        rows = Comment.objects.filter(line=line, kind=kind, key=first)
+        changed += rows.update(key=last, revision=F("revision") + 1)
     if changed:
         _hint(line)
 

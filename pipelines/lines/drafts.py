@@ -5,7 +5,7 @@ after that is merged, or asked about, again. So nothing is ever overwritten that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -16,7 +16,7 @@ from pipelines.formats import native
 from pipelines.formats.authorship import Noted
 from pipelines.formats.merging import Clash, merge
 from pipelines.formats.telling import says
-from pipelines.lines import comments, publishing
+from pipelines.lines import comments, publishing, scenarios
 from pipelines.models import Line, User
 
 TRIES = 3
@@ -55,7 +55,7 @@ def save(
 ) -> Line:
     """Store `document`, which was made from `base`, the draft with the number `based_on`; over a newer draft, what is
     disjoint in both. `text`: what says the document, kept as it is. `renamed`: parts that have another key since
-    `base`, (kind, key before, key now): the comments on them go with them.
+    `base`, (kind, key before, key now): comments on them and scenarios that name them go with them.
     Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash, TextBehind, DraftConflict (others
     save again and again)."""
     number, wanted = based_on, document
@@ -94,18 +94,37 @@ def _stored(
         return publishing.save_draft(line, document, user, number)
     with transaction.atomic():
         saved = publishing.save_draft(line, document, user, number)
-        comments.moved(saved, renamed, set(_parts(saved.draft)))
+        keys = _rekeyed(renamed, set(_parts(saved.draft)))
+        comments.moved(saved, keys)
+        scenarios.moved(saved, keys)
     return saved
 
 
+def _rekeyed(
+    renamed: Iterable[tuple[str, str, str]], parts: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """Follow one rename after the other: {(kind, first key): last key} of parts that the draft has under the last and
+    not under the first."""
+    last_keys: dict[tuple[str, str], str] = {}
+    for kind, before, after in renamed:
+        first = next((key for (of, key), last in last_keys.items() if (of, last) == (kind, before)), before)
+        last_keys[kind, first] = after
+    return {
+        (kind, first): last
+        for (kind, first), last in last_keys.items()
+        if (kind, last) in parts and (kind, first) not in parts
+    }
+
+
 def _parts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Kind and key of everything in a draft, which may be no line, that can be commented on."""
+    """Kind and key of everything in a draft, which may be no line, that comments or scenarios name."""
     for station in _members(document, "stations"):
         yield "station", str(station.get("key"))
         for rule in _members(station, "rules"):
             yield "rule", str(rule.get("id"))
-    for gate in _members(document, "gates"):
-        yield "gate", str(gate.get("key"))
+    for kind in ("gate", "end", "input"):
+        for part in _members(document, f"{kind}s"):
+            yield kind, str(part.get("key"))
 
 
 def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:

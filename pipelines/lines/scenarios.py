@@ -25,6 +25,7 @@ from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.simulate.coverage import Coverage, ShownScenarios, shown_by
 from pipelines.routing.simulate.generate import Generated
 from pipelines.routing.simulate.generate import generate as generated_for
+from pipelines.routing.simulate.renaming import renamed
 from pipelines.routing.simulate.report import ScenarioReport, report
 from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
@@ -184,6 +185,19 @@ def put_all(
         if line.scenarios.count() > MAX_SCENARIOS:
             raise Conflict(_("A line keeps at most %(most)s scenarios.") % {"most": MAX_SCENARIOS})
     return rows
+
+
+def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
+    """Let scenarios name parts, {(kind, key before): key now}, by their new keys; what those showed before is
+    forgotten."""
+    changed = []
+    for row in line.scenarios.select_for_update():
+        script = read_scenario(row.document)
+        followed = renamed(script, rekeyed)
+        if followed != script:
+            row.document, row.runs = followed.to_dict(), {}
+            changed.append(row)
+    Scenario.objects.bulk_update(changed, ["document", "runs"], batch_size=500)
 
 
 def delete(line: Line, key: str, user: User) -> None:

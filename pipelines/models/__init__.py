@@ -9,7 +9,7 @@ from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
-from pipelines.models.gates import GateVisit, SampledDraw, Vote, Word
+from pipelines.models.gates import DUE_TIME, GateVisit, SampledDraw, Vote, Word
 from pipelines.models.handoffs import Handoff
 from pipelines.models.hosting import HookReceipt, HostLink, HostNotice, IssueTrigger
 from pipelines.models.invitations import Invitation
@@ -68,6 +68,7 @@ from pipelines.models.work import (
 __all__ = [
     "ASKS",
     "DISPLAYED",
+    "DUE_TIME",
     "ENDED",
     "WAITING_FOR_INPUT",
     "Absence",

@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
+from pipelines.models.people import User
 from pipelines.models.tasks import Task, Token
 from pipelines.models.work import Job
 
@@ -28,6 +29,9 @@ class Word(models.TextChoices):
 
 SELF_APPROVED = _("Self-approved")
 OVERRIDDEN = _("Approved by override")
+DUE_TIME = "due time"
+"""Decides in place of a person where a gate rejects by the clock (law §6)."""
+BY_DUE_TIME = _("due time")
 
 
 class GateVisit(models.Model):
@@ -113,6 +117,11 @@ class GateVisit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.gate} · {self.state}"
+
+    @property
+    def decider(self) -> User | str | None:
+        """The person whose word decided, or the due time that passed; None where nothing was decided."""
+        return self.decided_by or (str(BY_DUE_TIME) if self.word else None)
 
     @property
     def self_approved(self) -> bool:

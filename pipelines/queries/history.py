@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.models import Event, Task
+from pipelines.models import DUE_TIME, Event, Task, Word
 from pipelines.queries import people, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import came_to
@@ -25,6 +25,7 @@ MOVES = ("task.submitted", "token.moved", "token.forked", "token.joined", "gate.
 
 ALARMS = (
     "gate.overdue",
+    "gate.decided",
     "escalation.opened",
     "escalation.breached",
     "escalation.resolved",
@@ -234,7 +235,7 @@ def _answered(answer: dict[str, Any], who: people.Who) -> str:
     return _with(said, text[:LONGEST])
 
 
-def _alarm(line: Line, event: Event, who: people.Who) -> TimelineItem:
+def _alarm(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),
@@ -245,6 +246,10 @@ def _alarm(line: Line, event: Event, who: people.Who) -> TimelineItem:
         case "gate.overdue":
             text = _("%(gate)s was not decided in time") % {"gate": gate_name(line, event.source)}
             return _dot(event, text, "waiting")
+        case "gate.decided":
+            # What a person decided, their vote has told.
+            text = _("Due time: %(word)s") % {"word": Word(data["word"]).label}
+            return _dot(event, _with(text, data["reason"])) if data.get("by") == DUE_TIME else None
         case "deadlock.found":
             return _dot(event, _("Deadlock: %(kind)s") % {"kind": deadlock_words(event.trigger)}, "danger")
         case "deadlock.resolved":

@@ -179,7 +179,7 @@ def _visits(line: Line, decision: Decision) -> Iterator[tuple[str, str]]:
         if visit.state == GateVisit.State.OPEN:
             yield gate_name(line, visit.gate), _("still open")
         elif visit.state == GateVisit.State.DECIDED:
-            words = {"word": visit.word_display, "who": visit.decided_by or "Gateline"}
+            words = {"word": visit.word_display, "who": visit.decider}
             yield gate_name(line, visit.gate), _("%(word)s, %(who)s") % words
         else:
             yield gate_name(line, visit.gate), _("closed without a decision")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -26,6 +27,11 @@ class Api:
         """`key`: sent as Idempotency-Key."""
         headers = self.headers | ({"Idempotency-Key": key} if key else {})
         return self.client.post(self.base + path, body, "application/json", headers=headers)
+
+    def send(self, method: str, path: str, body: Any) -> Any:
+        return self.client.generic(
+            method, self.base + path, json.dumps(body), "application/json", headers=self.headers
+        )
 
     def put(self, path: str, text: str) -> Any:
         return self.client.put(self.base + path, text, "application/yaml", headers=self.headers)

@@ -155,3 +155,35 @@ def test_members_cost_the_same_statements_however_many(world: World, api: Apis) 
     few = statements()
     world.reviewers(5)
     assert statements() == few
+
+
+def test_scenarios_follow_a_part_to_its_new_key_and_back(world: World, api: Apis, line: Line) -> None:
+    script = {
+        "key": "s",
+        "steps": [{"at": "build", "outcome": {"result": "success"}}],
+        "inputs": {"build": 1},
+        "expect": {"path": ["build"], "rules": ["on"], "end": "completed"},
+    }
+    person = api.as_(world.designer)
+    assert person.send("PUT", "/lines/drawn/scenarios/s", script).status_code == 200
+
+    def keyed(key: str, number: int, base: Any, *renamed: tuple[str, str, str]) -> Any:
+        changed = document(key="drawn", stations=[{**BUILD, "key": key}], inputs=[{"key": "build"}])
+        sent = [{"kind": kind, "from": before, "to": after} for kind, before, after in renamed]
+        edit = {"based_on": number, "base": base, "document": changed, "renamed": sent}
+        answer = person.send("PATCH", "/lines/drawn/draft", edit)
+        assert answer.status_code == 200, answer.json()
+        return changed
+
+    made = keyed("make", 1, DRAWN, ("station", "build", "compile"), ("station", "compile", "make"))
+    stored = person.get("/lines/drawn/scenarios").json()[0]["document"]
+    assert (stored["steps"][0]["at"], stored["expect"]["path"], stored["inputs"]) == (
+        "make",
+        ["make"],
+        {"build": 1},
+    )
+    report = person.post("/lines/drawn/run-scenarios", {"against": "draft"}).json()
+    assert report["holds"] is True, report["scenarios"]
+    keyed("build", 2, made, ("station", "make", "build"), ("input", "build", "other"))
+    stored = person.get("/lines/drawn/scenarios").json()[0]["document"]
+    assert (stored["expect"]["path"], stored["inputs"]) == (["build"], {"build": 1})

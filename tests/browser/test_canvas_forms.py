@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
+from pipelines.lines import scenarios
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from tests.browser.canvas import draft, saved
@@ -88,6 +90,39 @@ def test_a_new_key_is_followed_by_everything_that_names_the_station(canvas: Page
     canvas.keyboard.press("Control+z")
     saved(canvas)
     assert draft(line) == DOCUMENT
+
+
+@pytest.mark.wide
+def test_a_new_key_takes_scenarios_along_and_names_what_it_cannot(world: World, enter_canvas: Enter) -> None:
+    check = {
+        **DOCUMENT["stations"][1],
+        "work": {"kind": "command", "argv": ["echo", "{{.build_error}} {{edge_count:build->check}}"]},
+        "rules": [
+            {"id": "far", "when": {"fact": {"path": "$..build.tests", "op": "exists"}}, "to": "build"},
+            {
+                "id": "near",
+                "when": {"fact": {"path": "$.stations.build.tests", "op": "exists"}},
+                "to": "build",
+            },
+            {"id": "done", "to": "completed"},
+        ],
+    }
+    drawn = {**DOCUMENT, "stations": [DOCUMENT["stations"][0], check], "jumps": ["build"]}
+    line = create_line(world.project, "formed", "Formed", drawn, world.admin)
+    script = {"key": "s", "steps": [{"at": "build", "outcome": {"result": "success"}}]}
+    scenarios.put(line, script, world.admin, timezone.now())
+    page = enter_canvas(line)
+    form = configure(page, "build")
+    form.get_by_label("Key", exact=True).fill("compile")
+    page.keyboard.press("Tab")
+    notice = page.locator(".ed-notice")
+    expect(notice).to_have_text(re.compile(r"changed by hand: Check: \$\.\.build\.tests"))
+    saved(page)
+    renamed = draft(line)
+    assert renamed["stations"][1]["work"]["argv"][1] == "{{.compile_error}} {{edge_count:compile->check}}"
+    assert renamed["stations"][1]["rules"][1]["when"]["fact"]["path"] == "$.stations.compile.tests"
+    assert renamed["jumps"] == ["compile"]
+    assert line.scenarios.get().document["steps"][0]["at"] == "compile"
 
 
 @pytest.mark.wide

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import Due, GateVisit, Task
+from pipelines.models import Due, Event, GateVisit, Task
 from pipelines.work.scheduler import timers
 from reviews.models import AskedPlace
 from tests.factories import World, station
@@ -55,6 +55,8 @@ def test_a_gate_that_rejects_says_so_itself_when_its_time_has_passed(world: Worl
     visit = GateVisit.objects.get(task=task)
     assert (visit.word, visit.decided_by) == ("reject", None)
     assert visit.reason.startswith("Nobody decided by")
+    [decided] = Event.objects.filter(task=task, kind="gate.decided")
+    assert decided.data["by"] == "due time"
     job = world.job(task)
     assert (job.station, job.feedback) == ("build", visit.reason)
     assert timers.run_due() == {}

@@ -6,9 +6,12 @@ import re
 
 import pytest
 
+from pipelines.engine.commands.export import exported
 from pipelines.models import Event
 from pipelines.queries import task as queries
 from pipelines.web.tasks import task_tabs as views
+from pipelines.work.scheduler import timers
+from tests.engine.test_timers import gated, pass_time
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 
@@ -40,3 +43,17 @@ def test_every_event_stands_on_one_page_the_newest_first(
     assert re.search(r"\d+ earlier changes? (is|are) in Events", text(client.get(address)))
     for odd in ("-1", "x", "9" * 40):
         assert client.get(f"{address}?tab=events&before={odd}").status_code == 200
+
+
+def test_a_rejection_by_the_clock_names_the_due_time(world: World, signed_in: As) -> None:
+    task = gated(world, "reject", on_reject="rework")
+    pass_time(task)
+    timers.run_due()
+    client, address = signed_in(world.viewer), at(world, "task", task.name)
+    assert "Due time: Reject: Nobody decided by" in words(text(client.get(address)))
+    decided = next(event for event in exported(task) if event["kind"] == "gate.decided")
+    assert decided["human_approval"]["by"] == "due time"
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import OK, decided, ruled, short
 
 WORDS = ["approve", "send_back", "reject", "rework", "abort"]
@@ -120,3 +120,24 @@ def test_nor_does_a_compose_that_fails_again_on_the_fallback() -> None:
 def test_machines_alone_still_loop() -> None:
     of = ruled({"gates": ["strict"]}, {"to": "c", "gates": ["strict"]}, gates=[STRICT])
     assert goes(of, OK) == "stuck ForcedRouteLoop r2"
+
+
+UNREAD = {"result": "blocked", "output_error": "not JSON"}
+READS = {"output": {"path": "$.high", "op": "gt", "value": 0}}
+
+
+def test_output_that_cannot_be_parsed_counts_as_none_behind_the_fallback_too() -> None:
+    """The fallback reads it as no output, and so does the route that a person's word demands at its gate."""
+    of = ruled(
+        {"when": {"result": "blocked"}, "gates": ["g"]},
+        {"when": {"not": READS}, "to": "c"},
+        gates=[G],
+    )
+    assert goes(of, UNREAD) == "wait awaiting_review at g then b r1"
+    assert goes(of, UNREAD, **REWORK) == "move c by gate r2"
+    # Behind no fallback it stays what it is.
+    unforced = ruled({"when": {"result": "success"}, "gates": ["g"]}, {"when": READS, "to": "c"}, gates=[G])
+    said = goes(unforced, {**OK, "output_error": "not JSON"}, **REWORK)
+    assert said == "stuck OutputDataParseError r2"
+    before = read_line(of.to_document(), revision=2)
+    assert goes(before, UNREAD, **REWORK) == "stuck OutputDataParseError r2"

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines.engine.core import gate_results
-from pipelines.models import Event, GateVisit, Task
+from pipelines.models import DUE_TIME, Event, GateVisit, Task
 from pipelines.queries import versions
 from pipelines.routing.document.line import Line
 
@@ -179,7 +179,7 @@ def _approval(told: _Told, event: Event) -> dict[str, Any] | None:
     return {
         "gate": visit.gate,
         "decision": visit.word,
-        "by": str(visit.decided_by) if visit.decided_by else None,
+        "by": str(visit.decided_by or DUE_TIME),
         "reason": visit.reason,
         "evidence_digest": visit.evidence_digest,
         **_in_place_of(visit),

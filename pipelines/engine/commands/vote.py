@@ -39,7 +39,7 @@ from pipelines.engine.moves.entitlement import (
 )
 from pipelines.engine.moves.gate_visits import asked_with, decide, this_one, visit_of, votes_on
 from pipelines.engine.moves.gates import policy_at
-from pipelines.models import GateVisit, Task, Token, User, Vote, Word
+from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import told
@@ -167,7 +167,7 @@ def decide_visit(
     variables = _variables(batch, task, approvals, said) if said.word == Word.APPROVE else {}
     alone = any(each.self_approved for each in approvals)
     marks: dict[str, Any] = _marked(alone) | ({"overridden": True} if said.overrides else {})
-    marks |= _unanimous(task, visit, said)
+    marks |= _unanimous(task, visit, said) | ({} if said.user else {"by": DUE_TIME})
     tell(batch, task, visit, said, "gate.decided", count=count, **marks, **variables)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
     batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))

@@ -144,9 +144,9 @@ def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest, votes: Sequen
 
 
 def too_late(visit: GateVisit) -> Conflict:
-    by = str(visit.decided_by) if visit.decided_by else ""
+    by = str(visit.decider or "")
     what = (
-        _("%(who)s said “%(word)s” here first.") % {"who": by or _("Somebody"), "word": visit.word_display}
+        _("%(who)s said “%(word)s” here first.") % {"who": by, "word": visit.word_display}
         if visit.word
         else _("This review is closed.")
     )

@@ -22,7 +22,7 @@ from pipelines.routing.decide.trace import Trace
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import FALLBACK_READS_AGAIN, Line
 from pipelines.routing.document.rules import ORIGIN, Rule
 
 
@@ -92,6 +92,7 @@ def _blocked(case: Case) -> str:
 
 def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
+    case.fell_back |= route.no_output and case.line.revision > FALLBACK_READS_AGAIN
     if _without_rules(case, route):
         case.note("rules", None, True, "failure_rules: no")
         return on_failure(case, feedback=route.reason)

@@ -40,6 +40,8 @@ REVISION: Final = 3
 which it was published, and a decision that of its version."""
 SILENT_ALLOWS_ALL: Final = 2
 """The last revision under which a line that says nothing of jumps allows them all."""
+FALLBACK_READS_AGAIN: Final = 2
+"""The last revision under which the route that a word demands behind a fallback meets output that cannot be parsed."""
 SIGNAL_RETRIES: Final = 3
 
 

@@ -19,6 +19,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import Wording as _
 
 Nodes = list[Any]
+_STEP = re.compile(r"""\.([^\s.\[\]*'"]+)|\[\s*'([^'\\]*)'\s*\]|\[\s*"([^"\\]*)"\s*\]""")
 _FIRST = re.compile(r"""\$(?:\.([^\s.\[\]*'"]+)|\['([^'\\]*)'\]|\["([^"\\]*)"\])""")
 REMEMBERED = 4_000
 """Paths per process: a draft is read anew after every change of it."""
@@ -47,6 +48,17 @@ class OutputPath:
             return self.text in keys or self.text.partition(".")[0] in keys
         found = _FIRST.match(self.text)
         return found is not None and (found[1] or found[2] or found[3]) in keys
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its steps, as far as each names one member."""
+        if self.is_key:
+            return tuple(self.text.split("."))
+        steps, end = [], 1
+        while step := _STEP.match(self.text, end):
+            steps.append(step[1] or step[2] or step[3] or "")
+            end = step.end()
+        return tuple(steps)
 
     def nodes(self, document: Any, steps: Steps) -> Nodes:
         return [] if document is MISSING else self._find(document, steps)

@@ -21,6 +21,11 @@ from pipelines.routing.document.template_variables import TemplateError, Undefin
 
 __all__ = ["TemplateError", "UndefinedVariable", "asked", "edges", "names", "render", "texts", "wanted"]
 
+PREVIOUS, LAST_ERROR, ERROR = "previous_output", "last_error", "_error"
+EARLIER = (PREVIOUS, LAST_ERROR)
+"""What earlier stations left, whichever they were; of one station it is its key, and with ERROR behind it."""
+TASK = ("name", "number", "title", "description", "requester", "priority", "labels", "due_at")
+"""Fields of the task that are there."""
 FAMILIES = ("task", "input", "context", "variables")
 SHORT_ORDER = ("variables", "input", "context", "task", "said")
 MAX_RENDERED = 4_000_000

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.kinds import TABLE
-from pipelines.routing.document.work.keys import StationOf
+from pipelines.routing.document.work.keys import GateOf, StationOf
 
 
 def kinds() -> list[dict[str, Any]]:
@@ -19,6 +19,7 @@ def kinds() -> list[dict[str, Any]]:
             "fresh": kind.fresh,
             "alone": kind.alone,
             "stations": [name for name, key in kind.keys.items() if isinstance(key, StationOf)],
+            "gates": [name for name, key in kind.keys.items() if isinstance(key, GateOf)],
         }
         for kind in TABLE
     ]

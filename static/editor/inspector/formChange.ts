@@ -21,10 +21,10 @@ export function changeOf(subject: Subject, sent: Fragment, answered: Fragment): 
   const [from, to] = [sent[by], answered[by]];
   const changed = (line: LineDocument): LineDocument => put(line, (now) => patched(now, sent, answered));
   if (!renamed || typeof from !== "string" || typeof to !== "string" || from === to)
-    return { apply: changed, renames: [] };
+    return { apply: changed, renames: subject.rekeyed?.(sent, answered) ?? [] };
   return {
     apply: (line) => renamed.everywhere(changed(line), from, to),
-    renames: what === "station" || what === "gate" || what === "rule" ? [{ kind: what, from, to }] : [],
+    renames: [{ kind: what as Rename["kind"], from, to }],
     rekeyed: { from, to, subject: renamed.subject(to), selection: renamed.selection(to) },
   };
 }

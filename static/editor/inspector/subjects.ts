@@ -1,5 +1,6 @@
-/** What a server form is about: which part of the line it gets, and where its answer goes. */
+/** Subjects of server forms: which part of the line one gets, and where its answer goes. */
 
+import type { Rename } from "../store/commands";
 import {
   type End,
   endOf,
@@ -31,6 +32,8 @@ export interface Subject {
   /** The part, without what other forms have; undefined once it is gone. */
   fragment(line: LineDocument): Fragment | undefined;
   put(line: LineDocument, change: Change): LineDocument;
+  /** Parts of the part that have another key in the answer. */
+  rekeyed?(sent: Fragment, answered: Fragment): Rename[];
   /** Where the answer has another key: every name of it follows. */
   renamed?: {
     /** What the part is known by. */
@@ -153,6 +156,10 @@ export function inputsSubject(): Subject {
       const put = (next.inputs === undefined ? rest : { ...rest, inputs: next.inputs }) as LineDocument;
       const [from, to] = rekeyed(line.inputs as Json, next.inputs) ?? [];
       return from && to ? renamedInput(put, from, to) : put;
+    },
+    rekeyed: (sent, answered) => {
+      const [from, to] = rekeyed(sent.inputs, answered.inputs) ?? [];
+      return from && to ? [{ kind: "input", from, to }] : [];
     },
   };
 }

@@ -8,6 +8,7 @@ const WORDS = {
   ruleAt: gettext("rule %s of %s"),
   aRuleGone: gettext("a rule"),
   renamed: gettext("Renamed to %s"),
+  leftBehind: gettext("The old key is still named, and has to be changed by hand: %s"),
   movedRule: gettext("Moved %s to place %s"),
   removed: gettext("Deleted %s"),
   moved: gettext("Moved"),

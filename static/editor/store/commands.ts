@@ -25,12 +25,12 @@ export interface Command {
   /** What it does, in the words that undo and the announcer use: by the names that things have before it. */
   label: string | ((before: LineDocument) => string);
   apply(line: LineDocument): LineDocument;
-  /** Parts that have another key from then on: what was said about them goes with them. */
+  /** Parts that have another key from then on: comments and scenarios go with them. */
   renames?: readonly Rename[];
 }
 
 export interface Rename {
-  kind: "station" | "gate" | "rule";
+  kind: "station" | "gate" | "rule" | "end" | "input";
   from: string;
   to: string;
 }

@@ -11,6 +11,8 @@ export interface KindOfWork {
   fresh: { [key: string]: Json };
   /** The keys of the work that name a station. */
   stations: string[];
+  /** Those that name a gate. */
+  gates: string[];
   /** Whether a station of it can be run by itself. */
   alone: boolean;
 }

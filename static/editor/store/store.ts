@@ -13,6 +13,7 @@ import type { Command, Rename } from "./commands";
 import type { Json, LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "./findings";
 import { amend, begin, type History, labelOf, redo, run, taken, touched, undo } from "./history";
+import { leftBehind } from "./left-behind";
 import type { Side } from "./merge";
 import type { Selection } from "./selection";
 
@@ -251,8 +252,8 @@ export class Editor {
     }
     const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");
     const words = say("theyChanged", who, parts.join(", "));
-    this.#set({ history, notice: { id: (this.state.notice?.id ?? 0) + 1, words } });
-    announce(words);
+    this.#set({ history });
+    this.#notice(words);
   }
 
   #became(history: History, label: string, renames?: readonly Rename[], selection = this.state.selection): void {
@@ -263,8 +264,20 @@ export class Editor {
     const opened = renames?.find(({ kind, from }) => kind === "station" && from === asked?.opened)?.to;
     if (asked && opened !== undefined) this.#set({ asked: { tab: asked.tab, opened } });
     announce(label);
+    this.#nameLeft(history.line, renames ?? []);
     this.#saver.save(history.line, renames);
     this.text.lineChanged(this.textIsShown);
+  }
+
+  /** A new key is followed everywhere but here. */
+  #nameLeft(line: LineDocument, renames: readonly Rename[]): void {
+    const places = renames.flatMap(({ kind, from }) => leftBehind(line, kind, from));
+    if (places.length > 0) this.#notice(say("leftBehind", places.join("; ")));
+  }
+
+  #notice(words: string): void {
+    this.#set({ notice: { id: (this.state.notice?.id ?? 0) + 1, words } });
+    announce(words);
   }
 
   /** While the text cannot be read the canvas shows the state before it: a change of that would be lost. */

@@ -229,3 +229,11 @@ def test_on_the_route_that_a_word_demands_its_gate_is_passed_and_makes_no_differ
     assert reworked(to="a")
     assert reworked(gates=["other"])
     assert reworked(gates=["review"]) == []
+
+
+@pytest.mark.parametrize("path", ["$..gone.tests", "$.*.gone", "$.git[?@.gone == 1]"])
+def test_a_path_with_wildcards_over_facts_makes_up_no_situation(path: str) -> None:
+    """What it made up named a group of facts that there is not, and saving the draft failed."""
+    far = {"fact": {"path": path, "op": "exists"}}
+    found = between(ruled({"when": far}, {"to": "c"}), ruled({"when": far, "to": "c"}, {"to": "b"}))
+    assert [each.new for each in found.changes] in (["r2"], ["r1", "r2"])

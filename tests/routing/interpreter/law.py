@@ -258,7 +258,8 @@ class Law(Gates):
                 demanded=not spoken,
                 forced_by=by,
                 reason=reason,
-                no_output=kind == "blocked",
+                # "Its rules treat output that cannot be parsed as no output, and so does every route behind it."
+                no_output=kind == "blocked" or route.no_output,
             )
         )
 

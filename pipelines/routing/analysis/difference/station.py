@@ -24,6 +24,7 @@ from pipelines.routing.analysis.regions.possible import at_first
 from pipelines.routing.analysis.regions.situations import TestedSituation, walked
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
@@ -118,16 +119,21 @@ def _found(
     def claimed(given: Situation, box: Box) -> Iterator[Situation]:
         for each in variants(sides.pair, given, old.rule, new.rule):
             said = with_facts(each, demanded(sides, after)) if after else each
-            if all(
-                claim(line, walked(line, said, read_situation(said)))
-                for line in (sides.pair.old, sides.pair.new)
-            ):
+            if all(_holds(claim, line, said) for line in (sides.pair.old, sides.pair.new)):
                 yield said
 
     change = sides.change(old.rule, new.rule, old.effect.differs_in(new.effect), after)
     found = searched(sides, change, formulas, claimed)
     if found is not None:
         yield found
+
+
+def _holds(claim: Claim, line: Line, given: Situation) -> bool:
+    """Walk the rules and ask the claim. What a path with wildcards made up may be no situation at all."""
+    try:
+        return claim(line, walked(line, given, read_situation(given)))
+    except Malformed:
+        return False
 
 
 def _takes(line: Line, walk: TestedSituation, cell: OutcomeRegion) -> bool:

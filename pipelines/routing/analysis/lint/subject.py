@@ -11,8 +11,19 @@ from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAn
 from pipelines.routing.analysis.lint.transitions import CyclePath, onward, transitions
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.basics.problems import join
-from pipelines.routing.document.algebra import All, Always, Condition, EdgeTaken, leaves
+from pipelines.routing.document.algebra import (
+    All,
+    Always,
+    Condition,
+    EdgeTaken,
+    OutputTest,
+    PathTest,
+    leaves,
+)
+from pipelines.routing.document.checks import Check
+from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
+from pipelines.routing.document.paths import OutputPath
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
@@ -128,6 +139,26 @@ def _is_always(condition: Condition) -> bool:
     if isinstance(condition, All):
         return all(map(_is_always, condition.members))
     return isinstance(condition, Always)
+
+
+def paths_in(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath]]:
+    """List the paths that a rule reads by conditions of this form, and those of the output that it composes, each with
+    its place in the rule."""
+    for leaf in leaves(rule.when):
+        if isinstance(leaf, form):
+            yield "when", leaf.path
+    for index, compose in enumerate(rule.compose if form is OutputTest else ()):
+        if compose.path is not None:
+            yield f"compose[{index}].path", compose.path
+
+
+def checks_in(line: Line) -> Iterator[tuple[str, Gate, Check]]:
+    """List the checks of all gates, and those by which a sample always asks, each with its place."""
+    for index, gate in enumerate(line.gates):
+        sampled = gate.sample.always if gate.sample else None
+        for place, group in (("checks", gate.checks), ("sample.always", sampled)):
+            for check in group.checks() if group else ():
+                yield f"gates[{index}].{place}", gate, check
 
 
 def edges_in(condition: Condition) -> Iterator[EdgeTaken]:

@@ -75,6 +75,8 @@ class Case:
     # The rules whose gates demanded the failure route, and the gates at which a person did.
     left_out: set[str] = field(default_factory=set)
     spoken: set[str] = field(default_factory=set)
+    # Whether the fallback was taken: output that cannot be parsed counts as none from then on.
+    fell_back: bool = False
     # Whether something after the outcome took it back that the visit passed (law §14).
     passing_revoked: bool = False
     # The gates on the way so far that have their word.
@@ -121,7 +123,7 @@ class Case:
             eval=seen.eval,
             failure_type=outcome.failure_type,
             document=self.document,
-            unreadable=bool(outcome.output_error) and not route.no_output,
+            unreadable=bool(outcome.output_error) and not (route.no_output or self.fell_back),
             edges=self.facts.edges,
             answers=self.answers,
             steps=self.steps,

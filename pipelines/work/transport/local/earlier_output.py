@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 
 from pipelines.models import Job, Purpose, Token
 from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.templates import ERROR, LAST_ERROR, PREVIOUS
 from pipelines.routing.document.templates import wanted as wanted_by
 
-PREVIOUS, LAST_ERROR, ERROR = "previous_output", "last_error", "_error"
 FAILED = ("failure", "cancelled")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.models import GateVisit, Job, Purpose, Word
+from pipelines.models import DUE_TIME, GateVisit, Job, Purpose, Word
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import Line
@@ -68,7 +68,7 @@ def _word(visit: GateVisit) -> str:
     word = {Word.APPROVE: "approved", Word.SEND_BACK: "sent back", Word.REJECT: "rejected"}.get(
         Word(visit.word), "reworked"
     )
-    return f"{word} by {code(str(visit.decided_by))}" if visit.decided_by else word
+    return f"{word} by {code(str(visit.decided_by)) if visit.decided_by else DUE_TIME}"
 
 
 def _station(line: Line, key: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
+from pipelines.routing.analysis.lint.subject import LintSubject, checks_in, edges_in
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
@@ -41,14 +41,13 @@ def _rules(subject: LintSubject) -> Iterator[Finding]:
 
 def _fields(subject: LintSubject) -> Iterator[Finding]:
     known = {"gates": set(subject.line.gates_by_key), "input": {field.key for field in subject.line.inputs}}
-    for index, gate in enumerate(subject.line.gates):
-        for each in gate.checks.checks() if gate.checks else ():
-            family, _dot, name = each.field.partition(".")
-            if name and name not in known.get(family, {name}):
-                message = _(
-                    "Gate %(gate)s checks %(field)s, and the line has no such %(family)s",
-                    gate=named.gate(subject.line, gate.key),
-                    field=each.field,
-                    family=family,
-                )
-                yield Finding(ID, ERROR, f"gates[{index}].checks", message, _("correct the name"))
+    for place, gate, test in checks_in(subject.line):
+        family, _dot, name = test.field.partition(".")
+        if name and name not in known.get(family, {name}):
+            message = _(
+                "Gate %(gate)s checks %(field)s, and the line has no such %(family)s",
+                gate=named.gate(subject.line, gate.key),
+                field=test.field,
+                family=family,
+            )
+            yield Finding(ID, ERROR, place, message, _("correct the name"))

@@ -1,0 +1,34 @@
+"""A branch that a join does not wait for: nothing ever says how it arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import WARNING, Finding
+from pipelines.routing.analysis.lint.subject import LintSubject, paths_in
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.algebra import OutputTest
+from pipelines.routing.document.reading.reader import expected
+from pipelines.routing.sentences import references as named
+
+ID = "unknown-branch"
+CAUSE = _("Branch that the join does not wait for")
+BRANCHES = "branches"
+
+
+def check(subject: LintSubject) -> Iterator[Finding]:
+    for station in subject.line.stations:
+        if station.join is None:
+            continue
+        known = station.join.wait_for
+        for index, rule in enumerate(station.rules):
+            for place, path in paths_in(rule, OutputTest):
+                root, key = (*path.names, "", "")[:2]
+                if root == BRANCHES and key and key not in known:
+                    message = _(
+                        "Rule %(rule)s reads the branch %(key)s, and the join does not wait for it",
+                        rule=named.rule(subject.line, rule.id),
+                        key=named.station(subject.line, key) if key in subject.line.stations_by_key else key,
+                    )
+                    at = f"{subject.path(station, index)}.{place}"
+                    yield Finding(ID, WARNING, at, message, expected(key, known), station.key, rule.id)

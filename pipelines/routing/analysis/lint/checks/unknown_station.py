@@ -1,0 +1,41 @@
+"""Facts of a station that does not exist: nothing is ever observed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import ERROR, Finding
+from pipelines.routing.analysis.lint.subject import LintSubject, checks_in, paths_in
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.decide.across import STATIONS
+from pipelines.routing.document.algebra import FactTest
+from pipelines.routing.document.reading.reader import expected
+from pipelines.routing.sentences import references as named
+
+ID = "unknown-station"
+CAUSE = _("Facts of a station that does not exist")
+
+
+def check(subject: LintSubject) -> Iterator[Finding]:
+    known = subject.line.stations_by_key
+    for station in subject.line.stations:
+        for index, rule in enumerate(station.rules):
+            for place, path in paths_in(rule, FactTest):
+                root, key = (*path.names, "", "")[:2]
+                if root == STATIONS and key and key not in known:
+                    message = _(
+                        "Rule %(rule)s reads facts of the station %(key)s, which the line does not have",
+                        rule=named.rule(subject.line, rule.id),
+                        key=key,
+                    )
+                    at = f"{subject.path(station, index)}.{place}"
+                    yield Finding(ID, ERROR, at, message, expected(key, known), station.key, rule.id)
+    for place, gate, test in checks_in(subject.line):
+        family, root, key = (*test.field.split("."), "", "")[:3]
+        if (family, root) == ("facts", STATIONS) and key and key not in known:
+            message = _(
+                "Gate %(gate)s reads facts of the station %(key)s, which the line does not have",
+                gate=named.gate(subject.line, gate.key),
+                key=key,
+            )
+            yield Finding(ID, ERROR, place, message, expected(key, known))

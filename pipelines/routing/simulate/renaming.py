@@ -1,0 +1,70 @@
+"""Scenarios follow the parts of their line to other keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pipelines.routing.simulate.scenario import Expect, ScenarioScript, ScenarioStep
+
+Keys = Mapping[str, str]
+
+
+def renamed(script: ScenarioScript, rekeyed: Mapping[tuple[str, str], str]) -> ScenarioScript:
+    """Name parts by their new keys. `rekeyed`: {(kind, key before): key now}; stations and ends share one name
+    space."""
+    places, gates, rules, inputs = (
+        _keys(rekeyed, kinds) for kinds in (("station", "end"), ("gate",), ("rule",), ("input",))
+    )
+    return replace(
+        script,
+        steps=tuple(_step(step, places, gates) for step in script.steps),
+        inputs={inputs.get(key, key): value for key, value in script.inputs.items()},
+        expect=_expect(script.expect, places, rules),
+    )
+
+
+def _keys(rekeyed: Mapping[tuple[str, str], str], kinds: Iterable[str]) -> Keys:
+    return {key: now for (kind, key), now in rekeyed.items() if kind in kinds}
+
+
+def _step(step: ScenarioStep, places: Keys, gates: Keys) -> ScenarioStep:
+    return replace(
+        step,
+        at=step.at and places.get(step.at, step.at),
+        outcome=_signalled(step.outcome, places),
+        gates={gates.get(key, key): _routed(word, places) for key, word in step.gates.items()},
+        said=_routed(step.said, places),
+    )
+
+
+def _routed(word: Mapping[str, str], places: Keys) -> dict[str, str]:
+    return {key: places.get(text, text) if key == "route" else text for key, text in word.items()}
+
+
+def _signalled(outcome: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
+    """Lead jumps to the same place."""
+    signals = outcome.get("signals")
+    return {**outcome, "signals": [_jump(signal, places) for signal in signals]} if signals else outcome
+
+
+def _jump(signal: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
+    meta = signal.get("meta") or {}
+    target = meta.get("targetState")
+    if type(target) is not str or target not in places:
+        return signal
+    return {**signal, "meta": {**meta, "targetState": places[target]}}
+
+
+def _expect(expect: Expect, places: Keys, rules: Keys) -> Expect:
+    return replace(
+        expect,
+        path=_all(expect.path, places),
+        rules=_all(expect.rules, rules),
+        end=expect.end and places.get(expect.end, expect.end),
+    )
+
+
+def _all(keys: tuple[str, ...] | None, now: Keys) -> tuple[str, ...] | None:
+    return None if keys is None else tuple(now.get(key, key) for key in keys)
