@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 base_field=models.CharField(max_length=40),
                 blank=True,
                 default=list,
-                help_text="Who may have asked for it by an issue of a host: person:7, or unknown where nobody is known.",
+                help_text="Who else may have asked for it, by an issue or a machine: person:7, or unknown for nobody known.",
                 size=None,
             ),
         ),

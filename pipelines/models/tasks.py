@@ -78,7 +78,7 @@ class Task(models.Model):
         default=list,
         blank=True,
         help_text=_(
-            "Who may have asked for it by an issue of a host: person:7, or unknown where nobody is known."
+            "Who else may have asked for it, by an issue or a machine: person:7, or unknown for nobody known."
         ),
     )
     priority = models.CharField(max_length=6, choices=Priority.choices, default=Priority.MEDIUM)

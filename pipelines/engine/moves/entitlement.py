@@ -208,7 +208,8 @@ def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
 
 BARRED = {
     None: "",
-    "requester": "You requested this task, here or by an issue, and the gate does not let the requester decide.",
+    "requester": "You requested this task, yourself, by an issue or by a machine token that you made, "
+    "and the gate does not let the requester decide.",
     "producer": "You produced what is reviewed here, and the gate does not let the producer decide.",
 }
 

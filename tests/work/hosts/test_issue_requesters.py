@@ -53,7 +53,7 @@ def test_neither_who_wrote_the_issue_nor_who_labelled_it_approves(world: World, 
     override = {"comment": "Now", "confirm": task.name, "token_version": 1, "evidence_digest": "0"}
     at = reverse("gate-override", args=[world.visit(task).pk])
     assert client_of(author).post(at, override).status_code == 403
-    assert "You requested this task, here or by an issue" in why(task, world, author)
+    assert "You requested this task, yourself, by an issue" in why(task, world, author)
     assert approves(world, task, world.reviewer) == 200
     assert world.status(task) == "completed"
 
