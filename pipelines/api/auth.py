@@ -124,6 +124,13 @@ def actor_of(who: Caller) -> Actor:
     return Actor("machine", str(who.pk), who.name)
 
 
+def requesters_of(who: Caller) -> list[str]:
+    """Name who holds the secret of a machine's token beside the machine: whoever made it (`Task.requesters`)."""
+    if isinstance(who, User) or who.user is not None or who.created_by_id is None:
+        return []
+    return [f"person:{who.created_by_id}"]
+
+
 def person_of(who: Caller) -> User:
     """The person who asks. A machine can never do what only a person may."""
     if isinstance(who, User):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from ninja import Router
 
 from pipelines import access, engine
-from pipelines.api.auth import Caller, Request, actor_of
+from pipelines.api.auth import Caller, Request, actor_of, requesters_of
 from pipelines.api.lookup import TASK, TASKS, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
@@ -65,6 +65,7 @@ def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
         due_at=payload.due_at,
         depends_on=payload.depends_on,
         follows=_followed(who, owner, project, payload.follows),
+        requesters=requesters_of(who),
     )
     return task_out(task)
 

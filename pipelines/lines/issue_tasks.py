@@ -17,7 +17,18 @@ from pipelines import access, engine
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.lines import branch_pushes
-from pipelines.models import ENDED, HookReceipt, HostLink, IssueTrigger, Line, Repository, Task, User
+from pipelines.models import (
+    ENDED,
+    UNKNOWN,
+    HookReceipt,
+    HostLink,
+    IssueTrigger,
+    Line,
+    Membership,
+    Repository,
+    Task,
+    User,
+)
 from pipelines.ports import audit
 from pipelines.ports.host_notices import STARTED, note
 from pipelines.queries import versions
@@ -27,6 +38,7 @@ from pipelines.work.hosts.hooks import IssueHeard
 from pipelines.work.hosts.host import link as link_of
 from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.host_access import host_key, secret_of
+from pipelines.work.transport.local.pushes import people_named
 
 KEPT, FRESH = timedelta(days=8), timedelta(days=1)
 """For how long a delivery is remembered, and how old the change may be that one tells of: so nothing comes twice."""
@@ -137,6 +149,7 @@ def _started(repository: Repository, trigger: IssueTrigger, heard: IssueHeard, n
                 title=title,
                 description=escaped(heard.body)[:DESCRIPTION],
                 inputs=inputs_of(document, repository, title, escaped(heard.body), escaped(heard.url)),
+                requesters=requesters_of(line.project_id, heard),
             )
     except Refused as fault:
         return HookAnswer(f"{named} started nothing: {fault.detail}")
@@ -149,6 +162,15 @@ def _started(repository: Repository, trigger: IssueTrigger, heard: IssueHeard, n
     )
     note([(link, STARTED)], now)
     return HookAnswer(f"{named} started {task.name}.", task)
+
+
+def requesters_of(project_id: int, heard: IssueHeard) -> list[str]:
+    """List whoever may have written the issue or passed it on, as `Task.requesters`: whoever has the user name or a
+    verified address that the host names, whether a member yet or not. Nobody is known where none of them is a member,
+    or where the host does not say who wrote it."""
+    people = people_named(filter(None, (heard.by, heard.author)), heard.addresses)
+    known = Membership.objects.filter(project=project_id, user__in=people).exists() and heard.author
+    return [*(f"person:{pk}" for pk in sorted(people)), *([] if known else [UNKNOWN])]
 
 
 def inputs_of(line: routing.Line, repository: Repository, title: str, body: str, url: str) -> dict[str, Any]:

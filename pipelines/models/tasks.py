@@ -41,6 +41,10 @@ ASKS = Q(status=Status.BLOCKED, wait__has_key="question") & ~Q(wait__has_key="ev
 """A token that is blocked with a question."""
 
 
+UNKNOWN = "unknown"
+"""Among the requesters of a task: an issue started it, and nobody is known who may have asked for it there."""
+
+
 class Priority(models.TextChoices):
     LOW = "low", _("Low")
     MEDIUM = "medium", _("Medium")
@@ -69,6 +73,14 @@ class Task(models.Model):
         related_name="requested_tasks",
     )
     requested_by = models.CharField(max_length=200, help_text=_("The requester's name at that time."))
+    requesters = ArrayField(
+        models.CharField(max_length=40),
+        default=list,
+        blank=True,
+        help_text=_(
+            "Who else may have asked for it, by an issue or a machine: person:7, or unknown for nobody known."
+        ),
+    )
     priority = models.CharField(max_length=6, choices=Priority.choices, default=Priority.MEDIUM)
     labels = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)

@@ -37,7 +37,7 @@ PAGE = 25
 CLOSED = ("info", "", "", "muted")
 """How a row looks that was closed without a decision, as `decision.consequences.LOOKS` has it for a word."""
 READ = ("gate", "state", "word", "round", "producers", "overridden", "opened_at", "due_at", "decided_at",
-        "task__project", "task__number", "task__title", "task__requester", "task__requested_by",
+        "task__project", "task__number", "task__title", "task__requester", "task__requested_by", "task__requesters",
         "asked_by__pinned", "job__reported_by")  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
     """With no more than whom they ask depends on, and what is said of them."""
     found = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
     needed = ("task_id", "gate", "state", "producers", "opened_at", "due_at", "job_id", "asked_by_id")
-    of_task = ("task__project_id", "task__line_id", "task__requester_id")
+    of_task = ("task__project_id", "task__line_id", "task__requester_id", "task__requesters")
     return found.only(*needed, *of_task, "job__reported_by", "asked_by__pinned_id").order_by(
         "task_id", "position"
     )

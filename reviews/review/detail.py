@@ -20,6 +20,7 @@ from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.unmerged import left_unmerged
 from pipelines.queries.versions import parsed
 from pipelines.routing.basics.visible import visible
+from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.document.requirements import OWNER
@@ -28,7 +29,7 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, no_way_back, options
-from reviews.decision.gates import gate_at, gate_of
+from reviews.decision.gates import gate_at
 from reviews.decision.standing import Entitlement, Standings
 from reviews.review.steps import PathStep, artifacts_of, steps_of
 
@@ -203,9 +204,13 @@ class Dossier:
 
     @property
     def unproven(self) -> bool:
-        """Whether nobody vouches for who pushed to the branch, so that one approval more is asked for."""
-        gate = gate_of(self.line, self.visit.gate)
-        return self.gate.approval.votes != gate.approval.votes
+        """Tell that nobody vouches for who pushed to the branch, so that one approval more is needed."""
+        return UNPROVEN in self.visit.producers and not self.gate.approval.producer_may
+
+    @property
+    def unknown_requester(self) -> bool:
+        """Tell that nobody is known who may have asked for the task by an issue, and one approval more is needed."""
+        return UNKNOWN_REQUESTER in self.visit.producers and not self.gate.approval.requester_may
 
     @cached_property
     def pushes(self) -> list[PushedByPeople]:

@@ -59,6 +59,18 @@ def test_the_requester_is_barred_unless_the_gate_lets_them(world: World, api: Ap
     assert "requested this task" in refused.json()["detail"]
 
 
+def test_who_made_the_token_of_a_machine_requested_what_it_starts(world: World, api: Apis) -> None:
+    version, reviewer = world.line(**gated()), api.as_(world.reviewer)
+    body = {"title": "By a machine"}
+    made = api.machine("read", "submit").post(f"/stages/{version.line.key}/tasks", body)
+    assert made.status_code == 201, made.content
+    task = Task.objects.get()
+    world.report(task)
+    refused = api.as_(world.admin).post(gate_path(task), {"action": "approve"})
+    assert refused.status_code == 403 and "a machine token that you made" in refused.json()["detail"]
+    assert reviewer.post(gate_path(task), {"action": "approve"}).status_code == 200
+
+
 def test_a_machine_can_never_decide(world: World, api: Apis, waiting: Task) -> None:
     everything = api.machine("read", "submit", "report", "design", role="admin")
     assert everything.post(gate_path(waiting), {"action": "approve"}).status_code == 403

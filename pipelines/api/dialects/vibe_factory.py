@@ -12,7 +12,7 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from pipelines import access, engine
-from pipelines.api.auth import Caller, Request, actor_of, person_of
+from pipelines.api.auth import Caller, Request, actor_of, person_of, requesters_of
 from pipelines.api.dialects.executions import (
     RUNNING,
     Execution,
@@ -98,6 +98,7 @@ def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
         title=payload.title or payload.task_id,
         description=payload.description,
         inputs={**given, **payload.inputs},
+        requesters=requesters_of(who),
     )
     out = Execution.of(task).out()
     return ExecutedOut(

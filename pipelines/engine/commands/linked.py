@@ -21,6 +21,7 @@ COPIED = (
     "description",
     "requester_id",
     "requested_by",
+    "requesters",
     "priority",
     "labels",
     "due_at",

@@ -46,12 +46,13 @@ def submit(
     due_at: datetime | str | None = None,
     follows: Task | None = None,
     depends_on: Sequence[str] = (),
+    requesters: Sequence[str] = (),
 ) -> Task:
     """Start a task of this version's line. Without a title it gets one from its inputs, which are checked and filled
     with defaults. `depends_on`: names of tasks of the project, such as WI-app-7, that must be completed before it
     does any work. `due_at`: a time, also as text, see `inputs.moment`. The requester is the actor if that is a
-    person. `follows`: an ended task of the project that this one follows up (AEEF E13). Raises `InputError` with
-    every problem."""
+    person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task of the
+    project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed(version)
     due, unread = _moment(due_at)
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
@@ -79,6 +80,7 @@ def submit(
         description=description,
         requester_id=int(actor.id) if actor.kind == "person" else None,
         requested_by=(actor.name or str(actor))[:200],
+        requesters=list(requesters),
         priority=priority,
         labels=list(labels),
         due_at=due,

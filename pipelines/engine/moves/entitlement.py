@@ -208,7 +208,8 @@ def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
 
 BARRED = {
     None: "",
-    "requester": "You requested this task, and the gate does not let the requester decide.",
+    "requester": "You requested this task, yourself, by an issue or by a machine token that you made, "
+    "and the gate does not let the requester decide.",
     "producer": "You produced what is reviewed here, and the gate does not let the producer decide.",
 }
 
@@ -225,13 +226,18 @@ def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: 
 
 def barred_people(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
     """The ids of those whom `barred` keeps out, in order. Of an open visit they do not change."""
-    involved = {task.requester_id, *map(_person_id, _producers(visit))} - {None}
+    involved = {*map(_person_id, (*_requesters(task), *_producers(visit)))} - {None}
     return sorted(pk for pk in involved if pk and _bar(pk, task, visit, policy) is not None)
 
 
 def _person_id(actor: str) -> int | None:
     kind, _colon, number = actor.partition(":")
     return int(number) if kind == "person" and number.isdigit() else None
+
+
+def _requesters(task: Task) -> tuple[str, ...]:
+    """Whoever started it, or asked for it on a host."""
+    return (f"person:{task.requester_id}", *task.requesters)
 
 
 def _producers(visit: GateVisit) -> tuple[str, ...]:
@@ -246,7 +252,7 @@ def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> b
 
 def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
     """What bars this person."""
-    return bar(policy, f"person:{user_id}", f"person:{task.requester_id}", _producers(visit))
+    return bar(policy, f"person:{user_id}", _requesters(task), _producers(visit))
 
 
 def counted(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:

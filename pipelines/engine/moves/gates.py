@@ -16,10 +16,10 @@ from pipelines.engine.core.statements import ask as ask_together
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import Artifact, BranchPush, GateVisit, Job, Membership, Status, Task, Word
+from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Membership, Status, Task, Word
 from pipelines.models.compiled import Question, kept
 from pipelines.ports import observers
-from pipelines.routing.decide.approval import UNPROVEN, as_asked
+from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, as_asked
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import shown_at
 from pipelines.routing.document.gates import JUMP
@@ -79,7 +79,7 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
         token_version=token.version,
         evidence=evidence,
         evidence_digest=payload.digest(evidence),
-        producers=_pushers(task) if turn.judged_by.workspace else [],
+        producers=_producers(task, bool(turn.judged_by.workspace)),
         opened_at=batch.now,
         due_at=later(task, times, batch.now, times.after) if times and times.after else None,
     )
@@ -117,14 +117,20 @@ def later(task: Task, times: DuePolicy, start: datetime, seconds: float) -> date
     return start + timedelta(seconds=float(seconds))
 
 
-def _pushers(task: Task) -> list[str]:
-    """Everybody who pushed to its branch, as far as they are known: what is reviewed holds their work (law §15). In a
-    project of one there is nobody else."""
-    pushes = BranchPush.objects.filter(task=task)
-    people = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
+def _producers(task: Task, in_repository: bool) -> list[str]:
+    """List everybody known who pushed to its branch, as what is reviewed holds their work (law §15); and
+    for whom nobody vouches, of those or of who asked for it. In a project of one there is nobody else."""
+    people: list[int] = []
+    unknown = [UNKNOWN_REQUESTER] if UNKNOWN in task.requesters else []
+    if in_repository:
+        pushes = BranchPush.objects.filter(task=task)
+        known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
+        people = list(known.distinct())
+        unknown += [UNPROVEN] if pushes.filter(by_host=False).exists() else []
     members = Membership.objects.filter(project=task.project_id, user__is_active=True)
-    unproven = pushes.filter(by_host=False).exists() and members.count() > 1
-    return [*(f"person:{pk}" for pk in people.distinct()), *([UNPROVEN] if unproven else [])]
+    if unknown and members.count() == 1:
+        unknown = []
+    return [*(f"person:{pk}" for pk in people), *unknown]
 
 
 @dataclass(frozen=True)

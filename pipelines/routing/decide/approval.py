@@ -15,6 +15,8 @@ from pipelines.routing.document.requirements import OWNER, Requirement
 APPROVE = "approve"
 UNPROVEN = "unknown"
 """Among the producers of what is reviewed: somebody pushed it, and no host vouches for who that was."""
+UNKNOWN_REQUESTER = "unknown_requester"
+"""Beside the producers: an issue started the task, and nobody is known who may have asked for it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,15 @@ def entitled(
     """
     members, producers = tuple(people), frozenset(producers)
     alone = len(members) == 1
-    wanted = [each for each in members if alone or not bar(approval, each.person, requester, producers)]
+    wanted = [each for each in members if alone or not bar(approval, each.person, (requester,), producers)]
     return tuple(each for each in wanted if any(fills(each, need) for need in approval.who))
 
 
 def bar(
-    approval: Approval, person: Hashable, requester: Hashable, producers: Collection[Hashable]
+    approval: Approval, person: Hashable, requesters: Collection[Hashable], producers: Collection[Hashable]
 ) -> str | None:
     """What bars a person while others in the project could decide: `requester`, `producer` or None."""
-    if person == requester and not approval.requester_may:
+    if person in requesters and not approval.requester_may:
         return "requester"
     if person in producers and not approval.producer_may:
         return "producer"
@@ -78,14 +80,17 @@ def bar(
 
 
 def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
-    """One approval more where nobody vouches for who pushed: of all who approve, one at most did (law §15)."""
-    if UNPROVEN not in producers or approval.producer_may:
+    """One approval more where nobody vouches for who pushed, and one where nobody is known who asked for the task on a
+    host: of all who approve, one at most did (law §15)."""
+    unknown = {UNPROVEN: not approval.producer_may, UNKNOWN_REQUESTER: not approval.requester_may}
+    extra = sum(counts for who, counts in unknown.items() if who in producers)
+    if not extra:
         return approval
     for number, need in enumerate(approval.who):
         if need.kind in ("role", "group") and not need.everyone:
-            more = replace(need, count=need.count + 1)
+            more = replace(need, count=need.count + extra)
             return replace(approval, who=(*approval.who[:number], more, *approval.who[number + 1 :]))
-    others = Requirement("role", "reviewer", 2 if approval.unanimous else 1)
+    others = Requirement("role", "reviewer", extra + approval.unanimous)
     return replace(approval, who=(*approval.who, others))
 
 

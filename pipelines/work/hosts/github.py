@@ -300,17 +300,20 @@ def branch_pushed(said: Any) -> PushHeard | None:
 
 def issue_heard(said: Any, on: Literal["label", "assignee"], value: str, exact: bool = True) -> IssueHeard:
     """Of a body as GitHub, Gitea and Forgejo send it."""
-    issue = inner(said, "issue")
+    issue, sender = inner(said, "issue"), inner(said, "sender")
+    author = inner(issue, "user")
     return IssueHeard(
         path=text(inner(said, "repository"), "full_name"),
         number=number(issue, "number"),
         url=text(issue, "html_url"),
         title=text(issue, "title"),
         body=text(issue, "body"),
-        by=text(inner(said, "sender"), "login"),
+        by=text(sender, "login"),
         on=on,
         value=value,
         at=moment(issue, "updated_at"),
+        author=text(author, "login"),
+        addresses=tuple(filter(None, (text(sender, "email"), text(author, "email")))),
         exact=exact,
     )
 

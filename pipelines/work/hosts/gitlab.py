@@ -283,6 +283,8 @@ class GitLab:
                 on=on,
                 value=value,
                 at=moment(issue, "updated_at"),
+                author=_author(said),
+                addresses=tuple(filter(None, (text(inner(said, "user"), "email"),))),
             )
             for on, value in wanted
         ]
@@ -313,6 +315,13 @@ def _state(said: Mapping[str, Any]) -> CheckState:
 
 def _of_fork(said: Mapping[str, Any]) -> bool:
     return differs(number(said, "source_project_id"), number(said, "target_project_id"))
+
+
+def _author(said: Any) -> str:
+    """The user name of who wrote an issue. GitLab tells a number: it is that of who acts, or of an assignee, or ""."""
+    author = number(inner(said, "object_attributes"), "author_id")
+    people = [inner(said, "user"), *rows(said.get("assignees"))]
+    return next((text(each, "username") for each in people if author and number(each, "id") == author), "")
 
 
 def _texts(said: Any, key: str, name: str) -> list[str]:

@@ -23,8 +23,9 @@ MOST, ROLES = 100, ("author", "committer")
 
 @dataclass(frozen=True)
 class IssueHeard:
-    """An issue got a label, or was assigned. `exact` False: it has it now, and the host does not say since when.
-    `at`: when it changed last, None where it says nothing that can be read."""
+    """An issue got a label, or was assigned. `by`: who did that; `author`: who wrote the issue, "" where the host does
+    not say; `addresses`: of both, as the host knows them. `exact` False: it has it now, and the host does not say since
+    when. `at`: when it changed last, None where it says nothing that can be read."""
 
     path: str
     number: int
@@ -35,6 +36,8 @@ class IssueHeard:
     on: Literal["label", "assignee"]
     value: str
     at: datetime | None
+    author: str
+    addresses: tuple[str, ...]
     exact: bool = True
 
 

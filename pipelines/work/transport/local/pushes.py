@@ -10,7 +10,7 @@ from django.db.models.functions import Lower
 
 from pipelines import engine
 from pipelines.engine import Pushed
-from pipelines.models import Job, Membership, Task
+from pipelines.models import Job, Membership, Task, User
 from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.handover import still_held
 
@@ -34,17 +34,17 @@ def found(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: li
 def members_named(task: Task, logins: Iterable[str], addresses: Iterable[str]) -> tuple[int, ...]:
     """Members of its project with one of these user names, or with one of these as a verified address. Names of
     commits are what their author wrote: so everybody who may be meant counts, and that only ever bars."""
-    members = Membership.objects.filter(project=task.project_id).values_list("user_id", flat=True)
-    named = [each.lower() for each in logins][:MOST]
-    said = [each.lower() for each in addresses][:MOST]
-    by_name = Membership.objects.annotate(login=Lower("user__username")).filter(
-        project=task.project_id, login__in=named
-    )
-    by_address = EmailAddress.objects.annotate(said=Lower("email")).filter(
-        verified=True, said__in=said, user__in=members
-    )
-    found = {*by_name.values_list("user_id", flat=True), *by_address.values_list("user_id", flat=True)}
-    return tuple(sorted(found))
+    members = Membership.objects.filter(project=task.project_id, user__in=people_named(logins, addresses))
+    return tuple(sorted(members.values_list("user_id", flat=True)))
+
+
+def people_named(logins: Iterable[str], addresses: Iterable[str]) -> set[int]:
+    """Ids of everybody with one of these user names or verified addresses, members or not."""
+    users = User.objects.annotate(login=Lower("username"))
+    mails = EmailAddress.objects.annotate(address=Lower("email")).filter(verified=True)
+    by_name = users.filter(login__in=[name.lower() for name in logins][:MOST])
+    by_address = mails.filter(address__in=[address.lower() for address in addresses][:MOST])
+    return {*by_name.values_list("pk", flat=True), *by_address.values_list("user_id", flat=True)}
 
 
 def called(names: Iterable[str]) -> str:

@@ -163,6 +163,7 @@ def issue(number: int, label: str, **more: Any) -> dict[str, Any]:
         "html_url": f"https://host.example/{PATH}/issues/{number}",
         "labels": [{"name": "bug"}, {"name": label}],
         "assignees": [],
+        "user": {"login": "rosa"},
         "updated_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         **more,
     }

@@ -308,6 +308,8 @@ class GitHubServer(FakeHost):
         made = hmac.new(secret.encode(), body, "sha256").hexdigest()
         return body, {"x-github-event": event, "x-hub-signature-256": f"sha256={made}"}
 
+    sender = "rosa"
+
     def labelled(self, label: str, number: int = 7, **more: Any) -> Any:
         """What it sends when an issue gets a label."""
         return {
@@ -315,7 +317,7 @@ class GitHubServer(FakeHost):
             "label": {"name": label},
             "issue": issue(number, label, **more),
             "repository": {"full_name": PATH},
-            "sender": {"login": "rosa"},
+            "sender": {"login": self.sender},
         }
 
     push_event = "push"

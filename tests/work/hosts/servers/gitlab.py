@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import zlib
 from typing import Any
 
 from django.utils import timezone
@@ -225,13 +226,19 @@ class GitLabServer(FakeHost):
             "commits": [{"id": commit, "message": "By hand", "author": author}],
         }
 
+    sender = "rosa"
+
     def labelled(self, label: str, number: int = 7, **more: Any) -> Any:
         found = issue(number, label, **more)
         return {
             "object_kind": "issue",
-            "user": {"username": "rosa"},
+            "user": {"id": _number(self.sender), "username": self.sender, "email": "[REDACTED]"},
             "project": {"path_with_namespace": PATH},
+            "assignees": [
+                {"id": _number(person["login"]), "username": person["login"]} for person in found["assignees"]
+            ],
             "object_attributes": {
+                "author_id": _number(found["user"]["login"]),
                 "iid": number,
                 "title": found["title"],
                 "description": found["body"],
@@ -257,3 +264,8 @@ class GitLabServer(FakeHost):
 
     def write(self, number: int, text: str) -> None:
         self.requests[number - 1]["description"] = text
+
+
+def _number(login: str) -> int:
+    """The id of an account, which is all that it tells of an author."""
+    return zlib.crc32(login.encode())
