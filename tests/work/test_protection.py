@@ -47,6 +47,7 @@ pytestmark = [
 ]
 ADMIN = ["admin", "reviewer", "designer", "operator"]
 EASY = {"who": [{"group": "friends", "count": 1}], "requester_may": True, "producer_may": True}
+MORE = "open('more.txt', 'w').write('more')"
 CHANNELS = {"mail_link": True, "chat": True}
 
 
@@ -79,10 +80,11 @@ class Siege:
             self.world.token_of(user, "read", "submit", "design", "decide", "settings", "report")[1],
         )
 
-    def protect(self, **rules: Any) -> None:
+    def protect(self, host: str = "", page: str = "", **rules: Any) -> None:
         """Through the API, by the administrator of all projects."""
         said = {"approvals": 1, "changed_by": "owner", **rules}
-        answer = put_repository(self.as_(self.world.admin), self.origin, protection=said)
+        who = self.as_(self.world.admin)
+        answer = put_repository(who, self.origin, host=host, page=page, protection=said)
         assert answer.status_code == 200, answer.content
         assert answer.json()["protection"]["approvals"] == said["approvals"]
 
@@ -246,13 +248,35 @@ def test_a_push_without_a_gate_is_held_back(siege: Siege, bench: Bench) -> None:
     assert siege.origin.head(f"gateline/{task.name}") == ""
 
 
+@pytest.mark.smoke(2)
+@pytest.mark.parametrize("protected", [False, True])
+def test_a_request_pushes_to_no_branch_that_was_there(siege: Siege, bench: Bench, protected: bool) -> None:
+    """Its first attempt takes the branch over, as if somebody had pushed there; the second would push to it."""
+    siege.origin.branch("release")
+    siege.origin.add({"app.py": b"x = 1\n", "old.txt": b""}, branch="release")
+    Repository.objects.update(host="github", page="https://github.com/team/app")
+    document = siege.line()
+    document["workspace"]["git"]["branch"] = "release"
+    document["stations"][0]["rules"][0].pop("gates")
+    document["stations"][1]["work"] = {"kind": "deliver", "to": "request"}
+    pushed = {"eval": {"op": "equals", "value": "pushed"}}
+    document["stations"][0]["rules"].insert(0, {"id": "more", "to": "polish", "when": pushed})
+    document["stations"].append(command("polish", MORE, to("merge", id="polished")))
+    task = siege.world.start(siege.world.line(document), by=siege.mallory)
+    if protected:
+        siege.protect(host="github", page="https://github.com/team/app")
+    before = siege.origin.head("release")
+    for _attempt in range(3):
+        run(bench, task)
+    assert (siege.origin.head("release") == before) is protected
+
+
 def test_an_approval_of_other_files_and_one_person_twice_do_not_count(siege: Siege, bench: Bench) -> None:
     """Bob approves at two gates, between which the files change."""
     document = siege.line()
-    more = "open('more.txt', 'w').write('more')"
     asked = {"who": [{"user": siege.bob.username}]}
     document["stations"][0]["rules"][0]["to"] = "polish"
-    document["stations"].insert(1, command("polish", more, to("merge", id="polished", gates=["mine"])))
+    document["stations"].insert(1, command("polish", MORE, to("merge", id="polished", gates=["mine"])))
     document["gates"] = [{**GATE, "approval": asked}, {**GATE, "key": "mine", "approval": EASY}]
     document["stations"][2]["work"]["gate"] = "mine"
     task = siege.world.start(siege.world.line(document), by=siege.mallory)
@@ -449,3 +473,36 @@ def test_a_folder_has_one_name_behind_its_links(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "real").mkdir()
     assert place_of(f"{tmp_path}/link/") == place_of(f"{tmp_path}/real")
+
+
+@pytest.mark.smoke(6)
+@pytest.mark.parametrize(
+    ("rules", "place"),
+    [
+        ({"approvals": -1}, "protection.approvals"),
+        ({"approvals": 10**30}, "protection.approvals"),
+        ({"groups": ["No key"]}, "protection.groups"),
+        ({"gates": ["a\0b"]}, "protection.gates"),
+        ({"gates": [f"g{number}" for number in range(21)]}, "protection.gates"),
+        ({"changed_by": "nobody"}, "protection.changed_by"),
+    ],
+)
+def test_a_faulty_protection_is_told_with_its_place(siege: Siege, rules: dict[str, Any], place: str) -> None:
+    answer = put_repository(siege.as_(siege.mallory), siege.origin, protection=rules)
+    assert answer.status_code == 400 and place in answer.content.decode()
+    assert not AdministrativeAct.objects.filter(kind="repository.protected").exists()
+
+
+def test_its_page_says_what_holds_and_what_was_typed_wrong(siege: Siege) -> None:
+    client, repository = client_of(siege.mallory), Repository.objects.get()
+    place = f"/p/acme/{siege.world.project.key}/settings/repositories/{repository.pk}/"
+    assert "the line alone says who approves" in client.get(place).content.decode()
+    faulty = client.post(place + "protect/", {"approvals": "2", "groups": "No Key", "scope": "admin"})
+    assert faulty.status_code == 422 and "“Key”" in faulty.content.decode()
+    said = {"approvals": "2", "groups": "security, legal", "gates": "review", "scope": "admin"}
+    assert client.post(place + "protect/", said).status_code == 302
+    shown = client.get(place).content.decode()
+    assert "legal, security" in shown and 'value="legal security"' in shown
+    assert "every project of" not in shown.lower(), "only who administers all projects may choose that"
+    everything = client_of(siege.world.admin).get(place).content.decode()
+    assert "Every repository of Acme" in everything

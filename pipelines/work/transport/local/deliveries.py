@@ -48,16 +48,16 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         why = f"{name} has not approved exactly these files, so nothing was delivered."
         return Clearance(f"{why} Have the change approved as it is now.", NOT_APPROVED)
     to = str(work.get("to") or MERGE)
-    protection, involved = protection_of(repository), involved_in(task, line)
-    lacks = lacking(protection, _approvals(job, line, state) if protection else [], involved)
-    if lacks and to != REQUEST:
-        why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
-        return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     branch, onto = (
         (state.base_branch, state.base)
         if to == MERGE
         else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
+    protection, involved = protection_of(repository), involved_in(task, line)
+    lacks = lacking(protection, _approvals(job, line, state) if protection else [], involved)
+    if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
+        why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
+        return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     if to == MERGE:
         delivery_queue.lock(repository.pk, branch)
         if wait := delivery_queue.wait(job, repository.pk, branch):
@@ -110,6 +110,11 @@ def _refusal(repository: Repository | None, state: GitState) -> Clearance | None
     if not state.head:
         return Clearance("No station has worked in the repository yet.", NOTHING_DONE)
     return None
+
+
+def _is_own(task: Task, branch: str, onto: str) -> bool:
+    """Say whether a branch is new, or began with this task: a request brings nothing to any other."""
+    return not onto or Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exists()
 
 
 def _approvals(job: Job, line: Line, state: GitState) -> list[GateVisit]:
