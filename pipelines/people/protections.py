@@ -40,7 +40,9 @@ def _keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
         try:
             slug(key)
         except ValidationError as fault:
-            raise Invalid.at(f"protection.{field}", f"“{key}”: {slug.message}") from fault
+            raise Invalid.at(
+                f"protection.{field}", _("“%(key)s” is no key.") % {"key": key} + f" {slug.message}"
+            ) from fault
     return distinct
 
 
