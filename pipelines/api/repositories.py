@@ -5,19 +5,23 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from django.db import transaction
 from django.utils import timezone
 from ninja import Router, Status
 from pydantic import BaseModel
 
+from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import PROJECT, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
 from pipelines.models import HostNotice, Project, Repository, User
-from pipelines.people import host_notices, repositories
+from pipelines.people import host_notices, protections, repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.queries.allowed_folders import shown
+from pipelines.queries.protections import protection_of, protections_of
+from pipelines.routing.guarantees.protection import Protection
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["repositories"])
@@ -43,10 +47,27 @@ class RepositoryIn(Strict):
     hook_secret: str = ""
 
 
+class ProtectionIn(Strict):
+    """`approvals`: how many people have to approve before anything is merged or pushed; `groups`: keys of those of
+    which somebody has to; `gates`: keys of those at which somebody has to. Whoever requested or produced the change
+    never counts. `changed_by`: admin of the project, or of all projects of the owner, where it holds in each."""
+
+    approvals: int = 0
+    groups: list[str] = []
+    gates: list[str] = []
+    changed_by: Literal["admin", "owner"] = "admin"
+
+    @property
+    def rules(self) -> Protection:
+        return Protection(self.approvals, tuple(self.groups), tuple(self.gates), self.changed_by)
+
+
 class RepositoryPut(RepositoryIn):
-    """`allow`: an administrator of the installation allows this folder of the server for the owner."""
+    """`allow`: an administrator of the installation allows this folder of the server for the owner. `protection`: left
+    out it stays as it is; without approvals, groups and gates it ends."""
 
     allow: bool = False
+    protection: ProtectionIn | None = None
 
 
 class FoundOut(BaseModel):
@@ -59,8 +80,18 @@ class FoundOut(BaseModel):
     seconds: float
 
 
+class ProtectionOut(BaseModel):
+    """Rules that hold: of the project and of its owner, all together."""
+
+    approvals: int
+    groups: list[str]
+    gates: list[str]
+    changed_by: str
+
+
 class RepositoryOut(BaseModel):
-    """`address`: of a folder of the server its name, unless an administrator of the installation asks."""
+    """`address`: of a folder of the server its name, unless an administrator of the installation asks. `protection`:
+    null where nothing is asked for."""
 
     name: str
     address: str
@@ -75,6 +106,7 @@ class RepositoryOut(BaseModel):
     tested: list[FoundOut] | None
     tested_at: datetime | None
     used_in: list[str]
+    protection: ProtectionOut | None
 
 
 class NoticeOut(BaseModel):
@@ -91,12 +123,15 @@ class NoticeOut(BaseModel):
 
 @router.get(PROJECT + "/repositories", response={200: list[RepositoryOut], **ERRORS}, summary="Repositories")
 def index(request: Request, owner: str, project: str) -> list[RepositoryOut]:
-    """By name. `used_in`: keys of the lines that work in it."""
-    found = project_of(request, owner, project, "design")
-    lines = repositories.lines_of(found)
-    rows = Repository.objects.filter(project=found).order_by("name")
+    """List them by name. `used_in`: keys of the lines that work in it."""
+    project_row = project_of(request, owner, project, "design")
+    lines, protected = repositories.lines_of(project_row), protections_of(project_row)
+    rows = Repository.objects.filter(project=project_row).order_by("name")
     person = request.auth if isinstance(request.auth, User) else request.auth.user
-    return [_out(each, [line.key for line in lines.get(each.name, [])], person) for each in rows]
+    return [
+        _out(row, [line.key for line in lines.get(row.name, [])], person, protected.get(row.name))
+        for row in rows
+    ]
 
 
 @router.put(
@@ -106,23 +141,43 @@ def index(request: Request, owner: str, project: str) -> list[RepositoryOut]:
 )
 def put(request: Request, owner: str, project: str, name: str, payload: RepositoryPut) -> RepositoryOut:
     """Nothing is tested. A folder of the server has to be allowed for the owner."""
-    found = project_of(request, owner, project, "repositories")
-    said = RepositorySettings(name=name, **payload.model_dump(exclude={"allow"}))
-    by, allow = person_of(request.auth), payload.allow
-    known = Repository.objects.select_related("project").filter(project=found, name=name).first()
-    if known is None:
-        made = repositories.connect(found, said, by=by, now=timezone.now(), allow=allow)
-        return _out(made, [], by)
-    repositories.change(known, said, by=by, now=timezone.now(), allow=allow)
-    return _out(known, [line.key for line in repositories.lines_of(found).get(name, [])], by)
+    project_row = project_of(request, owner, project, "repositories")
+    fields = RepositorySettings(name=name, **payload.model_dump(exclude={"allow", "protection"}))
+    by, allow, now = person_of(request.auth), payload.allow, timezone.now()
+    known = Repository.objects.select_related("project__owner").filter(project=project_row, name=name).first()
+    with transaction.atomic():
+        if known is None:
+            known = repositories.connect(project_row, fields, by=by, now=now, allow=allow)
+        else:
+            repositories.change(known, fields, by=by, now=now, allow=allow)
+        if payload.protection is not None:
+            of_owner = access.can_in_owner(request.auth, "repositories", project_row.owner)
+            protections.protect(known, payload.protection.rules, by=by, of_owner=of_owner, now=now)
+    lines = repositories.lines_of(project_row).get(name, [])
+    return _out(known, [line.key for line in lines], by, protection_of(known))
+
+
+@router.put(
+    "/owners/{owner}/protection", response={200: ProtectionOut, **ERRORS}, summary="Protect all repositories"
+)
+def protect_all(request: Request, owner: str, payload: ProtectionIn) -> ProtectionOut:
+    """Protect every repository of every project of the owner. The caller has the role Admin
+    in all of them."""
+    project = access.visible_projects(request.auth).filter(owner__key=owner).first()
+    if project is None:
+        raise NotFound
+    of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
+    by, now = person_of(request.auth), timezone.now()
+    protections.protect_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
+    return ProtectionOut(**protections.of_owner(project.owner).to_dict())
 
 
 @router.delete(
     PROJECT + "/repositories/{name}", response={204: None, **ERRORS}, summary="Disconnect a repository"
 )
 def delete(request: Request, owner: str, project: str, name: str) -> Status[None]:
-    found = project_of(request, owner, project, "repositories")
-    repositories.disconnect(_known(found, name), by=person_of(request.auth), now=timezone.now())
+    project_row = project_of(request, owner, project, "repositories")
+    repositories.disconnect(_known(project_row, name), by=person_of(request.auth), now=timezone.now())
     return Status(204, None)
 
 
@@ -133,8 +188,8 @@ def delete(request: Request, owner: str, project: str, name: str) -> Status[None
 )
 def test(request: Request, owner: str, project: str, name: str) -> list[FoundOut]:
     """What was found, one by one; it takes as long as the server does."""
-    found = project_of(request, owner, project, "repositories")
-    known = _known(found, name)
+    project_row = project_of(request, owner, project, "repositories")
+    known = _known(project_row, name)
     with turn(request.auth):
         by = person_of(request.auth)
         return [FoundOut(**each) for each in repositories.test(known, by=by, now=timezone.now())]
@@ -147,8 +202,8 @@ def test(request: Request, owner: str, project: str, name: str) -> list[FoundOut
 )
 def notices(request: Request, owner: str, project: str, name: str) -> list[NoticeOut]:
     """The newest first, at most 100: drop some to see older ones."""
-    found = project_of(request, owner, project, "repositories")
-    rows = host_notices.unsent(_known(found, name))[:MOST_NOTICES]
+    project_row = project_of(request, owner, project, "repositories")
+    rows = host_notices.unsent(_known(project_row, name))[:MOST_NOTICES]
     return [
         NoticeOut(
             id=row.pk,
@@ -168,8 +223,8 @@ def notices(request: Request, owner: str, project: str, name: str) -> list[Notic
     summary="Send a failed notice to the host again",
 )
 def send_notice(request: Request, owner: str, project: str, name: str, notice: int) -> Status[None]:
-    found = project_of(request, owner, project, "repositories")
-    row = _notice(_known(found, name), notice)
+    project_row = project_of(request, owner, project, "repositories")
+    row = _notice(_known(project_row, name), notice)
     host_notices.send_again(row, by=person_of(request.auth), now=timezone.now())
     return Status(204, None)
 
@@ -180,8 +235,8 @@ def send_notice(request: Request, owner: str, project: str, name: str, notice: i
     summary="Drop a notice that the host was not told",
 )
 def drop_notice(request: Request, owner: str, project: str, name: str, notice: int) -> Status[None]:
-    found = project_of(request, owner, project, "repositories")
-    row = _notice(_known(found, name), notice)
+    project_row = project_of(request, owner, project, "repositories")
+    row = _notice(_known(project_row, name), notice)
     host_notices.drop(row, by=person_of(request.auth), now=timezone.now())
     return Status(204, None)
 
@@ -195,26 +250,31 @@ def _notice(repository: Repository, notice: int) -> HostNotice:
 
 
 def _known(project: Project, name: str) -> Repository:
-    found = Repository.objects.select_related("project__owner").filter(project=project, name=name).first()
-    if found is None:
+    repository = (
+        Repository.objects.select_related("project__owner").filter(project=project, name=name).first()
+    )
+    if repository is None:
         raise NotFound
-    return found
+    return repository
 
 
-def _out(each: Repository, used_in: list[str], person: User | None) -> RepositoryOut:
-    tested = None if each.tested is None else [FoundOut(**said) for said in each.tested]
+def _out(
+    repository: Repository, used_in: list[str], person: User | None, protection: Protection | None
+) -> RepositoryOut:
+    tested = None if repository.tested is None else [FoundOut(**result) for result in repository.tested]
     return RepositoryOut(
-        name=each.name,
-        address=shown(each, person),
-        default_branch=each.default_branch,
-        credential=each.credential,
-        pushing=each.pushing,
-        host=each.host,
-        page=each.page,
-        host_credential=each.host_credential,
-        host_app=each.host_app,
-        hook_secret=each.hook_secret,
+        name=repository.name,
+        address=shown(repository, person),
+        default_branch=repository.default_branch,
+        credential=repository.credential,
+        pushing=repository.pushing,
+        host=repository.host,
+        page=repository.page,
+        host_credential=repository.host_credential,
+        host_app=repository.host_app,
+        hook_secret=repository.hook_secret,
         tested=tested,
-        tested_at=each.tested_at,
+        tested_at=repository.tested_at,
         used_in=used_in,
+        protection=ProtectionOut(**protection.to_dict()) if protection else None,
     )

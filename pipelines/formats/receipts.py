@@ -25,14 +25,14 @@ PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:gateline:delivery:1"
 SAME_PATCH: Final = "same_patch"
-OPTIONAL: Final = frozenset(("rebase", "host"))
+OPTIONAL: Final = frozenset(("rebase", "host", "requester", "producers", "protection"))
 MOST_BYTES: Final = 1024 * 1024
 _HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class ReceiptInvalid(Exception):
-    """What is wrong with a receipt, in a sentence."""
+    """Tells in a sentence why a receipt is no receipt."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,9 @@ class ReceiptApproval:
 @dataclass(frozen=True)
 class LandedChange:
     """What landed where. Times are ISO 8601 in UTC. `to`: merge, request or push. `rebase`: same_patch where the
-    approval is of the same change on another base; `host`: which host merged it, by its own call or queue. The
-    statement has these two keys only then."""
+    approval is of the same change on another base; `host`: which host merged it, by its own call or queue.
+    `requester`, `producers`: user names of who asked for the change and who made it; `protection`: {approvals, groups,
+    gates, changed_by} of the repository, kept when it was delivered. The statement has these keys only then."""
 
     project: str
     task: str
@@ -80,6 +81,9 @@ class LandedChange:
     approval: ReceiptApproval | None = None
     rebase: str = ""
     host: str = ""
+    requester: str = ""
+    producers: Sequence[str] = ()
+    protection: Mapping[str, Any] | None = None
 
     @property
     def same_patch(self) -> bool:
@@ -96,6 +100,7 @@ class LandedChange:
         votes = [asdict(each) for each in self.approval.votes] if self.approval else []
         approval = {**said["approval"], "votes": votes} if self.approval else None
         predicate = {key: value for key, value in said.items() if key not in ("commit", "tree", "approval")}
+        predicate["producers"] = list(self.producers)
         for key in OPTIONAL:
             if not predicate[key]:
                 del predicate[key]
@@ -149,7 +154,7 @@ def sealed(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
 
 
 def verified(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
-    """What the receipt says, if this key signed it. Raises ReceiptInvalid."""
+    """Read what the receipt says, if this key signed it. Raises ReceiptInvalid."""
     envelope = _canonical(receipt, "The receipt")
     _only(envelope, ("payload", "payloadType", "signatures"), "the receipt")
     if envelope["payloadType"] != PAYLOAD_TYPE:
@@ -222,18 +227,37 @@ def _change(statement: Any) -> LandedChange:
         _only(subjects[0], ("name", "digest"), "subject[0]")["digest"], ("gitCommit", "gitTree"), "digest"
     )
     approval = predicate.pop("approval")
+    producers = _texts(predicate.pop("producers", []), "producers")
     found = LandedChange(
         **predicate,
+        producers=producers,
         commit=digest["gitCommit"],
         tree=digest["gitTree"],
         approval=_approval(approval) if approval is not None else None,
     )
     for name, kind in LandedChange.__annotations__.items():
         _typed(getattr(found, name), kind, name)
+    _protection(found.protection)
     _hashes(found)
     if found.statement() != statement:
         raise ReceiptInvalid("The statement says its own subject differently in two places.")
     return found
+
+
+def _protection(rules: Any) -> None:
+    if rules is None:
+        return
+    _only(rules, ("approvals", "groups", "gates", "changed_by"), "protection")
+    _typed(rules["approvals"], "int", "protection.approvals")
+    _typed(rules["changed_by"], "str", "protection.changed_by")
+    for key in ("groups", "gates"):
+        _texts(rules[key], f"protection.{key}")
+
+
+def _texts(value: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise ReceiptInvalid(f"{place} is no list of texts.")
+    return tuple(value)
 
 
 def _approval(said: Any) -> ReceiptApproval:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from pipelines.engine.core import payload
@@ -13,15 +13,20 @@ from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Repository, Role
 from pipelines.models.people import expand
+from pipelines.queries.protections import protections_of
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
 from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.promises import GuaranteeFinding
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
+from pipelines.routing.guarantees.protection import Protection, protected
 from pipelines.routing.guarantees.proving import answers
 
 Required = tuple[tuple[tuple[str, str], tuple[str, ...]], ...]
+Protections = tuple[tuple[str, Protection], ...]
 REMEMBERED = 8
 """Documents per process; their stations are remembered one by one besides (`routing/lint/station_analysis.py`)."""
 
@@ -30,7 +35,10 @@ def examined(document: Mapping[str, Any], project: Project, text: str | bytes = 
     """All that lint says of a document, for the people of this project. With `text`, the one that the document was
     read from, every finding has its line and column. A document that is no line has its problems as findings.
     Raises Invalid: what no draft may hold."""
-    found = _remembered(_Question(payload.accept(document), people(project), required(project), document))
+    question = _Question(
+        payload.accept(document), people(project), required(project), protections(project), document
+    )
+    found = _remembered(question)
     return found.located(lambda problems: native.locate(text, problems)) if text else found
 
 
@@ -71,11 +79,17 @@ def required(project: Project) -> Required:
     return tuple(found)
 
 
+def protections(project: Project) -> Protections:
+    """What each repository asks for that is protected, by its name."""
+    return tuple(sorted(protections_of(project).items()))
+
+
 @dataclass(frozen=True)
 class _Question:
     digest: str
     people: People
     required: Required
+    protections: Protections
     document: Mapping[str, Any] = field(compare=False)
 
 
@@ -90,7 +104,14 @@ def _remembered(asked: _Question) -> Examination:
     line = _line(_Text(asked.digest, asked.document))
     if not isinstance(line, routing.Line):
         return unreadable(line)
-    return examine(line, asked.people, dict(asked.required), answers)
+    prove = partial(_promises, protections=dict(asked.protections))
+    return examine(line, asked.people, dict(asked.required), prove)
+
+
+def _promises(subject: LintSubject, protections: Mapping[str, Protection]) -> tuple[GuaranteeFinding, ...]:
+    """Prove the promises of a line, then those that its repository asks for."""
+    repository = subject.line.workspace.repository if subject.line.workspace else ""
+    return (*answers(subject), *protected(subject, repository, protections.get(repository, Protection())))
 
 
 @lru_cache(maxsize=REMEMBERED)

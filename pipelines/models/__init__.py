@@ -34,7 +34,14 @@ from pipelines.models.people import (
     User,
 )
 from pipelines.models.repeats import RecordedAnswer
-from pipelines.models.repositories import AllowedFolder, BranchPush, Delivery, Repository, VisitCommit
+from pipelines.models.repositories import (
+    AllowedFolder,
+    BranchPush,
+    Delivery,
+    Repository,
+    RepositoryProtection,
+    VisitCommit,
+)
 from pipelines.models.runners import RunnerResult, RunnerUpload
 from pipelines.models.scenarios import Scenario
 from pipelines.models.stored_values import StoredValue
@@ -116,6 +123,7 @@ __all__ = [
     "Purpose",
     "RecordedAnswer",
     "Repository",
+    "RepositoryProtection",
     "Role",
     "RunnerResult",
     "RunnerUpload",

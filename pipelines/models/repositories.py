@@ -96,6 +96,39 @@ class Repository(models.Model):
         return self.host_credential or (self.credential if by_token else "")
 
 
+class RepositoryProtection(models.Model):
+    """Approvals that are needed before anything is delivered to a repository (law §14). It stands for the place and not
+    for the connection, so that whoever connects it again finds it."""
+
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="protections")
+    owner = models.ForeignKey(
+        Owner,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="protections",
+        help_text=_("It holds in every project of the owner, and its administrators alone change it."),
+    )
+    place = models.CharField(
+        max_length=1000,
+        blank=True,
+        help_text=_("Host and path, however it is addressed. Empty: all of them."),
+    )
+    rules = models.JSONField(help_text=_("{approvals, groups, gates}"))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "place"], name="protection_of_project_and_place"),
+            models.UniqueConstraint(fields=["owner", "place"], name="protection_of_owner_and_place"),
+            models.CheckConstraint(
+                condition=Q(project__isnull=True) ^ Q(owner__isnull=True), name="protection_of_one_of_both"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.place or str(self.owner)
+
+
 class AllowedFolder(models.Model):
     """A folder of this server that the projects of one owner may use as a repository: exactly this one, with its inode
     as it was when it was allowed (house §5). Devices are numbered anew when a machine starts; inodes stay."""
@@ -191,6 +224,11 @@ class Delivery(models.Model):
         max_length=64,
         blank=True,
         help_text=_("The files that landed, where the host merged them with those of others."),
+    )
+    people = models.JSONField(
+        null=True,
+        blank=True,
+        help_text=_("{requester, producers, protection} as it was cleared; null before that was kept."),
     )
     cleared_at = models.DateTimeField()
     landed_at = models.DateTimeField(null=True, blank=True)

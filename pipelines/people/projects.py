@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import Membership, Owner, Project, Role, User
+from pipelines.models import Membership, Owner, Project, RepositoryProtection, Role, User
 from pipelines.models.people import slug
 from pipelines.ports import audit
 
@@ -141,6 +141,12 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
     owner = access.owners_to_create_in(by).filter(key=owner_key).first()
     if owner is None:
         raise Invalid.at("owner", _("is not an owner in whose projects you have the role Admin"))
+    protected = RepositoryProtection.objects.filter(owner=project.owner_id).exists()
+    if protected and not access.can_in_owner(by, "repositories", project.owner):
+        raise Forbidden(
+            _("%(owner)s protects its repositories. An administrator of all its projects transfers this one.")
+            % {"owner": project.owner.name}
+        )
     try:
         with transaction.atomic():
             stored = _locked(project)

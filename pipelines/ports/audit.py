@@ -58,6 +58,7 @@ KINDS: dict[str, str | Promise] = {
     "repository.connected": _("Connected the repository"),
     "repository.changed": _("Changed the repository"),
     "repository.prepare": _("Changed how the repository is prepared"),
+    "repository.protected": _("Changed the protection of repositories"),
     "repository.tested": _("Tested the connection to the repository"),
     "repository.disconnected": _("Disconnected the repository"),
     "notice.failed": _("Could not be told at the host"),

@@ -16,25 +16,26 @@ from pipelines.routing.document.workspace import GitWorkspace
 
 def repository_of(task: Task, line: Line) -> Repository | None:
     """The one that the line names, or that an input names by its address or name."""
-    return _named(task.project_id, line, task.inputs)
+    return named(task.project_id, line, task.inputs)
 
 
-def _named(project: int, line: Line, inputs: Mapping[str, Any]) -> Repository | None:
+def named(project: int, line: Line, inputs: Mapping[str, Any]) -> Repository | None:
+    """Find the one that a line names, or a value of an input."""
     workspace = line.workspace
     if workspace is None:
         return None
     connected = Repository.objects.filter(project=project).order_by("pk")
     if not workspace.input:
         return connected.filter(name=workspace.repository).first()
-    named = str(inputs.get(workspace.input) or "")
-    return connected.filter(address=named).first() or connected.filter(name=named).first()
+    text = str(inputs.get(workspace.input) or "")
+    return connected.filter(address=text).first() or connected.filter(name=text).first()
 
 
 def asked(project: int, line: Line, station: Station, inputs: Mapping[str, Any]) -> tuple[str, ...]:
     """What a worker has to offer besides what the station itself needs."""
     if line.workspace is None or not executes(station.kind):
         return ()
-    found = _named(project, line, inputs)
+    found = named(project, line, inputs)
     return (IMAGES,) if found is not None and runs_images(found) else ()
 
 
@@ -60,7 +61,7 @@ class ImageRepositories:
             runs = runs_images(repository)
             by_name[repository.project_id].setdefault(repository.name, runs)
             by_address[repository.project_id].setdefault(repository.address, runs)
-        # As `_named` does: an address counts before a name.
+        # As `named` does: an address counts before a name.
         by_input = {project: {**by_name[project], **by_address[project]} for project in projects}
         return cls(_with_images(by_name), _with_images(by_input))
 

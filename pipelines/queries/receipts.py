@@ -13,25 +13,26 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).select_related(
         "job__pinned__line", "visit__decided_by", "visit__job"
     )
-    each = (landed.filter(job=job) if job else landed).order_by("-landed_at", "-job").first()
-    if each is None or each.landed_at is None:
+    delivery = (landed.filter(job=job) if job else landed).order_by("-landed_at", "-job").first()
+    if delivery is None or delivery.landed_at is None:
         return None
     return LandedChange(
         project=str(task.project),
         task=task.name,
-        line=each.job.pinned.line.key,
-        version=each.job.pinned.number,
-        delivery=each.job_id,
-        to=each.to,
-        repository=each.repository_name,
-        branch=each.branch,
-        base=each.base,
-        commit=each.commit,
-        tree=each.landed_tree or each.tree,
-        at=_moment(each.landed_at),
-        approval=_approval(each.visit) if each.visit else None,
-        rebase=SAME_PATCH if each.approved else "",
-        host=str((each.request or {}).get("host", "")) if each.way else "",
+        line=delivery.job.pinned.line.key,
+        version=delivery.job.pinned.number,
+        delivery=delivery.job_id,
+        to=delivery.to,
+        repository=delivery.repository_name,
+        branch=delivery.branch,
+        base=delivery.base,
+        commit=delivery.commit,
+        tree=delivery.landed_tree or delivery.tree,
+        at=_moment(delivery.landed_at),
+        approval=_approval(delivery.visit) if delivery.visit else None,
+        rebase=SAME_PATCH if delivery.approved else "",
+        host=str((delivery.request or {}).get("host", "")) if delivery.way else "",
+        **(delivery.people or {}),
     )
 
 

@@ -21,6 +21,7 @@ from pipelines.web.project import (
     invitations,
     member,
     preparing,
+    protection,
     repositories,
     runners,
     settings,
@@ -127,6 +128,11 @@ urlpatterns = [
         f"{IN}settings/repositories/<int:repository>/disconnect/",
         repositories.delete,
         name="project-repository-delete",
+    ),
+    path(
+        f"{IN}settings/repositories/<int:repository>/protect/",
+        protection.protect,
+        name="project-repository-protect",
     ),
     path(
         f"{IN}settings/repositories/<int:repository>/prepare/",

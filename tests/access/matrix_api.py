@@ -79,6 +79,7 @@ DELETE /api/absences/{{absence}}       >          0         0       0         0 
 GET  {PROJECT}/health                  >          0         y       y         y         y         y      y
 GET  {PROJECT}/repositories            >          0         -       -         y         -         y      -
 PUT  {PROJECT}/repositories/{{name}}   >          0         -       -         -         -         y      -
+PUT  /api/owners/{{owner}}/protection  >          0         -       -         -         -         y      -
 POST {PROJECT}/repositories/{{name}}/test  >      0         -       -         -         -         y      -
 GET  {PROJECT}/repositories/{{name}}/notices  >   0         -       -         -         -         y      -
 POST {PROJECT}/repositories/{{name}}/notices/{{notice}}/send  >  0  -  -      -         -         y      -

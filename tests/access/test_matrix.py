@@ -42,6 +42,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/duplicate": {"owner": "nobody", "project": "nothing"},
     "/secrets/{name}": {"value": ""},
     "/repositories/{name}": {"address": ""},
+    "/protection": {"approvals": 0},
     "/cancel": {"reason": "r"},
     "/retry": {"reason": "r"},
     "/rerun-checks": {"reason": "r"},

@@ -20,8 +20,11 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
 from pipelines.ports.vault.finding import Reach
-from pipelines.queries import versions
+from pipelines.queries import environments, versions
+from pipelines.queries.protections import protection_of, proved_of
+from pipelines.routing.analysis.lint.promises import REFUTED
 from pipelines.routing.document.line import Problem
+from pipelines.routing.guarantees.protection import delivers
 
 NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
@@ -62,6 +65,7 @@ def submit(
         connected = forms.repositories_for(line.inputs, reach)
         filled = forms.fill(line.inputs, inputs or {}, reach, connected=connected)
         problems += forms.not_connected(line, filled, connected)
+        problems += unprotected(version, filled)
     except InputError as fault:
         problems += fault.problems
     try:
@@ -89,6 +93,27 @@ def submit(
         visits={line.start: 1},
     )
     return run(partial(_submit, task, line.start, actor, others))
+
+
+def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
+    """Problems of a line that does not keep what its repository asks for (law §14)."""
+    line, project = versions.parsed(version), version.line.project
+    if line.workspace is None or not delivers(line):
+        return []
+    repository = environments.named(project.pk, line, inputs)
+    protection = protection_of(repository) if repository else None
+    if repository is None or not protection:
+        return []
+    path = f"inputs.{line.workspace.input}" if line.workspace.input else "workspace.git.repository"
+    message, hint = (
+        _("%(repository)s is protected: %(promise)s"),
+        _("Choose a line that asks for these approvals."),
+    )
+    return [
+        Problem(path, message % {"repository": repository.name, "promise": answer.sentence}, hint)
+        for answer in proved_of(version.pk, repository.name, protection)
+        if answer.answer == REFUTED
+    ]
 
 
 def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,20 @@ class Command(printing.Command):
             tree = change.approval.tree or "not known"
             say(f"Approved {change.approval.at} at {change.approval.gate}{by}, tree {tree}")
             say(_compared(change))
+        if change.requester:
+            say(
+                f"Requested by {change.requester}, produced by {', '.join(change.producers) or 'nobody by hand'}."
+            )
+        if change.protection:
+            say(_protected(change.protection))
         if repository is not None:
             say("The commit is in the repository, with this tree.")
+
+
+def _protected(rules: Mapping[str, Any]) -> str:
+    named = [f"the {kind[:-1]} {key}" for kind in ("groups", "gates") for key in rules[kind]]
+    needed = ", ".join([f"{rules['approvals']} approvals", *named])
+    return f"The repository is protected: {needed}, none of it by them."
 
 
 def _compared(change: LandedChange) -> str:

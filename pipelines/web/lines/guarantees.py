@@ -8,10 +8,14 @@ from functools import lru_cache
 
 from django.utils.translation import gettext_lazy as _
 
+from pipelines.models import Project
 from pipelines.queries import versions
+from pipelines.queries.protections import protections_of, proved_of
 from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import as_heading, as_sentence
 from pipelines.routing.document.line import Line
+from pipelines.routing.guarantees.protection import Protection, delivers, protected
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 
 SHOWN = {
@@ -36,12 +40,20 @@ class GuaranteeView:
     tried: str
 
 
-def guarantees_of(line: Line, version: int | None) -> list[GuaranteeView]:
-    """`version`: the id of the one that it is; None for a draft."""
-    if not line.guarantees:
-        return []
-    found = _of_version(version) if version is not None else prove(line)
-    return [view_of(each) for each in found]
+def guarantees_of(line: Line, version: int | None, project: Project) -> list[GuaranteeView]:
+    """`version`: the id of the one that it is; None for a draft. Behind its own stand those that its repository asks
+    for."""
+    own = () if not line.guarantees else _of_version(version) if version is not None else prove(line)
+    if line.workspace is None or not delivers(line):
+        return list(map(view_of, own))
+    repository = line.workspace.repository
+    protection = protections_of(project).get(repository, Protection())
+    asked = (
+        protected(LintSubject(line), repository, protection)
+        if version is None
+        else proved_of(version, repository, protection)
+    )
+    return list(map(view_of, (*own, *asked)))
 
 
 @lru_cache(maxsize=64)

@@ -254,7 +254,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
     if request.GET.get("part") == "draft":
         return _draft_problems(request, found)
     parsed, problems = drawn(found)
-    guarantees = guarantees_of(parsed, found.live_id) if parsed else []
+    guarantees = guarantees_of(parsed, found.live_id, found.project) if parsed else []
     return show_line(
         request,
         "lines/line.html",

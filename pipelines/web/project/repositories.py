@@ -30,6 +30,7 @@ from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import sees_paths
 from pipelines.queries.allowed_folders import shown as shown_address
 from pipelines.web.project.prepare_forms import forms_of
+from pipelines.web.project.protection_forms import protection_facts
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
 from pipelines.work.hosts.table import NAMES, NONE
 from pipelines.work.spec.preparation import Preparation
@@ -173,7 +174,7 @@ def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> Ht
         hook=f"{settings.BASE_URL}/api{place.format(project.owner.key, project.key, found.name)}",
         notices=host_notices.unsent(found)[:NOTICES],
         receipts=found.hook_receipts.select_related("task").order_by("-at")[:5],
-        **{**given, **forms},
+        **{**given, **protection_facts(found, request.user), **forms},
         **offered(request, project),
     )
 

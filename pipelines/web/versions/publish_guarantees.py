@@ -33,7 +33,7 @@ def rows_of(line: Line) -> list[PromiseRow]:
     if found.line is None:
         return []
     live = versions.by_id(line.live_id) if line.live_id else None
-    before = {each.id: each for each in (guarantees_of(live, line.live_id) if live else [])}
+    before = {each.id: each for each in (guarantees_of(live, line.live_id, line.project) if live else [])}
     same = {each.id for each in found.line.guarantees if live and each in live.guarantees}
     now = [view_of(each) for each in found.promises]
     rows = [_row(before.get(each.id), each, each.id in same) for each in now]

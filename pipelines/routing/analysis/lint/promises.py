@@ -42,5 +42,10 @@ class GuaranteeFinding(Protocol):
 Prove = Callable[["LintSubject"], tuple[GuaranteeFinding, ...]]
 
 
+def place_of(subject: LintSubject, index: int) -> str:
+    """Return the path of a promise: behind those of the line stand those that its repository asks for."""
+    return f"guarantees[{index}]" if index < len(subject.line.guarantees) else "workspace.git.repository"
+
+
 def unasked(_subject: LintSubject) -> tuple[GuaranteeFinding, ...]:
     return ()

@@ -76,7 +76,9 @@ class _Ending:
         self.proves = proofs(after)
         broken = any(
             found.answer == PROVED and not proved
-            for found, proved in zip(subject.promises, self.proves, strict=True)
+            for found, proved in zip(
+                subject.promises, self.proves, strict=False
+            )  # behind them, the repository's
         )
         self.harms_nothing = not broken and not _grave(after) - _grave(subject)
 

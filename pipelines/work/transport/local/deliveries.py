@@ -13,13 +13,16 @@ from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Sna
 from pipelines.ports.host_notices import STATUS, note
 from pipelines.queries import delivery_queue, versions
 from pipelines.queries.environments import repository_of
+from pipelines.queries.protections import protection_of
 from pipelines.queries.standing_approvals import standing_approval
 from pipelines.queries.task_branch import pushed_to
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
+from pipelines.routing.document.line import Line
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import AtHost, Clearance, GitState
 from pipelines.work.transport.local.handover import still_held
 from pipelines.work.transport.local.host_access import host_key
+from pipelines.work.transport.local.protecting import frozen, involved_in, lacking
 from pipelines.work.transport.local.request_text import request_text
 from pipelines.work.transport.local.standings import chain, standing_after, standing_before
 
@@ -50,6 +53,11 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         if to == MERGE
         else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
+    protection, involved = protection_of(repository), involved_in(task, line)
+    lacks = lacking(protection, _approvals(job, line, state) if protection else [], involved)
+    if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
+        why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
+        return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     if to == MERGE:
         delivery_queue.lock(repository.pk, branch)
         if wait := delivery_queue.wait(job, repository.pk, branch):
@@ -69,6 +77,9 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
             "cleared_at": now,
         },
     )
+    if made.landed_at is None and made.people != (people := frozen(task, involved, protection)):
+        made.people = people
+        made.save(update_fields=["people"])
     return Clearance(
         at=int(made.cleared_at.timestamp()),
         branch=made.branch,
@@ -76,7 +87,9 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         tree=made.tree,
         gate=gate.name if gate else "",
         approval=str(made.visit_id or ""),
-        request=request_text(job, line) if to == REQUEST or (to == MERGE and host_key(repository)) else None,
+        request=request_text(job, line, lacks)
+        if to == REQUEST or (to == MERGE and host_key(repository))
+        else None,
         at_host=AtHost(made.head, made.way, made.at_host, made.request) if made.way else None,
     )
 
@@ -97,6 +110,18 @@ def _refusal(repository: Repository | None, state: GitState) -> Clearance | None
     if not state.head:
         return Clearance("No station has worked in the repository yet.", NOTHING_DONE)
     return None
+
+
+def _is_own(task: Task, branch: str, onto: str) -> bool:
+    """Say whether a branch is new, or began with this task: a request brings nothing to any other."""
+    return not onto or Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exists()
+
+
+def _approvals(job: Job, line: Line, state: GitState) -> list[GateVisit]:
+    """The visits that approved exactly this tree, at whichever gates."""
+    keys = GateVisit.objects.filter(task=job.task_id, state=GateVisit.State.DECIDED).order_by("gate")
+    visits = (approved(job, key, state)[0] for key in keys.values_list("gate", flat=True).distinct())
+    return [visit for visit in visits if visit is not None and visit.gate in line.gates_by_key]
 
 
 def approved(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:

@@ -14,7 +14,8 @@ from pipelines.work.transport.local.station_values import masker_of
 MOST_STEPS, MOST_SAID, LONGEST_SAID, LONGEST_TITLE = 40, 10, 4_000, 200
 
 
-def request_text(job: Job, line: Line) -> RequestText:
+def request_text(job: Job, line: Line, lacks: str = "") -> RequestText:
+    """`lacks`: of the approvals that the protection of the repository asks for."""
     task = job.task
     masked = masker_of(task).all
     mark = f"<!-- Gateline-Delivery: {job.pk} -->"
@@ -29,6 +30,7 @@ def request_text(job: Job, line: Line) -> RequestText:
     parts = [
         f"[{task.name}]({at}) went through {code(line.name)}: {_path(job, line, tokens, visits)}",
         *(said_at_gate(each, line) for each in said),
+        *([f"**Protected repository.** Missing: {lacks}."] if lacks else []),
         "Comments here decide nothing in Gateline: its gates do.",
         mark,
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.promises import REFUTED
+from pipelines.routing.analysis.lint.promises import REFUTED, place_of
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
@@ -14,15 +14,17 @@ CAUSE = _("Guarantee refuted")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for index, each in enumerate(subject.promises):
-        if each.answer == REFUTED:
+    for index, promise in enumerate(subject.promises):
+        if promise.answer == REFUTED:
             yield Finding(
                 check=ID,
                 severity=ERROR,
-                path=f"guarantees[{index}]",
-                message=_("“%(promise)s” is refuted: %(path)s", promise=each.sentence, path=each.path),
-                rules=tuple(dict.fromkeys(move.rule for move in each.moves if move.rule)),
-                short=each.sentence,
-                why=each.path,
-                hint=_("change the line so that this path is not possible, or remove the guarantee"),
+                path=place_of(subject, index),
+                message=_("“%(promise)s” is refuted: %(path)s", promise=promise.sentence, path=promise.path),
+                rules=tuple(dict.fromkeys(move.rule for move in promise.moves if move.rule)),
+                short=promise.sentence,
+                why=promise.path,
+                hint=_("change the line so that this path is not possible, or remove the guarantee")
+                if index < len(subject.line.guarantees)
+                else _("change the line so that others approve, or the protection in the project settings"),
             )

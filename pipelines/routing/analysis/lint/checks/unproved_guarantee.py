@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.promises import UNKNOWN
+from pipelines.routing.analysis.lint.promises import UNKNOWN, place_of
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
@@ -14,14 +14,14 @@ CAUSE = _("Guarantee unknown")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for index, each in enumerate(subject.promises):
-        if each.answer == UNKNOWN:
+    for index, promise in enumerate(subject.promises):
+        if promise.answer == UNKNOWN:
             yield Finding(
                 check=ID,
                 severity=WARNING,
-                path=f"guarantees[{index}]",
-                message=_("“%(promise)s” is unknown: %(why)s", promise=each.sentence, why=each.why),
+                path=place_of(subject, index),
+                message=_("“%(promise)s” is unknown: %(why)s", promise=promise.sentence, why=promise.why),
                 hint=_("limit what leads there, or acknowledge it when you publish"),
-                short=each.sentence,
-                why=each.because,
+                short=promise.sentence,
+                why=promise.because,
             )

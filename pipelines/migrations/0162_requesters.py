@@ -10,7 +10,7 @@ OPEN = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipelines", "0160_allowed_folders")]
+    dependencies = [("pipelines", "0161_protection")]
 
     operations = [
         migrations.AddField(

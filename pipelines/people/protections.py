@@ -1,0 +1,127 @@
+"""Protect a repository, or all repositories of an owner (law §14). Callers ask who may change repositories at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Forbidden, Invalid
+from pipelines.models import Owner, Project, Repository, RepositoryProtection, User
+from pipelines.models.people import slug
+from pipelines.ports import audit
+from pipelines.queries.protections import place_of, read
+from pipelines.routing.guarantees.protection import ADMIN, MOST_APPROVALS, OWNER, Protection
+
+MOST_NAMES = 20
+
+
+def checked(rules: Protection) -> Protection:
+    """Raises Invalid with the field."""
+    if not 0 <= rules.approvals <= MOST_APPROVALS:
+        most = _("Enter a number of at most %(most)s.") % {"most": MOST_APPROVALS}
+        raise Invalid.at("protection.approvals", most)
+    if rules.changed_by not in (ADMIN, OWNER):
+        raise Invalid.at("protection.changed_by", _("Choose one of the options."))
+    return replace(rules, groups=_keys(rules.groups, "groups"), gates=_keys(rules.gates, "gates"))
+
+
+def _keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
+    distinct = tuple(sorted(set(keys)))
+    if len(distinct) > MOST_NAMES:
+        raise Invalid.at(f"protection.{field}", _("Name at most %(most)s.") % {"most": MOST_NAMES})
+    for key in distinct:
+        try:
+            slug(key)
+        except ValidationError as fault:
+            raise Invalid.at(
+                f"protection.{field}", _("“%(key)s” is no key.") % {"key": key} + f" {slug.message}"
+            ) from fault
+    return distinct
+
+
+@transaction.atomic
+def protect(repository: Repository, rules: Protection, *, by: User, of_owner: bool, now: datetime) -> None:
+    """Let these rules hold, of the project or its owner as they say; none of them ends it. `of_owner`: whoever asks
+    may change what holds for the owner. Raises Forbidden, Invalid."""
+    rules, project, place = checked(rules), repository.project, place_of(repository.address)
+    if rules.changed_by == OWNER:
+        _require(of_owner)
+        _set(project, rules, place, by, now, owner=project.owner)
+        _set(project, Protection(), place, by, now)
+        return
+    _set(project, rules, place, by, now)
+    if of_owner:
+        _set(project, Protection(), place, by, now, owner=project.owner)
+
+
+@transaction.atomic
+def protect_all(owner: Owner, rules: Protection, *, by: User, of_owner: bool, now: datetime) -> None:
+    """Let these rules hold for every repository of the owner's projects. `of_owner`: see `protect`. Raises Forbidden,
+    Invalid."""
+    _require(of_owner)
+    _set(None, checked(replace(rules, changed_by=OWNER)), "", by, now, owner=owner)
+
+
+def of_owner(owner: Owner) -> Protection:
+    """Read what holds for every repository of an owner."""
+    row = RepositoryProtection.objects.filter(owner=owner, place="").first()
+    return read(row) if row else Protection(changed_by=OWNER)
+
+
+def own(repository: Repository, *, of_owner: bool) -> Protection:
+    """Read what is said of this repository, by its owner or else its project, as far as whoever asks may change it."""
+    scope = Q(project=repository.project_id) | (
+        Q(owner=repository.project.owner_id) if of_owner else Q(pk=None)
+    )
+    rows = RepositoryProtection.objects.filter(scope, place=place_of(repository.address))
+    row = rows.order_by("owner", "pk").first()
+    return read(row) if row else Protection()
+
+
+def _require(of_owner: bool) -> None:
+    if not of_owner:
+        raise Forbidden(
+            _("Only an administrator of all projects of the owner changes what holds for all of them.")
+        )
+
+
+def _set(
+    project: Project | None,
+    rules: Protection,
+    place: str,
+    by: User,
+    now: datetime,
+    *,
+    owner: Owner | None = None,
+) -> None:
+    scope: dict[str, Any] = {"owner": owner} if owner else {"project": project}
+    row = RepositoryProtection.objects.select_for_update().filter(place=place, **scope).first()
+    before = read(row).to_dict() if row else {}
+    after = rules.to_dict() if rules else {}
+    if before == after:
+        return
+    if row and not after:
+        row.delete()
+    else:
+        defaults = {"rules": {key: after[key] for key in ("approvals", "groups", "gates")}}
+        RepositoryProtection.objects.update_or_create(place=place, **scope, defaults=defaults)
+    about = f"owner:{owner.pk}" if owner else f"project:{project.pk}" if project else ""
+    # The folder of a server is never told in the record.
+    name = place.rpartition("/")[2] if place else str(owner)
+    audit.record(
+        "repository.protected",
+        by=by,
+        at=now,
+        project=project,
+        about=about,
+        name=name,
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,66 @@
+"""How the repositories of a project are protected (law §14)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from django.db.models import Q, QuerySet
+
+from pipelines.models import Project, Repository, RepositoryProtection
+from pipelines.queries import versions
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.guarantees.protection import ADMIN, OWNER, Protection, protected
+from pipelines.routing.guarantees.proving import GuaranteeAnswer
+
+
+def place_of(address: str) -> str:
+    """Return one name for a repository, whichever way it is addressed: the host and the path, or the folder itself."""
+    if address.startswith("/"):
+        return os.path.realpath(address)
+    if "://" in address:
+        parts = urlsplit(address)
+        host, path = parts.hostname or "", parts.path
+    else:
+        server, _colon, path = address.partition(":")
+        host = server.rpartition("@")[2]
+    return f"{host.lower().rstrip('.')}/{path.strip('/').lower().removesuffix('.git')}"
+
+
+def protections_of(project: Project) -> dict[str, Protection]:
+    """{name of a repository: what holds for it}: of the project and of its owner, all together; none of others."""
+    rows = list(_rows(project).order_by("pk"))
+    if not rows:
+        return {}
+    names = Repository.objects.filter(project=project).order_by("name").values_list("name", "address")
+    together = {name: _together(rows, place_of(address)) for name, address in names}
+    return {name: protection for name, protection in together.items() if protection}
+
+
+def protection_of(repository: Repository) -> Protection:
+    place = place_of(repository.address)
+    return _together(_rows(repository.project).filter(place__in=("", place)).order_by("pk"), place)
+
+
+def _rows(project: Project) -> QuerySet[RepositoryProtection]:
+    return RepositoryProtection.objects.filter(Q(project=project.pk) | Q(owner=project.owner_id))
+
+
+def _together(rows: Iterable[RepositoryProtection], place: str) -> Protection:
+    protection = Protection()
+    for row in rows:
+        if row.place in ("", place):
+            protection |= read(row)
+    return protection
+
+
+def read(row: RepositoryProtection) -> Protection:
+    return Protection.of_dict(row.rules, OWNER if row.owner_id else ADMIN)
+
+
+@lru_cache(maxsize=64)
+def proved_of(version: int, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
+    """Prove what the protection asks of a version, which never changes."""
+    return protected(LintSubject(versions.by_id(version)), repository, protection)

@@ -1,0 +1,229 @@
+"""Protection of a repository (law §14): what has to be approved by whom before anything is delivered there, stated
+outside of the lines that deliver. Proved of a line before it runs, and counted in votes when a task delivers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import joined
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.guarantees import Guarantee, NeverReached
+from pipelines.routing.document.kinds.deliver import KIND, MERGE, REQUEST
+from pipelines.routing.document.line import Line, Station
+from pipelines.routing.guarantees.proving import GuaranteeAnswer, proofs, prove
+from pipelines.routing.sentences.references import station as station_named
+
+ADMIN, OWNER = "admin", "owner"
+MOST_APPROVALS: Final = 20
+
+
+@dataclass(frozen=True)
+class Protection:
+    """`approvals`: how many people have to approve; `groups`: keys, of each of which somebody has to; `gates`: keys of
+    those at which somebody has to. Whoever requested or produced the change never counts. `changed_by`: `admin` of the
+    project, or of the `owner`: of all its projects."""
+
+    approvals: int = 0
+    groups: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    changed_by: str = ADMIN
+
+    def __bool__(self) -> bool:
+        return bool(self.approvals or self.groups or self.gates)
+
+    @property
+    def people(self) -> int:
+        """People who have to approve at least."""
+        return max(self.approvals, int(bool(self)))
+
+    def __or__(self, other: Protection) -> Protection:
+        """Ask for everything that either asks for."""
+        return Protection(
+            max(self.approvals, other.approvals),
+            tuple(sorted({*self.groups, *other.groups})),
+            tuple(sorted({*self.gates, *other.gates})),
+            OWNER if OWNER in (self.changed_by, other.changed_by) else ADMIN,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        lists = {"groups": list(self.groups), "gates": list(self.gates)}
+        return {"approvals": self.approvals, **lists, "changed_by": self.changed_by}
+
+    @classmethod
+    def of_dict(cls, rules: Mapping[str, Any], changed_by: str = ADMIN) -> Protection:
+        return cls(
+            rules.get("approvals", 0),
+            tuple(rules.get("groups", ())),
+            tuple(rules.get("gates", ())),
+            changed_by,
+        )
+
+
+# Counted when a task delivers
+
+
+@dataclass(frozen=True)
+class ExactApproval:
+    """A vote that approved exactly the files that are delivered. `people`: ids of all in whose place it stands, the
+    voter's among them; `seat`: whose place it takes."""
+
+    gate: str
+    voter: int
+    seat: int
+    people: frozenset[int]
+    groups: frozenset[str]
+
+
+def missing(
+    protection: Protection,
+    approvals: Iterable[ExactApproval],
+    barred: Collection[int],
+    *,
+    anonymous: bool,
+) -> list[Any]:
+    """Sentences, none where the protection is kept. `barred`: ids of who requested or produced the change.
+    `anonymous`: somebody who did is not known, and so may be one of those who approved: one more has to."""
+    if not protection:
+        return []
+    counted = [vote for vote in approvals if vote.people.isdisjoint(barred)]
+    lacking: list[Any] = []
+    needed, there = protection.people + int(anonymous), _people(counted)
+    if there < needed:
+        lacking.append(_("%(there)s of %(needed)s approvals", there=there, needed=needed))
+    for group in protection.groups:
+        if _people([vote for vote in counted if group in vote.groups]) < 1 + int(anonymous):
+            lacking.append(_("an approval of the group %(group)s", group=group))
+    passed = {vote.gate for vote in counted}
+    lacking += [
+        _("an approval at the gate %(gate)s", gate=key) for key in protection.gates if key not in passed
+    ]
+    return lacking
+
+
+def _people(votes: Collection[ExactApproval]) -> int:
+    """Nobody counts twice, neither as a voter nor as somebody in whose place others vote."""
+    return min(len({vote.voter for vote in votes}), len({vote.seat for vote in votes}))
+
+
+# Proved of a line
+
+
+def protected(subject: LintSubject, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
+    """Prove of every station that merges or pushes what the protection of its repository asks for."""
+    if not protection:
+        return ()
+    places = [_Protected(subject, repository, station) for station in subject.line.stations if lands(station)]
+    return tuple(answer for place in places for answer in place.answers(protection))
+
+
+def lands(station: Station) -> bool:
+    """Say whether it brings a change to where it counts: a request is only shown."""
+    return station.kind == KIND.key and str(station.work.get("to") or MERGE) != REQUEST
+
+
+def delivers(line: Line) -> bool:
+    return any(map(lands, line.stations))
+
+
+class _Protected:
+    def __init__(self, subject: LintSubject, repository: str, station: Station) -> None:
+        self.subject, self.line, self.station = subject, subject.line, station
+        self.because = _("the protection of %(repository)s asks for it", repository=repository)
+        self.names = {"place": station_named(self.line, station.key), "repository": repository}
+        # A guarantee whose gate is called as a station is one about the station.
+        gates = [gate for gate in self.line.gates if gate.key not in self.line.stations_by_key]
+        passed = proofs(subject, tuple(map(self._passing, (gate.key for gate in gates))))
+        self.before = [gate for gate, proved in zip(gates, passed, strict=True) if proved]
+
+    def answers(self, protection: Protection) -> Iterator[GuaranteeAnswer]:
+        yield self._approved(protection.people)
+        for group in protection.groups:
+            promise = _(
+                "Nothing reaches %(place)s without an approval of the group %(group)s",
+                **self.names,
+                group=group,
+            )
+            proved = any(
+                need.kind == "group" and need.asked == group
+                for gate in self.before
+                if people_of(gate)
+                for need in gate.approval.who
+            )
+            broken = _("no gate on every way there asks the group %(group)s", group=group)
+            yield self._answer(f"group-{group}", promise, PROVED if proved else REFUTED, broken)
+        for key in protection.gates:
+            promise = _(
+                "Nothing reaches %(place)s without an approval at the gate %(gate)s", **self.names, gate=key
+            )
+            gate = self.line.gates_by_key.get(key)
+            if gate is None:
+                broken = _("the line has no gate %(gate)s", gate=key)
+                yield self._answer(f"gate-{key}", promise, REFUTED, broken)
+            elif gate in self.before and people_of(gate):
+                yield self._answer(f"gate-{key}", promise, PROVED)
+            else:
+                yield self._around(f"gate-{key}", promise, gate)
+
+    def _approved(self, needed: int) -> GuaranteeAnswer:
+        promise = (
+            _(
+                "Nothing reaches %(place)s without an approval by others than requester and producers",
+                **self.names,
+            )
+            if needed == 1
+            else _(
+                "Nothing reaches %(place)s without %(needed)s approvals by others than requester and producers",
+                **self.names,
+                needed=needed,
+            )
+        )
+        votes = [people_of(gate) for gate in self.before]
+        if max(votes, default=0) >= needed:
+            return self._answer("approvals", promise, PROVED)
+        if sum(votes) >= needed:
+            broken = _("one person may approve at several gates")
+            return replace(self._answer("approvals", promise, UNKNOWN), because=broken)
+        gate = self.line.gates_by_key.get(str(self.station.work.get("gate") or ""))
+        if gate is not None and gate not in self.before:
+            return self._around("approvals", promise, gate)
+        return self._answer("approvals", promise, REFUTED, self._fewer(votes))
+
+    def _fewer(self, votes: Collection[int]) -> Any:
+        if not self.before:
+            return _("no gate is on every way there")
+        parts = [
+            _("%(gate)s asks for %(votes)s", gate=gate.name, votes=number)
+            if number
+            else _("%(gate)s may pass without any", gate=gate.name)
+            for gate, number in zip(self.before, votes, strict=True)
+        ]
+        return _("of such people, %(parts)s", parts=joined(parts, ", "))
+
+    def _around(self, about: str, promise: Any, gate: Gate) -> GuaranteeAnswer:
+        """Search a way that leads there around the gate."""
+        if gate in self.before:
+            broken = _("%(gate)s does not ask others than requester and producers", gate=gate.name)
+            return self._answer(about, promise, REFUTED, broken)
+        [answer] = prove(self.line, self.subject, (self._passing(gate.key, about),))
+        return replace(answer, sentence=promise)
+
+    def _passing(self, gate: str, about: str = "") -> Guarantee:
+        return Guarantee(f"protection-{self.station.key}-{about}", NeverReached(self.station.key, gate))
+
+    def _answer(self, about: str, promise: Any, answer: str, broken: Any = "") -> GuaranteeAnswer:
+        """`broken`: what breaks a refuted one."""
+        gate = str(self.station.work.get("gate") or "")
+        because = "" if answer == REFUTED else self.because
+        return GuaranteeAnswer(self._passing(gate, about), promise, answer, because, path=broken)
+
+
+def people_of(gate: Gate) -> int:
+    """Count the people whom a gate asks every time, and of whom none requested or produced anything."""
+    approval = gate.approval
+    lenient = approval.requester_may or approval.producer_may
+    return approval.votes if gate.always_asks and not lenient else 0

@@ -1,0 +1,55 @@
+"""The form that protects a repository, and what its page shows of that (law §14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+
+from pipelines import access
+from pipelines.models import Repository, User
+from pipelines.people import protections
+from pipelines.queries.protections import protection_of
+from pipelines.routing.guarantees.protection import ADMIN, OWNER, Protection
+
+ALL = "all"
+
+
+class ProtectionForm(forms.Form):
+    """`groups`, `gates`: keys with spaces or commas between them. `scope`: admin, owner or all."""
+
+    approvals = forms.IntegerField(min_value=0, required=False)
+    groups = forms.CharField(max_length=2000, required=False)
+    gates = forms.CharField(max_length=2000, required=False)
+    scope = forms.CharField(max_length=8)
+
+    @property
+    def rules(self) -> Protection:
+        data = self.cleaned_data
+        groups, gates = (tuple(data[key].replace(",", " ").split()) for key in ("groups", "gates"))
+        changed_by = OWNER if data["scope"] == ALL else data["scope"]
+        return Protection(data["approvals"] or 0, groups, gates, changed_by)
+
+
+def protection_facts(repository: Repository, person: User) -> dict[str, Any]:
+    """Return what the page shows: what holds, and the form with what this person may change."""
+    owner = repository.project.owner
+    of_owner = access.can_in_owner(person, "repositories", owner)
+    own = protections.own(repository, of_owner=of_owner)
+    lists = {"groups": " ".join(own.groups), "gates": " ".join(own.gates)}
+    scopes = [(ADMIN, _("This repository in this project, changed by its administrators"))]
+    if of_owner:
+        names = {"owner": owner.name}
+        scopes += [
+            (
+                OWNER,
+                _("This repository in every project of %(owner)s, changed by administrators of all") % names,
+            ),
+            (ALL, _("Every repository of %(owner)s, changed by administrators of all") % names),
+        ]
+    return {
+        "protection": protection_of(repository),
+        "protection_form": ProtectionForm(initial={**own.to_dict(), **lists, "scope": own.changed_by}),
+        "protection_scopes": scopes,
+    }

@@ -1,0 +1,85 @@
+"""Count the approvals of what a task delivers, without requester and producers (law §14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from pipelines.models import BranchPush, Event, GateVisit, Job, Task, User, Vote, Word
+from pipelines.routing.decide.approval import UNPROVEN
+from pipelines.routing.document.line import Line
+from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing
+
+PERSON = "person:"
+
+
+@dataclass(frozen=True)
+class Involved:
+    """`requesters`, `producers`: ids of people. `anonymous`: somebody who requested or produced it is not known."""
+
+    requesters: frozenset[int]
+    producers: frozenset[int]
+    anonymous: bool
+
+
+def involved_in(task: Task, line: Line) -> Involved:
+    """Read who had a part in a task and in those that it follows, whose files it may have."""
+    chain = list(_followed(task))
+    ids = [link.pk for link in chain]
+    began = Event.objects.filter(task__in=ids, seq=1).values_list("actor", flat=True)
+    requesters = {link.requester_id for link in chain if link.requester_id}
+    anonymous = any(link.requester_id is None for link in chain)
+    # Whoever lets an ended task run again wants the change as well.
+    requesters |= {pk for actor in began if (pk := _person(actor))}
+    reported = Job.objects.filter(task__in=ids).order_by().values_list("reported_by", flat=True).distinct()
+    pushed = GateVisit.objects.filter(task__in=ids).order_by().values_list("producers", flat=True).distinct()
+    actors = {*reported, *(actor for actors in pushed for actor in actors)}
+    producers = {pk for actor in actors if (pk := _person(actor))}
+    pushes = BranchPush.objects.filter(task__in=ids)
+    producers |= set(pushes.filter(people__isnull=False).values_list("people", flat=True))
+    unknown = UNPROVEN in actors or pushes.filter(Q(people__isnull=True) | Q(by_host=False)).exists()
+    head = line.workspace is not None and bool(line.workspace.head)
+    return Involved(frozenset(requesters), frozenset(producers), anonymous or unknown or head)
+
+
+def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:
+    """List the votes of these visits, each of which approved exactly what is delivered. An override is no approval of
+    those whom the gate asks."""
+    counted = [visit.pk for visit in visits if not visit.overridden]
+    for vote in (
+        Vote.objects.filter(visit__in=counted, word=Word.APPROVE).select_related("visit").order_by("pk")
+    ):
+        entitled = vote.entitled_as
+        people = frozenset((vote.user_id, vote.seat_id, *entitled.get("people", ())))
+        groups = frozenset(entitled.get("groups", ()))
+        yield ExactApproval(vote.visit.gate, vote.user_id, vote.seat_id, people, groups)
+
+
+def lacking(protection: Protection, visits: list[GateVisit], involved: Involved) -> str:
+    """Say in one sentence what is missing, "" where nothing is."""
+    barred = involved.requesters | involved.producers
+    sentences = missing(protection, exact_approvals(visits), barred, anonymous=involved.anonymous)
+    return ", ".join(map(str, sentences))
+
+
+def frozen(task: Task, involved: Involved, protection: Protection) -> dict[str, Any]:
+    """Return what a delivery keeps for its receipt."""
+    names = dict(User.objects.filter(pk__in=involved.producers).values_list("pk", "username"))
+    requester = task.requester.username if task.requester else task.requested_by
+    people: dict[str, Any] = {"requester": requester, "producers": sorted(names.values())}
+    return people | ({"protection": protection.to_dict()} if protection else {})
+
+
+def _person(actor: str) -> int:
+    number = actor.removeprefix(PERSON)
+    return int(number) if number != actor and number.isdigit() else 0
+
+
+def _followed(task: Task) -> Iterator[Task]:
+    here: Task | None = task
+    while here is not None:
+        yield here
+        here = here.follows
