@@ -154,7 +154,7 @@ class LineCounts:
         return list(found)
 
     def marked(self, mark: Mark) -> bool:
-        """Whether a token could enter what the mark guards while it forbids that; True where branches are possible,
+        """Tell if a token could enter what the mark guards while it forbids that; True where branches are possible,
         of which no counts are kept. Raises TooMany."""
         if self.forks or (mark.first and mark.reach == self.line.start):
             return True

@@ -178,7 +178,7 @@ class _Proving:
         return self._cost(Decimal(guarantee.cost_at_most or 0))
 
     def _is_limited(self, mark: Mark) -> bool:
-        """Whether limits keep every token from what the mark guards."""
+        """Tell if limits keep every token from what the mark guards."""
         try:
             return not self._counts.marked(mark)
         except TooMany:
