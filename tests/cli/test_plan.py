@@ -84,7 +84,7 @@ def test_a_merge_request_is_checked_and_commented(cli: Cli, world: World, tmp_pa
     code, comment = checked(mine, world, merge_request(tmp_path, given("look"), given()))
     assert code == 1
     assert "**Cannot be published.**" in comment
-    assert "| Nothing reaches Ship without Second look | **Refuted** | Build → Ship |" in comment
+    assert "| Nothing reaches Ship without Second look | **Refuted** | Build (rule " in comment
     assert (
         "- Outcomes of Build such as \\{result: success\\} went to Ship by rule 1 after Second look;"
         in comment

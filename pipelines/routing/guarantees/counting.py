@@ -6,7 +6,7 @@ for one token a walk over all that limits count, as long as it stays small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line
 from pipelines.routing.document.rules import ORIGIN, Rule
 from pipelines.routing.document.stations import Station
+from pipelines.routing.guarantees.marks import Mark, opens
 from pipelines.routing.guarantees.ways import SEND_BACK, WayOut
 
 MOST_PLACES = 12_000
@@ -117,7 +118,7 @@ class LineCounts:
         Raises TooMany."""
         keys = self._counted(station)
         at = {key: index for index, key in enumerate(keys)}
-        begin = tuple(int(key in (("visits", self.line.start), ("revisit", self.line.start))) for key in keys)
+        begin = self._begin(keys)
         if station == self.line.start and wanted < 1:
             return True
         level, looked = {CountedPlace(self.line.start, "", begin)}, 0
@@ -152,10 +153,44 @@ class LineCounts:
                     found[key] = None
         return list(found)
 
+    def marked(self, mark: Mark) -> bool:
+        """Tell if a token could enter what the mark guards while it forbids that; True where branches are possible,
+        of which no counts are kept. Raises TooMany."""
+        if self.forks or (mark.first and mark.reach == self.line.start):
+            return True
+        at = {key: index for index, key in enumerate(self._counted(""))}
+        begin = CountedPlace(self.line.start, "", self._begin(at))
+        todo, seen = [(begin, mark.first)], {(begin, mark.first)}
+        while todo:
+            if len(seen) > MOST_PLACES:
+                raise TooMany
+            place, forbidden = todo.pop()
+            if any(opens(self.line, mark, forbidden, way) for way in self.ways[place.station]):
+                return True
+            for way, target, new in self._moves_from(place, at):
+                after = mark.after(forbidden, way.source, way.passed, way.words)
+                if after and target == mark.reach:
+                    return True
+                if new is not None and (new, after) not in seen:
+                    seen.add((new, after))
+                    todo.append((new, after))
+        return False
+
+    def _begin(self, keys: Iterable[Limit]) -> tuple[int, ...]:
+        """Count the station at which a task begins as entered."""
+        entered = (("visits", self.line.start), ("revisit", self.line.start))
+        return tuple(int(key in entered) for key in keys)
+
     def _next(self, place: CountedPlace, at: Mapping[Limit, int]) -> Iterator[CountedPlace | None]:
+        return (new for _, _, new in self._moves_from(place, at))
+
+    def _moves_from(
+        self, place: CountedPlace, at: Mapping[Limit, int]
+    ) -> Iterator[tuple[WayOut, str, CountedPlace | None]]:
+        """List ways that no limit holds, with where each leads; to an end without a place."""
         for way in self.ways[place.station]:
             target = place.origin if way.target == ORIGIN else way.target
-            if not target:
+            if not target or self._lacks_origin(place, way):
                 continue
             limits = self._limits(way, target)
             if any(place.counts[at[key]] >= most for key, most in limits if key in at):
@@ -163,7 +198,7 @@ class LineCounts:
             if way.by == "exhausted" and not self.forks and not self._used_up(place, way, at):
                 continue
             if target not in self.line.stations_by_key:
-                yield None
+                yield way, target, None
                 continue
             counts = list(place.counts)
             for key in dict.fromkeys([*(key for key, _ in limits), ("visits", target), ("revisit", target)]):
@@ -174,7 +209,12 @@ class LineCounts:
                 if key[0] == "signals" and (way.by != "signal" or key != inside):
                     counts[index] = 0
             origin = place.origin if target == place.station else place.station
-            yield CountedPlace(target, origin if self._returns else "", tuple(counts))
+            yield way, target, CountedPlace(target, origin if self._returns else "", tuple(counts))
+
+    def _lacks_origin(self, place: CountedPlace, way: WayOut) -> bool:
+        """Tell of a rule that leads back before the token came from anywhere: it is stuck, whatever its limits say."""
+        leads_back = way.by in ("rule", "exhausted") and way.rule is not None and way.rule.to == (ORIGIN,)
+        return leads_back and self._returns and not place.origin
 
     @cached_property
     def _returns(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import Line
-from pipelines.routing.guarantees.ways import APPROVE, Words
+from pipelines.routing.guarantees.ways import APPROVE, WayOut, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,11 @@ def mark_of(line: Line, guarantee: Guarantee) -> Mark:
     if never.without in line.stations_by_key:
         return Mark(never.reach, station=never.without)
     return Mark(never.reach, gate=never.without)
+
+
+def opens(line: Line, mark: Mark, forbidden: bool, way: WayOut) -> bool:
+    """Tell whether the way comes to the guarded gate while the mark forbids it."""
+    for gate, said in way.opened:
+        if gate == mark.reach and gate not in line.stations_by_key:
+            return mark.after(forbidden, way.source, way.passed, dict(said))
+    return False

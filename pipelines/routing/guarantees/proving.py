@@ -14,7 +14,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import Line
 from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMany
-from pipelines.routing.guarantees.marks import mark_of
+from pipelines.routing.guarantees.marks import Mark, mark_of
 from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
 from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuting
 from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
@@ -166,13 +166,23 @@ class _Proving:
     def _proved(self, guarantee: Guarantee) -> tuple[bool, str]:
         """Whether it is, and what that rests on or what stands in the way."""
         if guarantee.never is not None:
-            reach = MarkedReach(self._line, self._ways, mark_of(self._line, guarantee))
+            mark = mark_of(self._line, guarantee)
+            reach = MarkedReach(self._line, self._ways, mark)
+            if not reach.proved and self._is_limited(mark):
+                return True, _("limits keep every path from it")
             return reach.proved, "" if reach.broken is None else self._way(reach.broken)
         if guarantee.at_most is not None:
             return self._visited(guarantee.at_most.visit, guarantee.at_most.times)
         if guarantee.ends_within is not None:
             return self._ended(guarantee.ends_within)
         return self._cost(Decimal(guarantee.cost_at_most or 0))
+
+    def _is_limited(self, mark: Mark) -> bool:
+        """Tell if limits keep every token from what the mark guards."""
+        try:
+            return not self._counts.marked(mark)
+        except TooMany:
+            return False
 
     def _way(self, way: WayOut) -> str:
         source = self._line.station(way.source).name

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import ORIGIN
-from pipelines.routing.guarantees.marks import Mark
+from pipelines.routing.guarantees.marks import Mark, opens
 from pipelines.routing.guarantees.views import PASSED
 from pipelines.routing.guarantees.ways import WayOut
 
@@ -67,19 +67,12 @@ class MarkedReach:
         for way in self._ways[place.station]:
             if place.judged and (way.standing == PASSED or way.is_signalled):
                 continue
-            if self._opens(place, way):
+            if opens(self._line, self._mark, place.mark, way):
                 self._breaks(place, way)
             mark = self._mark.after(place.mark, way.source, way.passed, way.words)
             for target in [place.origin] if way.target == ORIGIN else [way.target]:
                 if target:
                     self._enter(place, way, target, mark)
-
-    def _opens(self, place: MarkedPlace, way: WayOut) -> bool:
-        """Tell whether it comes to the guarded gate with the mark."""
-        for gate, said in way.opened:
-            if gate == self._mark.reach and gate not in self._line.stations_by_key:
-                return self._mark.after(place.mark, way.source, way.passed, dict(said))
-        return False
 
     def _enter(self, place: MarkedPlace, way: WayOut, target: str, mark: bool) -> None:
         if target not in self._line.stations_by_key:

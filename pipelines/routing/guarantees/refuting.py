@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
+from pipelines.routing.basics.jsontext import dumps
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import Line
-from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk, outcome_passed
+from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk
 from pipelines.routing.simulate.candidates import REASON, Candidates
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.search import answering, coarse
@@ -31,6 +32,7 @@ MOST_STEPS = 1_500
 MOST_OF_LINE = 6_000
 """For all guarantees of a line together. The first ones come first."""
 FAR = 1_000
+OTHERWISE = ({"verdict": "fail"}, {"result": "failure"}, {"result": "blocked"}, {"result": "success"})
 Near = Callable[[SimulatedTask, WatchedWalk], int]
 """How many moves it may take to break the guarantee, at least."""
 
@@ -98,16 +100,17 @@ class Refuting:
         return Refutation(None)
 
     def _key(self, node: WatchedNode, guarantee: Guarantee) -> Hashable:
-        walk = node.walk
+        walk, pasts = node.walk, node.watched.key(node.walk)
+        promised = pasts if guarantee.ends_within is not None else tuple(mark for mark, _moves in pasts)
         visits = walk.visits.get(guarantee.at_most.visit, 0) if guarantee.at_most else 0
         edges = tuple(min(walk.edges.get(edge, 0), most) for edge, most in self._edges.items())
         spent = walk.spent if guarantee.cost_at_most is not None else 0
-        return coarse(walk), node.watched.key(walk), self._under_review(walk), visits, edges, spent
+        return coarse(walk), promised, self._under_review(walk), visits, edges, spent
 
-    def _under_review(self, walk: SimulatedTask) -> tuple[bool, ...]:
-        """Tell of positions at gates whether the outcome passed that waits there: a failed one may be approved."""
+    def _under_review(self, walk: SimulatedTask) -> tuple[Hashable, ...]:
+        """Tell of positions at gates what waits there: a word leads on from this outcome, to these targets."""
         return tuple(
-            outcome_passed(self._line, position.station, position.asked.situation["outcome"])
+            (dumps(position.asked.situation["outcome"]), tuple(position.wait.get("to", ())))
             for position in walk.positions
             if position.here and position.asked is not None
         )
@@ -135,6 +138,7 @@ class Refuting:
         if position.arrival:
             return
         if position.status == READY:
+            yield from _otherwise(own)
             yield from map(_reported, self._signals())
         elif position.status == REVIEW and position.asked is not None:
             yield from self._sent_back(position)
@@ -175,6 +179,19 @@ class Refuting:
         cost = min(left) if left else exactly(guarantee.cost_at_most) + 1
         facts = {**step.outcome.get("facts", {}), "usage": {"cost_usd": float(cost)}}
         return replace(step, outcome={**step.outcome, "facts": facts})
+
+
+def _otherwise(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
+    """Report the same data with another result: a rule that reads the output takes a failed visit, too."""
+    known = {dumps(step.outcome) for step in own}
+    for step in own:
+        if step.outcome.get("signals"):
+            continue
+        for other in OTHERWISE:
+            outcome = {**step.outcome, **other}
+            if (words := dumps(outcome)) not in known:
+                known.add(words)
+                yield replace(step, outcome=outcome)
 
 
 def _reported(outcome: dict[str, object]) -> ScenarioStep:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pipelines.routing.basics.jsontext import dumps
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
-from pipelines.routing.decide.decisions import Finish
+from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.document.model import Line
+from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.sentences.references import gate_by_name, place
+from pipelines.routing.sentences.references import rule as named_rule
 from pipelines.routing.simulate.drawn_moves import DrawnMove, drawn_moves
+from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 
@@ -27,12 +31,14 @@ WORDS = {
     "rework": _("%(gate)s asks for rework"),
     "abort": _("%(gate)s aborts"),
 }
+LONGEST = 60
+"""Characters of a value."""
 MOST = 12
 """Places that are told; of a longer walk the first and the last ones."""
 
 
 def walked(line: Line, steps: Sequence[ScenarioStep]) -> str:
-    """“Build → Review (blocked) → Merge”."""
+    """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
         return _("a task begins there")
     told = list(_places(line, steps))
@@ -51,8 +57,10 @@ def _places(line: Line, steps: Sequence[ScenarioStep]) -> Iterator[object]:
     result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []
     at: object = place(line, line.start)
-    for step, record in zip(steps, result.steps[1:], strict=False):
+    records = result.steps[1:]
+    for step, record in zip(steps, records, strict=False):
         remark += _said(line, step)
+        remark += _by_rule(line, record, last=record is records[-1])
         targets: list[object] = [place(line, station) for station in record.entered]
         if isinstance(record.decision, Finish):
             targets.append(place(line, record.decision.end))
@@ -60,6 +68,31 @@ def _places(line: Line, steps: Sequence[ScenarioStep]) -> Iterator[object]:
             yield _with(at, remark)
             at, remark = joined(targets, " + "), []
     yield _with(at, remark)
+
+
+def _by_rule(line: Line, record: StepRecord, *, last: bool) -> Iterator[object]:
+    """Name a rule with the values that its condition read, and without any the one that breaks the promise."""
+    if not isinstance(record.decision, Move | Finish) or record.decision.rule is None:
+        return
+    rule = named_rule(line, record.decision.rule)
+    values = tuple(_values(record.decision))
+    if values:
+        yield _("rule %(rule)s with %(values)s", rule=rule, values=joined(values, ", "))
+    elif last:
+        yield _("rule %(rule)s", rule=rule)
+
+
+def _values(decision: Move | Finish) -> Iterator[str]:
+    for entry in decision.trace:
+        if entry.step != "rules" or entry.rule != decision.rule or entry.result is not True:
+            continue
+        for seen in entry.saw:
+            if isinstance(seen, Seen) and seen.operand in ("output", "fact"):
+                for value in seen.value:
+                    words = dumps(value)
+                    yield f"{seen.path} = {words if len(words) <= LONGEST else f'{words[:LONGEST]}…'}"
+            elif isinstance(seen, Seen) and seen.operand in ("eval", "failure_type"):
+                yield f"{seen.operand} = {dumps(seen.value)}"
 
 
 def _with(at: object, remark: list[object]) -> object:

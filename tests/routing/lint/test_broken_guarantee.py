@@ -21,7 +21,10 @@ def test_the_page_shows_a_promise_that_is_broken_and_one_that_is_kept() -> None:
     [finding] = told("broken-guarantee", examine(bad, prove=answers))
     assert finding.severity == ERROR
     assert finding.path == "guarantees[0]"
-    assert finding.message == "“Nothing reaches merge without approval” is refuted: review (blocked) → merge"
+    assert (
+        finding.message
+        == "“Nothing reaches merge without approval” is refuted: review (blocked, rule on) → merge"
+    )
     assert [bad.rules_by_id[rule][0].key for rule in finding.rules] == ["review"]
     assert told("broken-guarantee", examine(good, prove=answers)) == []
 
