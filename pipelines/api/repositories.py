@@ -50,12 +50,13 @@ class RepositoryIn(Strict):
 class ProtectionIn(Strict):
     """`approvals`: how many people have to approve before anything is merged or pushed; `groups`: keys of those of
     which somebody has to; `gates`: keys of those at which somebody has to. Whoever requested or produced the change
-    never counts. `changed_by`: admin of the project, or of all projects of the owner, where it holds in each."""
+    never counts. `changed_by`: admin of the project, or of all projects of the owner, where it holds in each; "" as
+    it is."""
 
     approvals: int = 0
     groups: list[str] = []
     gates: list[str] = []
-    changed_by: Literal["admin", "owner"] = "admin"
+    changed_by: Literal["admin", "owner", ""] = ""
 
     @property
     def rules(self) -> Protection:

@@ -48,9 +48,12 @@ def _keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
 
 @transaction.atomic
 def protect(repository: Repository, rules: Protection, *, by: User, of_owner: bool, now: datetime) -> None:
-    """Let these rules hold, of the project or its owner as they say; none of them ends it. `of_owner`: whoever asks
-    may change what holds for the owner. Raises Forbidden, Invalid."""
-    rules, project, place = checked(rules), repository.project, place_of(repository.address)
+    """Let these rules hold, of the project or its owner as they say, or as before where they say neither; none of them
+    ends it. `of_owner`: whoever asks may change what holds for the owner. Raises Forbidden, Invalid."""
+    project, place = repository.project, place_of(repository.address)
+    if not rules.changed_by:
+        rules = replace(rules, changed_by=own(repository, of_owner=of_owner).changed_by)
+    rules = checked(rules)
     if rules.changed_by == OWNER:
         _require(of_owner)
         _set(project, rules, place, by, now, owner=project.owner)

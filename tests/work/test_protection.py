@@ -407,6 +407,19 @@ def test_the_door_for_all_repositories_does_not_exist_for_others(siege: Siege) -
     assert client_of(siege.bob).post(page, {"approvals": "1", "scope": "admin"}).status_code == 403
 
 
+def test_what_says_nothing_of_the_owner_leaves_it_to_the_owner(siege: Siege) -> None:
+    """An administrator of all projects who forgets it loosens nothing."""
+    siege.protect()
+    answer = put_repository(siege.as_(siege.world.admin), siege.origin, protection={"approvals": 2})
+    assert answer.json()["protection"]["changed_by"] == "owner"
+    assert (
+        put_repository(siege.as_(siege.mallory), siege.origin, protection={}).json()["protection"][
+            "approvals"
+        ]
+        == 2
+    )
+
+
 def test_an_owner_protects_all_of_its_repositories_at_once(siege: Siege) -> None:
     who = siege.as_(siege.world.admin)
     rules = {"approvals": 2, "groups": ["security"], "changed_by": "owner"}
