@@ -13,6 +13,7 @@ from pipelines.models import (
     HostNotice,
     IssueTrigger,
     Repository,
+    RepositoryProtection,
     VisitCommit,
 )
 
@@ -28,6 +29,12 @@ class RepositoryAdmin(ReadOnly):
 class AllowedFolderAdmin(ReadOnly):
     list_display = ("owner", "path", "origin", "allowed_by", "allowed_at")
     list_select_related = ("owner", "allowed_by")
+
+
+@admin.register(RepositoryProtection)
+class RepositoryProtectionAdmin(ReadOnly):
+    list_display = ("place", "owner", "project", "rules")
+    list_select_related = ("owner", "project__owner")
 
 
 @admin.register(VisitCommit)

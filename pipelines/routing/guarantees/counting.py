@@ -160,9 +160,9 @@ class LineCounts:
             return True
         at = {key: index for index, key in enumerate(self._counted(""))}
         begin = CountedPlace(self.line.start, "", self._begin(at))
-        todo, seen = [(begin, mark.first)], {(begin, mark.first)}
+        todo, entered = [(begin, mark.first)], {(begin, mark.first)}
         while todo:
-            if len(seen) > MOST_PLACES:
+            if len(entered) > MOST_PLACES:
                 raise TooMany
             place, forbidden = todo.pop()
             if any(opens(self.line, mark, forbidden, way) for way in self.ways[place.station]):
@@ -171,8 +171,8 @@ class LineCounts:
                 after = mark.after(forbidden, way.source, way.passed, way.words)
                 if after and target == mark.reach:
                     return True
-                if new is not None and (new, after) not in seen:
-                    seen.add((new, after))
+                if new is not None and (new, after) not in entered:
+                    entered.add((new, after))
                     todo.append((new, after))
         return False
 

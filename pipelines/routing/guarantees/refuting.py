@@ -46,12 +46,12 @@ class WatchedNode:
     depth: int = 0
 
     def steps(self) -> tuple[ScenarioStep, ...]:
-        found: list[ScenarioStep] = []
+        steps: list[ScenarioStep] = []
         node: WatchedNode | None = self
         while node is not None and node.step is not None:
-            found.append(node.step)
+            steps.append(node.step)
             node = node.before
-        return tuple(reversed(found))
+        return tuple(reversed(steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Refuting:
         first = WatchedNode(start, watch.begin(start))
         if first.watched.broken:
             return Refutation(())
-        seen, number = {self._key(first, guarantee)}, 0
+        known, number = {self._key(first, guarantee)}, 0
         todo = [(0, 0, first)]
         while todo:
             _, _, node = heapq.heappop(todo)
@@ -93,8 +93,8 @@ class Refuting:
                 if watched.broken:
                     return Refutation(new.steps())
                 key = self._key(new, guarantee)
-                if not taken.walk.over and key not in seen:
-                    seen.add(key)
+                if not taken.walk.over and key not in known:
+                    known.add(key)
                     number += 1
                     heapq.heappush(todo, (new.depth + 3 * near(taken.walk, watched), number, new))
         return Refutation(None)
