@@ -27,7 +27,9 @@ from pipelines.models import (
 )
 from pipelines.ports.vault import keys
 from pipelines.ports.vault.signing import receipt_key
+from pipelines.queries import versions
 from pipelines.queries.protections import place_of
+from pipelines.work.transport.local.protecting import involved_in
 from reviews.models import ChatAccount
 from tests.api.conftest import Api, api
 from tests.factories import World, make_member, make_project, station
@@ -153,6 +155,14 @@ def of_a_machine(siege: Siege) -> Task:
     return engine.submit(siege.world.line(siege.line()), actor=actor, title="Fix it")
 
 
+def of_an_issue(siege: Siege) -> Task:
+    """Requested by an issue that Mallory wrote, as a host's delivery starts it."""
+    made, _secret = siege.world.machine()
+    actor = engine.Actor("machine", str(made.pk), made.name)
+    author = f"person:{siege.mallory.pk}"
+    return engine.submit(siege.world.line(siege.line()), actor=actor, title="Fix it", requesters=[author])
+
+
 def done_by_hand(siege: Siege) -> Task:
     """Requested by Bob, while Mallory did a part of it."""
     document = siege.line()
@@ -178,12 +188,13 @@ Start = Callable[[Siege], Task]
 WAYS: list[tuple[Start, Callable[..., int]]] = [
     *((own, way) for way in bans.WAYS if way is not bans.by_rejecting),
     (of_a_machine, bans.by_page),
+    (of_an_issue, bans.by_page),
     (done_by_hand, bans.by_page),
     (run_again, bans.by_page),
 ]
 
 
-@pytest.mark.smoke(24)
+@pytest.mark.smoke(26)
 @pytest.mark.parametrize("protected", [False, True])
 @pytest.mark.parametrize(("begin", "way"), WAYS, ids=lambda value: value.__name__)
 def test_nobody_approves_their_own_change(
@@ -202,6 +213,11 @@ def test_nobody_approves_their_own_change(
     if protected:
         summary = task.jobs.get(station="merge").outcome["summary"]
         assert summary.startswith("app is protected. Missing: ") and not Delivery.objects.exists()
+
+
+def test_whoever_wrote_the_issue_counts_as_its_requester(siege: Siege) -> None:
+    task = of_an_issue(siege)
+    assert siege.mallory.pk in involved_in(task, versions.by_id(task.pinned_id)).requesters
 
 
 # Ways around what the line asks
