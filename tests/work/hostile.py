@@ -73,7 +73,7 @@ def approve(url):
     request = urllib.request.Request(
         url, data=b'{"action": "approve"}', headers={"Content-Type": "application/json"}, method="POST"
     )
-    urllib.request.urlopen(request, timeout=10)
+    urllib.request.urlopen(request, timeout=120)
 
 
 def write(path):
