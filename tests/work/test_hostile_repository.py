@@ -9,10 +9,8 @@ import shutil
 import socket
 import sys
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -36,14 +34,9 @@ FORKS, BYTES = 10_000, 1024 * MIB
 
 
 @pytest.fixture
-def installation(settings: Any) -> Iterator[Path]:
-    """A checkout of the product, with what lies in one after a while, from which a worker was started. Not in /tmp,
-    which is another folder inside of a station."""
-    with TemporaryDirectory(prefix="installation-", dir="/var/tmp") as folder:
-        yield checkout(Path(folder).resolve(), settings)
-
-
-def checkout(base: Path, settings: Any) -> Path:
+def installation(tmp_path: Path, settings: Any) -> Path:
+    """A checkout of the product, with what lies in one after a while, from which a worker was started."""
+    base = tmp_path / "installation"
     for name, text in {
         "manage.py": "import django",
         "run.log": f"Gateline runs at http://127.0.0.1:8000/ · sign in once, within ten minutes: {LINK}",

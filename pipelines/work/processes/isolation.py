@@ -275,7 +275,11 @@ def places(
     wanted = [place for place in both(there(readable)) if not within(place, secret)]
     roots = (*wanted, *map(Path, SYSTEM))
     cover = dict.fromkeys((*secret, *both(covered)))
-    return Places(tuple(wanted), tuple(place for place in cover if within(place, roots)), secret)
+    # Also around what is listed: where it lies in /tmp, a station could write beside it into its own folder.
+    hiding = (
+        place for place in cover if within(place, roots) or any(root.is_relative_to(place) for root in wanted)
+    )
+    return Places(tuple(wanted), tuple(hiding), secret)
 
 
 def there(places: Iterable[Path]) -> Iterable[Path]:
