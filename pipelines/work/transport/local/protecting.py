@@ -33,8 +33,8 @@ def involved_in(task: Task, line: Line) -> Involved:
     requesters = {link.requester_id for link in chain if link.requester_id}
     anonymous = any(link.requester_id is None for link in chain)
     # Whoever lets an ended task run again wants the change as well.
-    asked_by = (actor for link in chain for actor in link.requesters)
-    requesters |= {pk for actor in (*began, *asked_by) if (pk := _person(actor))}
+    authors = (actor for link in chain for actor in link.requesters)
+    requesters |= {pk for actor in (*began, *authors) if (pk := _person(actor))}
     reported = Job.objects.filter(task__in=ids).order_by().values_list("reported_by", flat=True).distinct()
     pushed = GateVisit.objects.filter(task__in=ids).order_by().values_list("producers", flat=True).distinct()
     actors = {*reported, *(actor for actors in pushed for actor in actors)}
