@@ -8,7 +8,7 @@ import signal
 import sys
 from types import FrameType
 
-from config import lifeline, up
+from config import lifeline, readiness, up
 from config.embedded import layout
 from config.embedded.errors import LauncherError
 from config.embedded.hold import hold
@@ -36,11 +36,26 @@ def main() -> None:
         if command == "up" and not {"-h", "--help"} & set(sys.argv):
             up.main(sys.argv[2:])
         else:
+            if readiness.pending():
+                _load(command)
             _execute()
     except LauncherError as error:
         sys.exit(f"{error.message}\n{error.remedy}")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _load(command: str) -> None:
+    """Loads what the command needs while the database is being prepared, and waits for that."""
+    import django
+    from django.conf import settings
+    from django.core.management import get_commands, load_command_class
+
+    django.setup()
+    load_command_class(get_commands()[command], command)
+    readiness.wait_for_database()
+    if settings.WORKSPACES.folder() != settings.WORKSPACES_DIR:
+        sys.exit(f"The workspaces were moved to {settings.WORKSPACES.folder()} meanwhile.")
 
 
 def _execute() -> None:

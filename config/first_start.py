@@ -18,16 +18,19 @@ ADMINISTRATOR = "admin"
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
 
 
-def prepare(say: Callable[[str], None]) -> User | None:
-    """Brings the database up to date. Answers the administrator who has no password yet, if there is one."""
+def prepare(say: Callable[[str], None], show: Callable[[str], None]) -> User | None:
+    """Brings the database up to date. Answers the administrator who has no password yet, if there is one.
+
+    `say` takes sentences that stay in sight, `show` the work that begins now.
+    """
     _settle_workspaces(say)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
         try:
-            _migrate(say)
+            _migrate(show)
             with transaction.atomic():
                 if not get_user_model().objects.exists():
-                    _welcome(say)
+                    _welcome(show)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
     return without_password()
@@ -43,16 +46,16 @@ def without_password() -> User | None:
     return user if user and not user.has_usable_password() else None
 
 
-def _migrate(say: Callable[[str], None]) -> None:
+def _migrate(show: Callable[[str], None]) -> None:
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
-        say(f"Setting up the database ({len(plan)} steps) …")
+        show(f"Setting up the database ({len(plan)} steps) …")
         call_command("migrate", interactive=False, verbosity=0)
 
 
-def _welcome(say: Callable[[str], None]) -> None:
-    say("Loading the demo project …")
+def _welcome(show: Callable[[str], None]) -> None:
+    show("Loading the demo project …")
     user = User(username=ADMINISTRATOR, is_staff=True, is_superuser=True)
     user.set_unusable_password()
     user.save()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
-from config import lifeline
+from config import lifeline, readiness
 
 LOOK_EVERY = 0.2
 STOP_SECONDS = 7.0  # everything is gone within ten seconds, the database included
@@ -43,19 +43,34 @@ class ProcessSupervisor:
         # Children inherit the reading end only; the system closes the other one with us.
         self.pipe, self._ours = os.pipe()
         self.environment = {**environment, lifeline.VARIABLE: str(self.pipe)}
+        self.pending, self._readiness = os.pipe()
 
     def helped_by(self, command: Sequence[str], *handed: int) -> subprocess.Popen[bytes]:
         """Starts a process that is not started again when it ends; `handed`: descriptors that it gets besides."""
         self.helper = self._popen(command, *handed)
         return self.helper
 
+    def start_early(self, commands: Mapping[str, Sequence[str]]) -> None:
+        """Starts processes that load while the database is prepared, and wait for it (`config.readiness`)."""
+        self.children = [Child(name, command) for name, command in commands.items()]
+        for child in self.children:
+            child.started = time.monotonic()
+            child.process = self._popen(
+                child.command, self.pending, **{readiness.VARIABLE: str(self.pending)}
+            )
+
     def run(self, commands: Callable[[], Mapping[str, Sequence[str]]]) -> None:
         """Keeps what `commands` answers (name to command line) running, until a signal asks for the end of everything.
         One that comes while `commands` is at work ends this process as it does any other."""
         try:
-            self.children = [Child(name, command) for name, command in commands().items()]
+            kept_running = commands()
+            early = {child.name: child for child in self.children}
+            self.children = [
+                early.get(name) or Child(name, command) for name, command in kept_running.items()
+            ]
             for number in SIGNALS:
                 signal.signal(number, self._ask)
+            os.close(self._readiness)
             while not self.asked:
                 for child in self.children:
                     self._tend(child)
@@ -85,11 +100,11 @@ class ProcessSupervisor:
         child.started = now
         child.process = self._popen(child.command)
 
-    def _popen(self, command: Sequence[str], *handed: int) -> subprocess.Popen[bytes]:
+    def _popen(self, command: Sequence[str], *handed: int, **more: str) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C reaches this process alone, which then stops the others in order.
         return subprocess.Popen(
             command,
-            env=self.environment,
+            env=self.environment | more,
             stdin=subprocess.DEVNULL,
             pass_fds=[self.pipe, *handed],
             start_new_session=True,

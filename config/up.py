@@ -48,14 +48,16 @@ def run(host: str, port: int) -> None:
 
 def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str, Sequence[str]]:
     """What is to be kept running, once the database is ready for it."""
-    ready, told = os.pipe()
-    preparing = supervisor.helped_by([*MANAGE, "announce", *address, "--tell", str(told)], told)
-    os.close(told)
-    with os.fdopen(ready) as answer:
+    answers, tell = os.pipe()
+    preparing = supervisor.helped_by([*MANAGE, "announce", *address, "--tell", str(tell)], tell)
+    os.close(tell)
+    web = {"web": [*MANAGE, "web", *address]}
+    supervisor.start_early(web | worker_commands(1))
+    with os.fdopen(answers) as answer:
         workers = answer.readline()
     if not workers:
         sys.exit(_code(preparing))
-    return {"web": [*MANAGE, "web", *address], **worker_commands(int(workers))}
+    return web | worker_commands(int(workers))
 
 
 def worker_commands(count: int) -> dict[str, Sequence[str]]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 from config.setup import front_end, machine, packages, quality
-from config.setup.steps import ROOT, SetupError, one_at_a_time
+from config.setup.steps import ROOT, SetupError, Stage, one_at_a_time
 
 # Each file to one of three processes. One that dies ends the run, which names its test: in its place xdist starts
 # another, hands it a file that is done already, and waits for ever.
@@ -99,8 +99,10 @@ def agents(rest: list[str]) -> int:
 
 def _prepare(lock: str) -> None:
     with one_at_a_time():
-        packages.ensure(lock)
-        front_end.ensure()
+        with Stage("Python packages"):
+            packages.ensure(lock)
+        with Stage("Front end"):
+            front_end.ensure()
 
 
 def _become(*words: str) -> None:

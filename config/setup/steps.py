@@ -70,54 +70,89 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
+class Stage:
+    """One named step of the set-up as a newcomer sees it: one line, which ends with the seconds that all of it took.
+    Nothing is printed while nothing has to be done."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.begin: float | None = None
+
+    def __enter__(self) -> Stage:
+        _stages.append(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        _stages.remove(self)
+        if self.begin is not None and kind is None:
+            self._print(f"{self.name}: {self._seconds()} s", last=True)
+
+    def show(self, detail: str = "") -> None:
+        """Says that the step is at work; on a terminal with what it does now."""
+        if self.begin is None:
+            self.begin = time.monotonic()
+            self._print(f"{self.name} …")
+        elif sys.stdout.isatty():
+            self._print(f"{self.name} … {self._seconds()} s  {detail}")
+
+    def _seconds(self) -> str:
+        return f"{time.monotonic() - (self.begin or 0):.0f}"
+
+    def _print(self, text: str, *, last: bool = False) -> None:
+        if sys.stdout.isatty():
+            print(f"\r\x1b[K{text}", end="\n" if last else "", flush=True)
+        else:
+            print(text, flush=True)
+
+
+_stages: list[Stage] = []
+
+
 def run(
     label: str, command: Sequence[str | Path], *, remedy: str, env: Mapping[str, str] | None = None
 ) -> None:
-    """Runs a long command and shows that it goes on. StepFailed with what it said."""
-    begin = time.monotonic()
-    with tempfile.TemporaryFile() as said:
+    """Runs a long command and shows that it goes on. StepFailed with its output."""
+    with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [str(word) for word in command],
             cwd=ROOT,
             env=env,
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
         )
         try:
-            _watch(label, process, begin)
+            if _stages:
+                _watch(_stages[-1], label, process)
+            else:
+                with Stage(label) as stage:
+                    _watch(stage, "", process)
         finally:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
         if process.returncode:
-            said.seek(0)
-            raise StepFailed(label, _plain(said.read()), remedy)
+            output.seek(0)
+            raise StepFailed(label, _plain(output.read()), remedy)
 
 
-def _watch(label: str, process: subprocess.Popen[bytes], begin: float) -> None:
+def _watch(stage: Stage, label: str, process: subprocess.Popen[bytes]) -> None:
     lively = sys.stdout.isatty()
-    pause, shown = (0.2, begin) if lively else (SHOW_EVERY, begin)
-    print(f"{label} …", end="" if lively else "\n", flush=True)
-    while True:
+    begin = time.monotonic()
+    stage.show(label)
+    while process.poll() is None:
         try:
-            process.wait(pause)
-            break
+            process.wait(0.2 if lively else SHOW_EVERY)
         except subprocess.TimeoutExpired:
-            shown = time.monotonic()
-            seconds = f"{shown - begin:.0f} s"
-            print(
-                f"\r{label} … {seconds}" if lively else f"  still at it after {seconds}",
-                end="" if lively else "\n",
-            )
-            sys.stdout.flush()
-    if lively:
-        print(f"\r{label}: {time.monotonic() - begin:.0f} s ", flush=True)
+            if lively:
+                stage.show(label)
+            else:
+                print(f"  still at it after {time.monotonic() - begin:.0f} s", flush=True)
 
 
-def _plain(said: bytes) -> str:
-    """Without the colours and the overwritten lines of a terminal."""
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[^\n]*\r(?!\n)", "", said.decode(errors="replace"))
+def _plain(output: bytes) -> str:
+    """Drops the colours and the overwritten lines of a terminal."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[^\n]*\r(?!\n)", "", output.decode(errors="replace"))
 
 
 def environment(**more: str) -> dict[str, str]:

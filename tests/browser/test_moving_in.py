@@ -32,7 +32,7 @@ def company() -> Iterator[Provider]:
 @pytest.fixture
 def fresh(transactional_db: None, tmp_path: Path, company: Provider) -> Iterator[Site]:
     """What `make run` starts on an empty database, with a provider to sign in with."""
-    prepare(lambda words: None)
+    prepare(lambda words: None, lambda words: None)
     demo = Project.objects.get()
     site = start_web(
         tmp_path,

@@ -131,3 +131,71 @@ def test_there_are_as_many_workers_as_are_asked_for() -> None:
     started = up.worker_commands(3)
     assert list(started) == ["worker", "worker 2", "worker 3"]
     assert {command[-1] for command in started.values()} == {"worker"}
+
+
+EARLY = """
+import os, pathlib, sys, time
+from config.supervisor import ProcessSupervisor
+folder = pathlib.Path(sys.argv[1]).parent
+children = {"one": [sys.executable, sys.argv[1], "one"]}
+supervisor = ProcessSupervisor(environment=os.environ, say=lambda text: print(text, flush=True))
+def commands():
+    supervisor.start_early(children)
+    while not (folder / "prepared").exists():
+        if (folder / "broken").exists():
+            sys.exit(3)
+        time.sleep(0.02)
+    return children
+supervisor.run(commands)
+"""
+
+EARLY_CHILD = """
+import os, pathlib, sys, time
+from config import lifeline, readiness
+lifeline.watch()
+folder, name = pathlib.Path(sys.argv[0]).parent, sys.argv[1]
+(folder / f"loaded.{os.getpid()}").touch()
+if readiness.pending():
+    readiness.wait_for_database()
+(folder / f"{name}.{os.getpid()}").touch()
+while True:
+    time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def early(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A supervisor whose child has loaded, and waits for the database."""
+    (tmp_path / "child.py").write_text(EARLY_CHILD)
+    with nothing_left(tmp_path):
+        process = subprocess.Popen(
+            [sys.executable, "-c", EARLY, str(tmp_path / "child.py")],
+            cwd=ROOT,
+            env=clean_environment(PYTHONPATH=str(ROOT)),
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        until(lambda: pids(tmp_path, "loaded"), what="the child")
+        yield process
+        process.kill()
+        process.wait()
+
+
+def test_a_child_that_starts_early_waits_for_the_database_and_its_successor_does_not(
+    early: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    assert not pids(tmp_path, "one")
+    (tmp_path / "prepared").touch()
+    until(lambda: pids(tmp_path, "one"), what="the end of the wait")
+    assert pids(tmp_path, "one") == pids(tmp_path, "loaded"), "the process that had loaded"
+    os.kill(pids(tmp_path, "one")[0], signal.SIGKILL)
+    until(lambda: len(pids(tmp_path, "one")) == 2, what="the one that is started in its place")
+
+
+def test_a_child_that_waits_ends_where_the_database_cannot_be_prepared(
+    early: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "broken").touch()
+    assert early.wait(LONG) == 3
+    assert not living_in(tmp_path)
+    assert not pids(tmp_path, "one"), "it used what was not there"

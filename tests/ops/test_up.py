@@ -130,6 +130,11 @@ def test_the_first_start_prints_one_line_with_a_sign_in_link(up: Up) -> None:
     assert LINK.search(up.line()) and f":{up.port}/" in up.line()
 
 
+def test_each_step_of_the_first_start_says_its_seconds(up: Up) -> None:
+    steps = re.findall(r"(?m)^([A-Z][a-z ]+): \d+ s$", up.said())
+    assert steps == ["Database and demo", "Web and worker"]
+
+
 def test_healthz_says_that_everything_works(up: Up) -> None:
     assert up.health() == (
         200,
@@ -273,7 +278,7 @@ def test_ctrl_c_leaves_no_process(up: Up) -> None:
 def test_a_later_start_keeps_everything(up: Up) -> None:
     again = Up(up.home, free_port())
     assert again.health()[0] == 200
-    assert "Loading the demo" not in again.said() and "Setting up the database" not in again.said()
+    assert "Database and demo" not in again.said()
     with psycopg.connect(layout.url(up.home)) as database:
         database.execute("UPDATE pipelines_user SET password = 'md5$x$y'")
     again.interrupt()

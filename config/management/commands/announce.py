@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from config.first_start import prepare
 from config.links import sign_in_address, stays_private
+from config.setup.steps import Stage
 from pipelines.management import printing
 from pipelines.management.commands.worker import station_places
 from pipelines.models import User, Worker
@@ -38,17 +39,15 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, host: str, port: int, tell: int, **options: Any) -> None:
-        newcomer = prepare(self._say)
+        with Stage("Database and demo") as database:
+            newcomer = prepare(self._say, database.show)
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
-        self._say("Starting web and worker …")
         with os.fdopen(tell, "w") as told:
             told.write(f"{settings.WORKERS}\n")
-        late = time.monotonic() + PATIENCE
-        while not (state := _health(host, port)) or (
-            time.monotonic() < late and not (state == 200 and one_besides(before))
-        ):
-            time.sleep(LOOK_EVERY)
+        with Stage("Web and worker") as start:
+            start.show()
+            _await_both(host, port, before)
         self._say(self._line(port, newcomer))
 
     def _line(self, port: int, newcomer: User | None) -> str:
@@ -68,6 +67,15 @@ class Command(BaseCommand):
     def _say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def _await_both(host: str, port: int, before: Collection[Any]) -> None:
+    """Returns once web answers; after `PATIENCE` also where the worker or something else is still down."""
+    late = time.monotonic() + PATIENCE
+    while not (state := _health(host, port)) or (
+        time.monotonic() < late and not (state == 200 and one_besides(before))
+    ):
+        time.sleep(LOOK_EVERY)
 
 
 def one_besides(before: Collection[Any]) -> bool:

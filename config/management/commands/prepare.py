@@ -15,7 +15,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        newcomer = prepare(self.stdout.write)
+        newcomer = prepare(self.stdout.write, self.stdout.write)
         if newcomer:
             self.stdout.write(
                 f"Set the administrator's password: manage.py changepassword {newcomer.username}"
