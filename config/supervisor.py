@@ -63,10 +63,10 @@ class ProcessSupervisor:
         """Keeps what `commands` answers (name to command line) running, until a signal asks for the end of everything.
         One that comes while `commands` is at work ends this process as it does any other."""
         try:
-            kept_running = commands()
+            commands_by_name = commands()
             early = {child.name: child for child in self.children}
             self.children = [
-                early.get(name) or Child(name, command) for name, command in kept_running.items()
+                early.get(name) or Child(name, command) for name, command in commands_by_name.items()
             ]
             for number in SIGNALS:
                 signal.signal(number, self._ask)
