@@ -47,7 +47,13 @@ def installation(tmp_path: Path, settings: Any) -> Path:
         "pipelines/demo/stations/agent.py": "",
         "pipelines/work/outgoing/guard.py": "",
         ".git/HEAD": "ref: refs/heads/main",
+        ".git/packed-refs": "# pack-refs",
+        ".git/refs/heads/main": "0" * 40,
+        ".git/objects/info/packs": "",
         ".git/config": "[remote]",
+        ".git/hooks/pre-push": "#!/bin/sh",
+        ".git/logs/HEAD": "somebody",
+        ".git/modules/other/HEAD": "ref: refs/heads/main",
         ".gateline/secret-key": "key",
         ".gateline/mail/link.eml": LINK,
         ".test-state/notes": "state",
@@ -225,15 +231,44 @@ async def test_of_the_installation_only_programs_are_seen(
 
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", BOTH)
-async def test_a_station_that_names_a_repository_sees_the_history_of_this_one_only(
-    name: str, installation: Path, places: Places, inside: Attempt, sink: Collected
+@pytest.mark.parametrize(
+    ("allowed", "shown"),
+    [
+        (".", {"HEAD", "packed-refs", "refs/heads/main", "objects/info/packs"}),
+        (".git", {"HEAD", "packed-refs", "refs/heads/main", "objects/info/packs"}),
+        (".git/modules/other", set()),
+        (".git/hooks", set()),
+        ("..", set()),
+    ],
+)
+async def test_a_station_that_may_read_the_installation_sees_of_its_git_the_commits_alone(
+    name: str,
+    allowed: str,
+    shown: set[str],
+    installation: Path,
+    places: Places,
+    inside: Attempt,
+    sink: Collected,
 ) -> None:
     isolation = await in_force(name, places, inside)
-    naming = Access(network=False, repositories=(installation,))
+    folder = (installation / allowed).resolve()
+    naming = Access(network=False, repositories=(folder,))
     await command.run(running(isolation, inside, "files", files(installation), access=naming), sink)
-    seen = {Path(file).relative_to(installation).parts[0] for file in got(inside)}
-    assert seen == {".git", ".gateline", "pipelines"}
+    seen = {Path(file).relative_to(installation) for file in got(inside)}
+    assert {str(file.relative_to(".git")) for file in seen if file.parts[0] == ".git"} == shown
+    assert {file.parts[0] for file in seen} - {".git"} == {".gateline", "pipelines"}
     assert all(file.startswith(str(inside.root)) for file in got(inside) if "/.gateline/" in file)
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("name", BOTH)
+async def test_the_git_of_the_installation_is_not_listed_by_a_setting(
+    name: str, installation: Path, settings: Any, inside: Attempt, sink: Collected
+) -> None:
+    settings.STATION_READABLE = [installation / ".git", installation / ".git" / "config"]
+    isolation = await in_force(name, station_places(), inside)
+    await command.run(running(isolation, inside, "files", files(installation)), sink)
+    assert not [file for file in got(inside) if "/.git/" in file]
 
 
 @pytest.mark.isolation

@@ -39,7 +39,7 @@ def of_installation(
         *map(Path, readable),
     ]
     covered = [*map(Path, hidden), *(base / name for name in STATE_FOLDERS)]
-    return places(found, covered, Path.home(), covered=[base])
+    return places(found, covered, Path.home(), installation=[base])
 
 
 def notices(isolation: Isolation) -> list[str]:

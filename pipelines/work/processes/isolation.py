@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+CALL_FILTER = Path(__file__).with_name("call_filter.py")
 LANDLOCK = Path(__file__).with_name("landlock.py")
 LANDLOCK_HOSTS = Path(__file__).with_name("landlock_hosts.py")
 BRIDGE = Path(__file__).with_name("egress_bridge.py")
@@ -29,11 +30,13 @@ NAMES = """alternatives ca-certificates ca-certificates.conf crypto-policies deb
     timezone"""
 ETC = tuple(f"/etc/{name}" for name in NAMES.split())
 DEVICES = tuple(
-    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
 )
 # Hidden even where a listed root contains them.
 SECRETS = ".ssh .gnupg .aws .azure .config .docker .kube .netrc .pgpass .git-credentials"
 HOME_SECRETS = tuple(SECRETS.split())
+COMMITS = ("objects", "refs", "packed-refs", "HEAD")
+"""Of a repository: no settings, which may hold passwords, no hooks, no logs."""
 DISABLE_USERNS = "--disable-userns"
 SHARED_MEMORY = 1 << 30
 
@@ -45,17 +48,26 @@ class CannotIsolate(Exception):
 @dataclass(frozen=True)
 class Places:
     """Folders and files of one worker: what every station may read, and what none may see although it lies inside. A
-    readable place inside a hidden one is seen. `secret`: what is not shown, whichever folder a station is allowed."""
+    readable place inside a hidden one is seen. `secret`: what is not shown, whichever folder a station is allowed.
+    `installation`: the folder of the product itself, by its names."""
 
     readable: tuple[Path, ...]
     hidden: tuple[Path, ...]
     secret: tuple[Path, ...] = ()
+    installation: tuple[Path, ...] = ()
 
     def seen(self, access: Access) -> tuple[Path, ...]:
-        """Of an allowed folder that holds something secret, such as the installation itself, its commits alone."""
+        """Name what every station may read, and what this one is allowed of folders."""
         allowed = [folder for folder in access.repositories if not within(folder, self.secret)]
-        holding = {folder for folder in allowed if any(place.is_relative_to(folder) for place in self.secret)}
-        return (*self.readable, *(folder / ".git" if folder in holding else folder for folder in allowed))
+        return (*self.readable, *(place for folder in allowed for place in self.shown(folder)))
+
+    def shown(self, folder: Path) -> tuple[Path, ...]:
+        """Name what is seen of an allowed folder: of the installation, as of one with something secret, its commits."""
+        own = [base / ".git" for base in self.installation]
+        if within(folder, own):
+            return tuple(folder / name for name in COMMITS) if folder in own else ()
+        holds_secrets = any(place.is_relative_to(folder) for place in (*self.secret, *self.installation))
+        return tuple(folder / ".git" / name for name in COMMITS) if holds_secrets else (folder,)
 
     def shows(self, path: Path) -> bool:
         """Say whether some station can read this file: of the places around it the innermost decides."""
@@ -113,14 +125,14 @@ class Isolation:
         """:param attempt: the attempt's folder, the only place it may write to; its `tmp` is its /tmp"""
         network = access.network or not self.cuts_network
         if self.name == "bubblewrap":
-            led = bridged(argv) if access.door is not None else argv
+            command = bridged(argv) if access.door is not None else argv
             levels = 3 if access.roots else 2
-            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *led), levels=levels)
+            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *command), levels=levels)
         if access.roots:
             raise CannotIsolate("programs of an image take bubblewrap")
         if self.name == "landlock":
             rules = {
-                "read": [*map(str, without(self.places, access)), *ETC, "/proc"],
+                "read": [*map(str, without(self.places, access)), *ETC],
                 "write": [str(attempt), *DEVICES],
                 "network": network,
             }
@@ -147,14 +159,10 @@ def filled(part: str, attempt: Path, cwd: Path) -> str:
 
 
 def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, network: bool) -> list[str]:
-    argv = [
-        isolation.program,
-        "--die-with-parent",
-        "--unshare-user",
-        "--unshare-pid",
-        "--unshare-ipc",
-        "--unshare-uts",
-    ]
+    # What puts the files of an image into place is a bubblewrap too, and makes namespaces.
+    namespaces = "permitted" if access.roots else "refused"
+    argv = [sys.executable, "-I", "-S", str(CALL_FILTER), namespaces, "--", isolation.program]
+    argv += ["--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     argv += ["--unshare-cgroup-try", *([] if network else ["--unshare-net"])]
     if access.roots:
         # One isolation inside of another: the inner one forbids namespaces. Of root's, Linux asks for this capability
@@ -267,19 +275,20 @@ def places(
     readable: Iterable[Path],
     hidden: Iterable[Path],
     home: Path,
-    covered: Iterable[Path] = (),
+    installation: Iterable[Path] = (),
 ) -> Places:
     """Absolute, by their names and with links resolved. Nothing inside a `hidden` place is seen, nor are the secrets of
-    `home`; inside a `covered` one what is listed."""
-    secret = both(hidden, (home / name for name in HOME_SECRETS))
-    wanted = [place for place in both(there(readable)) if not within(place, secret)]
+    `home` and the `.git` of the `installation`; inside of that, what is listed besides."""
+    secret, bases = both(hidden, (home / name for name in HOME_SECRETS)), both(installation)
+    closed = (*secret, *(base / ".git" for base in bases))
+    wanted = [place for place in both(there(readable)) if not within(place, closed)]
     roots = (*wanted, *map(Path, SYSTEM))
-    cover = dict.fromkeys((*secret, *both(covered)))
+    cover = dict.fromkeys((*secret, *bases))
     # Also around what is listed: where it lies in /tmp, a station could write beside it into its own folder.
     hiding = (
         place for place in cover if within(place, roots) or any(root.is_relative_to(place) for root in wanted)
     )
-    return Places(tuple(wanted), tuple(hiding), secret)
+    return Places(tuple(wanted), tuple(hiding), secret, bases)
 
 
 def there(places: Iterable[Path]) -> Iterable[Path]:

@@ -28,7 +28,7 @@ from pathlib import Path
 # A script without site: where the package lies is told here. Standard library only, there too.
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from pipelines.work.processes import egress_bridge, landlock
+from pipelines.work.processes import call_filter, egress_bridge, landlock
 
 PIDFD_GETFD = 438
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -87,7 +87,7 @@ class Connector:
         """Do the call on the program's socket. False: it is one of the file system, and goes on by itself, fenced.
 
         :raises OSError: the answer to the program"""
-        listens = call == landlock.numbers().listen
+        listens = call == call_filter.numbers().listen
         try:
             connection = socket_of(thread, arguments[0])
         except OSError:
@@ -127,8 +127,8 @@ def socket_of(thread: int, descriptor: int) -> socket.socket:
     """Another process's socket, as one of this process. :raises OSError: it is none, or may not be looked at"""
     process = os.pidfd_open(process_of(thread))
     try:
-        ours = landlock.checked(
-            landlock.syscall(PIDFD_GETFD, process, ctypes.c_int(descriptor), 0), "pidfd_getfd"
+        ours = call_filter.checked(
+            call_filter.syscall(PIDFD_GETFD, process, ctypes.c_int(descriptor), 0), "pidfd_getfd"
         )
     finally:
         os.close(process)
@@ -163,7 +163,7 @@ def become(argv: list[str], rules: dict[str, list[str]], port: int, channel: soc
         landlock.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         landlock.drop_capabilities()
         landlock.restrict(rules["read"], rules["write"], tcp=False)
-        calls = landlock.hand_over()
+        calls = call_filter.hand_over()
         socket.send_fds(channel, [b"!"], [calls])
         os.close(calls)
         channel.close()
