@@ -375,6 +375,8 @@ EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
 WORKERS = env.number("GATELINE_WORKERS", 1, least=1)
 # Off: the server's own workers leave commands and agents to runners on other machines.
 RUN_PROGRAMS = env.flag("GATELINE_RUN_PROGRAMS", True)
+# On: a worker behind Landlock runs programs of several owners, whom that does not keep apart (SECURITY.md).
+LANDLOCK_SEVERAL_OWNERS = env.flag("GATELINE_LANDLOCK_SEVERAL_OWNERS", False)
 # Coding agents that the user of this server is signed in with, for its stations: claude, or claude=/folder.
 SIGNED_IN = env.words("GATELINE_SIGNED_IN", [])
 # On: stations that do nothing are gone through in the transaction of the move that leads to them. Nobody can come

@@ -17,7 +17,7 @@ from pipelines.queries import versions
 from pipelines.queries.workers import ALIVE, NONE, WITHOUT_PORTS
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.agents.preset import Preset
-from pipelines.routing.document.kinds import runs_programs
+from pipelines.routing.document.kinds import SEVERAL_OWNERS, runs_programs
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 
 SHOWN_FOR: Final = timedelta(days=30)
@@ -86,8 +86,13 @@ class RunnerRow:
 
     @property
     def programs(self) -> bool:
-        """Whether it runs commands and agents."""
+        """Say whether it runs commands and agents."""
         return self.worker is not None and runs_programs(self.worker.offers)
+
+    @property
+    def for_several_owners(self) -> bool:
+        """Say whether it runs none only because it serves several owners behind Landlock."""
+        return SEVERAL_OWNERS in self._offers
 
     @property
     def isolated(self) -> bool:

@@ -19,7 +19,14 @@ from pipelines.ports.vault.finding import Reach, brought
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.agents import PRESETS
-from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, executes, needs
+from pipelines.routing.document.kinds import (
+    DEFAULT_MODEL,
+    IMAGES,
+    MODEL_SERVER,
+    SEVERAL_OWNERS,
+    executes,
+    needs,
+)
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.runner import KIND as ALP_RUNNER
@@ -68,7 +75,7 @@ class Unclaimed:
 
 
 def count() -> int:
-    """How many jobs wait for a worker that is not there."""
+    """Count the jobs that wait for a worker that is not there."""
     return sum(row.number for row in _unclaimed(queued_work.everywhere(), most=None))
 
 
@@ -164,7 +171,8 @@ def why(
         )
     for need in (*needs(station), *besides):
         if need not in brought and not any(claim.has(need) for claim in serving):
-            return _lacking(need)
+            several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
+            return _for_several() if several and executes(need.partition(":")[2]) else _lacking(need)
     return Sentence(
         _("No active runner has everything that this station needs."),
         _("Start one that has all of it: labels, model and secrets."),
@@ -191,6 +199,15 @@ def _command_with(station: Station) -> str:
             " .venv/bin/python manage.py worker %(arguments)s"
         )
         % of_token
+    )
+
+
+def _for_several() -> Sentence:
+    return Sentence(
+        _(
+            "The active runners start no program: they serve several owners, whom Landlock does not keep apart."
+        ),
+        _("Install bubblewrap there, start a runner for each owner, or add one under Settings, Runners."),
     )
 
 

@@ -50,6 +50,8 @@ class WorkerConfig:
     elsewhere: bool = False
     # Whether it does work that is a program: commands, agents, tools, hooks.
     programs: bool = True
+    # Whether an administrator lets it do so for several owners behind Landlock.
+    several_owners: bool = False
     labels: frozenset[str] = frozenset()
     owners: frozenset[str] | None = None
     concurrency: int = 8
@@ -94,6 +96,11 @@ class WorkerConfig:
             named_variables={**self.named_variables, **variables},
             secrets=(*self.secrets, *masked),
         )
+
+    @property
+    def for_one_owner(self) -> bool:
+        """Say whether it runs programs of one owner only: Landlock does not keep several apart (SECURITY.md)."""
+        return self.programs and self.isolation.name == "landlock" and not self.several_owners
 
     @property
     def offers(self) -> frozenset[str]:

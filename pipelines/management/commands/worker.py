@@ -124,6 +124,7 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         repository_roots=bounds(),
         protected=protected(),
         programs=settings.RUN_PROGRAMS,
+        several_owners=settings.LANDLOCK_SEVERAL_OWNERS,
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
         owners=frozenset(owners) or None,
         secrets=secrets(),

@@ -49,6 +49,8 @@ DEFAULT: Final = manual.KIND
 MODEL_SERVER, DEFAULT_MODEL = "model-server", "default-model"
 IMAGES = "images"
 """What a worker offers that can run programs of images; a repository asks for it."""
+SEVERAL_OWNERS = "several-owners"
+"""What a worker says instead of the programs that it does not start, because it serves several owners."""
 
 
 def kind_of(work: Work) -> Kind | None:

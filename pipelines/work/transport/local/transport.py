@@ -13,13 +13,13 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from pipelines.models import Worker
 from pipelines.ports import leases
-from pipelines.ports.leases import Claim
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import claimable, deliveries, handover, jobs, pushes
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
+from pipelines.work.transport.local.worker_claim import WorkerClaim
 from pipelines.work.transport.protocol import Before, Leavings, Material, ReportAnswer, ServerAway, Started
 
 T = TypeVar("T")
@@ -30,9 +30,7 @@ class LocalTransport:
 
     def __init__(self, worker: uuid.UUID, config: WorkerConfig) -> None:
         self.worker = worker
-        self.claim = Claim(
-            worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers
-        )
+        self._claim = WorkerClaim(worker, config)
         self.engine, self.logs = Database(config.engine_threads, "engine"), Database(2, "logs")
         self.house = Database(1, "house")
         self._reports = Reports(self.engine, f"worker:{worker}")
@@ -45,6 +43,7 @@ class LocalTransport:
     def _register(self, facts: dict[str, Any]) -> None:
         now = jobs.later(0)
         Worker.objects.update_or_create(id=self.worker, defaults=facts | {"started_at": now, "seen_at": now})
+        self._claim.look_up()
 
     async def tell(self, **facts: Any) -> None:
         await self._once(Worker.objects.filter(pk=self.worker).update, **facts)
@@ -66,16 +65,16 @@ class LocalTransport:
     # Claim
 
     async def claim_token(self, token_id: int) -> Started | None:
-        return await self.engine.insist(jobs.start_token, token_id, self.claim)
+        return await self.engine.insist(lambda: jobs.start_token(token_id, self._claim.look_up()))
 
     async def claim_job(self, job_id: int) -> Started | None:
-        return await self.engine.insist(jobs.start_job, job_id, self.claim)
+        return await self.engine.insist(lambda: jobs.start_job(job_id, self._claim.look_up()))
 
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
-        return await self.engine.insist(jobs.start_instant, token_id, self.claim, most)
+        return await self.engine.insist(lambda: jobs.start_instant(token_id, self._claim.look_up(), most))
 
     async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
-        return await self._once(claimable.unattended, self.claim, room, older_than)
+        return await self._once(lambda: claimable.unattended(self._claim.look_up(), room, older_than))
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
         await self.engine.insist(jobs.give_back, job_id, attempt, lease, after)
@@ -89,7 +88,7 @@ class LocalTransport:
         """By one statement, on a connection of the calling thread's own: neither a busy event loop nor a full pool may
         cost a lease."""
         try:
-            return with_connection(leases.renew, self.worker, self.claim.seconds, abandoned)
+            return with_connection(leases.renew, self.worker, self._claim.now.seconds, abandoned)
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error
 
@@ -159,12 +158,12 @@ class LocalTransport:
     # Report
 
     async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
-        return await self._reports.send(started, outcome, self.claim if go_on else None)
+        return await self._reports.send(started, outcome, self._claim.now if go_on else None)
 
     async def report_together(
         self, done: Sequence[tuple[Started, dict[str, Any], bool]]
     ) -> list[ReportAnswer]:
-        return await self._reports.send_together(done, self.claim)
+        return await self._reports.send_together(done, self._claim.now)
 
     def close(self) -> None:
         for pool in (self.engine, self.logs, self.house):

@@ -38,6 +38,7 @@ from pipelines.work.transport.local.orders import cost_left, declared, received,
 from pipelines.work.transport.local.repositories import git_order, git_state
 from pipelines.work.transport.local.station_hosts import hosts_of
 from pipelines.work.transport.local.station_values import asked_in, values_at
+from pipelines.work.transport.local.worker_claim import WorkerClaim
 from pipelines.work.transport.protocol import Before, LeaseLost, Leavings, Material, Started
 
 MOST_SECONDS = 600.0
@@ -64,8 +65,8 @@ class LocalTrial:
         self._length = 0
 
     async def claim(self, config: WorkerConfig) -> Started | None:
-        claim = Claim(uuid.uuid4(), config.labels, config.owners, offers=config.offers)
-        started, self._source = await self._database.insist(begin, self._trial, claim)
+        claim = WorkerClaim(uuid.uuid4(), config)
+        started, self._source = await self._database.insist(lambda: begin(self._trial, claim.look_up()))
         return started
 
     async def goes_on(self) -> bool:
@@ -161,7 +162,7 @@ def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
 
 
 def fits(claim: Claim, task: Task, line: Line, station: Station) -> bool:
-    """Whether a worker beside the database does this."""
+    """Say whether a worker beside the database does this."""
     besides = environments.asked(task.project_id, line, station, task.inputs)
     return claim.can(task.project.owner.key, station, Reach.of(task).brings(station), besides)
 
@@ -193,9 +194,9 @@ def bounded(text: str, room: int) -> str:
     """Whole lines as far as there is room for them, and then that something is missing."""
     if len(text) <= room:
         return text
-    kept = text[:room].rpartition("\n")[0]
+    lines = text[:room].rpartition("\n")[0]
     at = text.partition("\t")[0]
-    return f"{kept}\n{at}\t{CUT}\n".lstrip("\n")
+    return f"{lines}\n{at}\t{CUT}\n".lstrip("\n")
 
 
 def append_log(trial_id: int, length: int, text: str) -> None:

@@ -1,0 +1,59 @@
+"""Claims of a worker beside its database: no program while it serves several owners behind Landlock (SECURITY.md)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
+
+import structlog
+from django.db.models import Exists, OuterRef
+
+from pipelines.models import Owner, Project, Task, Worker
+from pipelines.ports.leases import Claim
+from pipelines.routing.document.kinds import SEVERAL_OWNERS
+from pipelines.work.config import WorkerConfig
+
+log = structlog.get_logger(__name__)
+REMEDY: Final = (
+    "This worker starts no program: it serves several owners, and Landlock does not keep their stations apart. Run "
+    "apt-get install bubblewrap or allow user namespaces, start a worker for each owner (--owner), or set "
+    "GATELINE_LANDLOCK_SEVERAL_OWNERS=yes."
+)
+
+
+class WorkerClaim:
+    """`now`: as it was when it was last looked up."""
+
+    def __init__(self, worker: uuid.UUID, config: WorkerConfig) -> None:
+        self._worker, self._config = worker, config
+        self._whole = self.now = _claim(worker, config)
+        without_programs = _claim(worker, replace(config, programs=False, evaluator=()))
+        offers = (without_programs.offers or frozenset()) | {SEVERAL_OWNERS}
+        self._reduced = replace(without_programs, offers=offers)
+
+    def look_up(self) -> Claim:
+        """Return what it may take at this moment, and write it into its row where that has changed."""
+        if self._config.for_one_owner:
+            before, several = self.now, serves_several(self._config.owners)
+            self.now = self._reduced if several else self._whole
+            if self.now is not before:
+                changed = {"offers": sorted(self.now.offers or ()), "answers": sorted(self.now.answers)}
+                Worker.objects.filter(pk=self._worker).update(**changed)
+                if several:
+                    log.warning("no_programs", why=REMEDY)
+        return self.now
+
+
+def _claim(worker: uuid.UUID, config: WorkerConfig) -> Claim:
+    return Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers)
+
+
+def serves_several(owners: Collection[str] | None) -> bool:
+    """Say whether more than one owner has work for it: a project that takes tasks, or tasks that are not over."""
+    taking = Exists(Project.objects.filter(owner=OuterRef("pk"), archived_at=None))
+    going_on = Exists(Task.objects.filter(line__project__owner=OuterRef("pk"), ended_at=None))
+    working = Owner.objects.filter(taking | going_on)
+    served = working if owners is None else working.filter(key__in=owners)
+    return len(served.values_list("pk", flat=True)[:2]) > 1
