@@ -31,11 +31,13 @@ from pipelines.engine.migration.migrate import Migrating, migrate
 from pipelines.engine.migration.moving import MigrateResult
 from pipelines.engine.migration.undo import PuttingBack, put_back
 from pipelines.engine.moves.agent_suspension import restore, suspend
+from pipelines.engine.moves.chat_votes import Chat
 
 __all__ = [
     "CHECKS_RERUN",
     "ENGINE",
     "Actor",
+    "Chat",
     "MigrateResult",
     "Migrating",
     "Pushed",

@@ -156,7 +156,8 @@ class Vote(models.Model):
     evidence_digest = models.CharField(max_length=64)
     # What entitled the person at that moment, or whoever they stand for: {"roles": […], "groups": […]} (house §3 I5);
     # `people` from the one who was away to the person, where they stand in; `alone` where the project had nobody
-    # else, `self_approved` where they could approve only because of it (law §6).
+    # else, `self_approved` where they could approve only because of it (law §6); `chat`, through which it came, and
+    # the id of whoever connected that, who could have cast it as well (law §15).
     entitled_as = models.JSONField()
     fields = models.JSONField(
         default=dict, help_text=_("What was filled in, by the keys of the gate's fields.")
@@ -189,6 +190,16 @@ class Vote(models.Model):
         return self.stands_for_id or self.user_id
 
     @property
+    def chat(self) -> str:
+        """Name the chat through which it came, "" for any other way."""
+        return str(self.entitled_as.get("chat", ""))
+
+    @property
+    def connected_by(self) -> int | None:
+        """Identify whoever connected that chat."""
+        return self.entitled_as.get("connected_by")
+
+    @property
     def self_approved(self) -> bool:
         return bool(self.entitled_as.get("self_approved"))
 
@@ -199,7 +210,8 @@ class Vote(models.Model):
 
 class SampledDraw(models.Model):
     """What a gate that asks about a sample has asked about: asked again ever after (law §15). `about`: `task:<id>`, the
-    first task of its chain, or `change:<digest>`, its changed lines."""
+    first task of its chain, `change:<digest>`, its changed lines, or `request:<digest>`, the inputs of one that was
+    cancelled."""
 
     line = models.ForeignKey(Line, models.CASCADE, related_name="+")
     gate = models.CharField(max_length=64)

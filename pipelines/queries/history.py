@@ -161,9 +161,10 @@ def _rule(line: Line, station_key: str, rule_id: str | None) -> tuple[int | None
     return None, rule_id or ""
 
 
-def _in_place_of(who: str, stands_for: str | None) -> str:
+def _in_place_of(who: str, stands_for: str | None, chat: str | None) -> str:
     words = {"who": who, "name": stands_for}
-    return _("%(who)s, in place of %(name)s,") % words if stands_for else who
+    name = _("%(who)s, in place of %(name)s,") % words if stands_for else who
+    return _("%(who)s (in the chat %(chat)s)") % {"who": name, "chat": chat} if chat else name
 
 
 def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
@@ -173,7 +174,7 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     match event.kind:
         case "gate.voted":
             word = "self_approve" if data.get("self_approved") else data.get("word", "")
-            name = _in_place_of(who.name, data.get("stands_for"))
+            name = _in_place_of(who.name, data.get("stands_for"), data.get("chat"))
             text = VOTED.get(word, lambda: _("%(who)s voted"))() % {"who": name}
             return _dot(event, _with(text, data.get("reason")))
         case "gate.overridden":

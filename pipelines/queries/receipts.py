@@ -58,7 +58,8 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
 def _who(vote: Vote) -> str:
     """A user name has no spaces, so that no other can be taken for the two."""
     stood_for = f" in place of {vote.stands_for.username}" if vote.stands_for else ""
-    return f"{vote.user.username}{stood_for}"
+    chat = f" in the chat {vote.chat}" if vote.chat else ""
+    return f"{vote.user.username}{stood_for}{chat}"
 
 
 def _overridden(visit: GateVisit) -> list[SignedVote]:

@@ -105,6 +105,7 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
             token_version=version,
             evidence_digest=evidence,
             via=connection.kind,
+            chat=engine.Chat(connection.name, connection.created_by),
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:
         raise ChatRefused(_at(getattr(problem, "detail", "") or str(problem), visit)) from problem

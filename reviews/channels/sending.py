@@ -12,6 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from pipelines import engine
 from pipelines.models import GateVisit, Word
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
@@ -26,7 +27,7 @@ from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelAway, ChannelError, ReviewMessage, Target
 from reviews.channels.table import BY_KEY
 from reviews.decision.consequences import options
-from reviews.decision.gates import gate_of
+from reviews.decision.gates import gate_at, gate_of
 from reviews.models import ChannelConnection, ChannelMessage
 
 SECONDS = 20.0
@@ -40,7 +41,11 @@ def send(message_id: int) -> None:
     :raises ChannelAway: to be tried again later"""
     try:
         found = ChannelMessage.objects.select_related(
-            "connection__project", "visit__task__project", "visit__asked_by__pinned", "visit__decided_by"
+            "connection__project",
+            "connection__created_by",
+            "visit__task__project",
+            "visit__asked_by__pinned",
+            "visit__decided_by",
         )
         message = found.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
         if message is not None:
@@ -150,6 +155,9 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
 def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
     """What a button says back and leads to, where there may be one."""
     if not connection.signing or visit.state != GateVisit.State.OPEN or not interactions.offered(visit, gate):
+        return {}
+    chat = engine.Chat(connection.name, connection.created_by)
+    if chat.refusal(visit, gate_at(visit, by_id(visit.asked_by.pinned_id)).approval, visit.votes.all()):
         return {}
     approve = next(each for each in options(visit) if each.word == Word.APPROVE)
     value = interactions.value_of(visit)

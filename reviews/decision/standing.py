@@ -62,7 +62,12 @@ class Standings:
         if own is None or not meets_any(own.person, policy.who):
             why = _("This gate does not ask you to review.")
         elif not why:
-            why = _("Your stand-in has voted for you; more votes are needed.")
+            by_chat = any(vote.connected_by == self.user.pk for vote in votes)
+            why = (
+                _("A vote came by the chat that you connected, and counts as yours; more votes are needed.")
+                if by_chat
+                else _("Your stand-in has voted for you; more votes are needed.")
+            )
         return Entitlement(False, why, overrides=overrides)
 
     @property

@@ -87,6 +87,7 @@ def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
                 "route": vote.route or None,
                 "fields": vote.fields,
                 "via": vote.via,
+                "chat": vote.chat or None,
                 "at": vote.at.isoformat(),
                 "evidence_digest": vote.evidence_digest,
                 "entitled_as": vote.entitled_as,

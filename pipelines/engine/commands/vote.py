@@ -28,6 +28,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.absences import Seat
+from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.completion import close_visit, drop_times
 from pipelines.engine.moves.entitlement import (
     asked_of_all,
@@ -61,18 +62,19 @@ def vote(
     via: str = "page",
     fields: Mapping[str, Any] | None = None,
     seat: str = "",
+    chat: Chat | None = None,
 ) -> VoteResult:
     """Record one person's vote on one gate visit. The first word other than approve decides at once; approvals decide
     when the policy is satisfied. `fields`: what an approval fills in, by the keys of the gate's fields. `seat`: the
     user name of whoever is away and stood in for, or one's own; "" takes one's own where the gate asks one, else the
-    first of those.
+    first of those. `chat`: through which it comes, if it does.
 
     Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
     (path `word`, `reason`, `route` or `fields.<key>`), Conflict (decided or closed already, another evidence, voted
     already, no round left to send back).
     """
     said = VoteRequest(
-        user, word, reason, route, token_version, evidence_digest, via, fields or {}, seat=seat
+        user, word, reason, route, token_version, evidence_digest, via, fields or {}, seat=seat, chat=chat
     )
     return run(partial(_vote, visit_id, said))
 
@@ -135,13 +137,17 @@ def _cast(
         route=said.route,
         token_version=said.token_version,
         evidence_digest=said.evidence_digest,
-        entitled_as=seat.person.to_dict() | ({"people": list(seat.people)} if seat.stands_in else {}) | marks,
+        entitled_as=seat.person.to_dict()
+        | ({"people": list(seat.people)} if seat.stands_in else {})
+        | (said.chat.to_dict() if said.chat else {})
+        | marks,
         fields=said.fields,
         via=said.via,
         at=batch.now,
     )
     rows.add([cast])
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
+    instead |= {"chat": said.chat.name} if said.chat else {}
     tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved), **instead)
     batch.tell(observers.VoteCast(visit.pk, task.pk, batch.now))
     return cast

@@ -14,6 +14,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.absences import Seat, seats_of, usable
+from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
 from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import GateVisit, Token, User, Vote, Word
@@ -43,6 +44,7 @@ class VoteRequest:
     fields: Mapping[str, Any] = field(default_factory=dict)
     overrides: bool = False
     seat: str = ""
+    chat: Chat | None = None
 
     @property
     def actor(self) -> Actor:
@@ -59,6 +61,8 @@ def may_say(
     assert said.user is not None
     mine = seats_of(said.user, visit.task.project_id, person)
     seat = _seat(mine, visit, policy, said.seat, votes)
+    if said.chat and (refusal := said.chat.refusal(visit, policy, votes)):
+        raise Forbidden(refusal)
     _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
     return seat, policy
 
@@ -84,6 +88,12 @@ def check_free(votes: Sequence[Vote], seat: Seat) -> None:
         if vote.seat_id == seat.person.user_id:
             who = {"who": str(vote.user), "name": seat.person.username}
             raise Conflict(_("%(who)s has already voted here for %(name)s.") % who, by=str(vote.user))
+        if vote.connected_by == seat.person.user_id:
+            why = _("%(who)s voted in the chat %(chat)s, which %(name)s connected: the two count as one.")
+            raise Conflict(
+                why % {"who": str(vote.user), "chat": vote.chat, "name": seat.person.username},
+                by=str(vote.user),
+            )
 
 
 def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:

@@ -118,8 +118,9 @@ def _with_others(user: User, own: Mapping[int, EntitledPerson]) -> dict[int, lis
 
 
 def usable(seats: Iterable[Seat], visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> list[Seat]:
-    """Those that the gate asks, nobody has taken by a vote, and no bar is on."""
-    taken = {vote.seat_id for vote in votes}
+    """Select those that the gate asks, nobody has taken by a vote, and no bar is on. A vote in a chat takes the place
+    of whoever connected that as well."""
+    taken = {pk for vote in votes for pk in (vote.seat_id, vote.connected_by)}
     return [
         seat
         for seat in seats

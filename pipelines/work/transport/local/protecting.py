@@ -54,9 +54,11 @@ def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:
         Vote.objects.filter(visit__in=counted, word=Word.APPROVE).select_related("visit").order_by("pk")
     ):
         entitled = vote.entitled_as
-        people = frozenset((vote.user_id, vote.seat_id, *entitled.get("people", ())))
+        # Whoever connected a chat could have cast what comes through it.
+        voter = vote.connected_by or vote.user_id
+        people = frozenset((voter, vote.user_id, vote.seat_id, *entitled.get("people", ())))
         groups = frozenset(entitled.get("groups", ()))
-        yield ExactApproval(vote.visit.gate, vote.user_id, vote.seat_id, people, groups)
+        yield ExactApproval(vote.visit.gate, voter, vote.seat_id, people, groups)
 
 
 def lacking(protection: Protection, visits: list[GateVisit], involved: Involved) -> str:

@@ -1,0 +1,49 @@
+"""A vote in a chat, which whoever connected the chat could have cast as well: they typed the secret that vouches for it
+(law §15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.engine.moves.entitlement import is_barred, meets_any, person_of
+from pipelines.models import GateVisit, User, Vote
+from pipelines.routing.document.line import Approval
+
+
+@dataclass(frozen=True)
+class Chat:
+    """`name`: of the connection; `connected_by`: who typed its secret, None where they are gone."""
+
+    name: str
+    connected_by: User | None
+
+    def refusal(self, visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> str:
+        """Say why nobody votes at this visit through the chat, or ""."""
+        voucher = self.connected_by
+        if voucher is None:
+            return ""
+        person = person_of(visit.task.project_id, voucher)
+        if person is not None and person.alone:
+            return ""
+        if is_barred(voucher.pk, visit.task, visit, policy):
+            return _(
+                "%(who)s connected this chat and requested or produced what is reviewed. Decide on the page."
+            ) % {"who": voucher}
+        needs_everybody = policy.unanimous and person is not None and meets_any(person, policy.who)
+        if needs_everybody or any(voucher.pk in (vote.user_id, vote.connected_by) for vote in votes):
+            return _(
+                "This gate asks more than one person, and %(who)s, who connected this chat, counts as one already. "
+                "Decide on the page."
+            ) % {"who": voucher}
+        return ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a vote keeps it beside what entitled the person."""
+        return {
+            "chat": self.name,
+            **({"connected_by": self.connected_by.pk} if self.connected_by else {}),
+        }
