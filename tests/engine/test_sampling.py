@@ -15,6 +15,7 @@ from pipelines.models import Decision, LineVersion, Membership, Task
 from pipelines.ports import sampling
 from pipelines.queries import versions
 from pipelines.routing.decide.sampling import is_drawn
+from tests.api.conftest import Apis
 from tests.factories import World, station
 from tests.work.remotes import connect, remote
 
@@ -23,11 +24,13 @@ pytestmark = pytest.mark.django_db
 NEVER = 1_000_000
 
 
-def line(world: World, one_in: int = 4, always: Any = None, **gate: Any) -> LineVersion:
+def line(world: World, one_in: int = 4, always: Any = None, takes: Any = None, **gate: Any) -> LineVersion:
     sample = {"one_in": one_in, **({"always": always} if always else {})}
     behind = {"id": "go", "to": "ship", "gates": ["review"]}
     declared = {"key": "review", "sample": sample, **gate}
-    return world.line(stations=[station("build", behind), station("ship", kind="manual")], gates=[declared])
+    return world.line(
+        stations=[station("build", behind), station("ship", kind="manual")], gates=[declared], **takes or {}
+    )
 
 
 def change(lines: str, **git: Any) -> dict[str, Any]:
@@ -58,11 +61,11 @@ def test_it_asks_about_the_tasks_that_the_key_draws_and_the_trace_says_why(world
 
 
 @pytest.mark.wide
-def test_a_linked_task_is_drawn_as_the_one_that_its_chain_began_with(world: World) -> None:
+def test_a_linked_task_is_asked_about_where_one_before_it_was_drawn(world: World) -> None:
     version = line(world, 2)
     drawn, passed = None, None
     while drawn is None or passed is None:
-        task = world.start(version)
+        task = world.start(version, title=f"{drawn and drawn.pk} and {passed and passed.pk}")
         if asked(world, task):
             drawn = task
         else:
@@ -71,8 +74,67 @@ def test_a_linked_task_is_drawn_as_the_one_that_its_chain_began_with(world: Worl
         engine.cancel(first.pk, actor=engine.Actor.person(world.operator), reason="Again")
         for _ in range(3):
             first = engine.retry_ended(first.pk, station="build", actor=engine.Actor.person(world.operator))
+            expect = expect or expected(version, first, 2)
             assert asked(world, first) == expect
             engine.cancel(first.pk, actor=engine.Actor.person(world.operator), reason="Again")
+
+
+@pytest.mark.smoke(2)
+@pytest.mark.parametrize("inputs", [False, True])
+def test_nobody_draws_anew_by_cancelling_and_starting_the_same(world: World, inputs: bool) -> None:
+    """Through the doors: started over the API until one is drawn, cancelled there, and started again, five times."""
+    takes: dict[str, Any] = {"inputs": [{"key": "change", "type": "text"}]} if inputs else {}
+    line(world, 3, takes=takes)
+    who = Apis(world).as_(world.operator)
+
+    def start(of: int) -> Task:
+        said = {"inputs": {"change": f"Change {of}"}} if inputs else {"title": f"Change  {of} "}
+        answer = who.post("/stages/line/tasks", said)
+        assert answer.status_code == 201, answer.content
+        return Task.objects.get(number=int(answer.json()["id"].rpartition("-")[2]))
+
+    number, task = 0, start(0)
+    while not asked(world, task):
+        assert (
+            who.post(f"/stages/line/tasks/{task.name}/cancel", {"reason": "Not this one"}).status_code == 200
+        )
+        number += 1
+        task = start(number)
+    if number:
+        passed = start(number - 1)
+        assert asked(world, passed) == expected(passed.pinned, passed, 3), "not asked is never inherited"
+    for _ in range(5):
+        assert who.post(f"/stages/line/tasks/{task.name}/cancel", {"reason": "Again"}).status_code == 200
+        task = start(number)
+        assert asked(world, task)
+        drawn = expected(task.pinned, task, 3)
+        words = "drawn" if drawn else "the same was asked about and cancelled before"
+        assert why(task) == [f"review: sample: {words}, 1 in 3"]
+
+
+def test_a_task_that_is_cancelled_before_its_gate_is_asked_about_again(world: World) -> None:
+    """The draw stands in the facts of every decision: whoever reads it there cancels before anybody is asked."""
+    version = line(world, 2)
+    task = world.start(version)
+    while not expected(version, task, 2):
+        task = world.start(version)
+    engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
+    for _ in range(4):
+        assert asked(world, world.start(version))
+
+
+def test_follow_ups_of_a_task_that_was_not_drawn_draw_themselves(world: World) -> None:
+    version = line(world, 2)
+    task = world.start(version)
+    while expected(version, task, 2):
+        task = world.start(version)
+    for _ in range(20):
+        engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
+        task.refresh_from_db()
+        task = world.start(version, title=str(task.pk), follows=task)
+        if asked(world, task):
+            return
+    pytest.fail("a chain that began without a draw is never asked about")
 
 
 def test_the_same_changed_lines_are_asked_about_again_in_another_task(world: World) -> None:
@@ -111,7 +173,7 @@ def test_a_lower_rate_still_asks_about_a_chain_that_was_drawn(world: World) -> N
     again = engine.retry_ended(task.pk, station="build", actor=engine.Actor.person(world.operator))
     rarely = versions.parsed(line(world, NEVER))
     assert samples(rarely, again, {}) == {"review": "drawn"}
-    assert samples(rarely, world.start(version), {}) == {"review": "not_drawn"}
+    assert samples(rarely, world.start(version, title="Another"), {}) == {"review": "not_drawn"}
 
 
 def test_only_who_has_execute_lets_approvals_stand_on_a_moved_branch(world: World, tmp_path: Path) -> None:

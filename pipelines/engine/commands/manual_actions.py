@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
-from pipelines.engine.core import payload, version_mapping
+from pipelines.engine.core import payload, sampling, version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import settle
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
@@ -258,6 +258,7 @@ def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     batch, task = of_living(task_id)
+    sampling.remember_cancelled(versions.by_id(task.pinned_id), task)
     how = Ending(Status.CANCELLED, "cancelled", actor, "cancel", reason=reason)
     end_everything(batch, task, batch.living(task)[0], how)
     batch.flush()

@@ -1,72 +1,93 @@
-"""What gates that ask about a sample have drawn for a task (law §15, Sampling)."""
+"""Draws of gates that ask about a sample (law §15, Sampling)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
 
+from pipelines.engine.core import payload
 from pipelines.models import GateVisit, SampledDraw, Task
 from pipelines.ports.sampling import sampling_key
-from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, SAME_CHANGE, is_drawn
+from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, SAME_CHANGE, SAME_REQUEST, is_drawn
 from pipelines.routing.document.line import Gate, Line
 
-ROOT = """WITH RECURSIVE chain(id, follows_id) AS (
+CHANGE = "change:"
+CHAIN = """WITH RECURSIVE chain(id, follows_id) AS (
             SELECT id, follows_id FROM pipelines_task WHERE id = %s
             UNION SELECT task.id, task.follows_id FROM pipelines_task task JOIN chain ON task.id = chain.follows_id)
-          SELECT id FROM chain WHERE follows_id IS NULL"""
+          SELECT id FROM chain ORDER BY follows_id NULLS FIRST"""
 
 
 def samples(line: Line, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
-    """{gate: drawn, same_change or not_drawn} of the gates that ask about a sample; none where the line has none."""
+    """Return {gate: drawn, same_change, same_request or not_drawn} of the gates that ask about a sample, none where the
+    line has none."""
     gates = [gate for gate in line.gates if gate.sample is not None]
     if not gates:
         return {}
-    root, change = root_of(task), _change(outcome)
-    wanted = [_of_task(root), *([change] if change else [])]
+    chain, change = chain_of(task), _change(outcome)
+    wanted = [_of_task(chain[0]), _request(task), *([change] if change else [])]
     before = SampledDraw.objects.filter(line=task.line_id, about__in=wanted)
     asked: dict[str, set[str]] = {}
     for gate, about in before.values_list("gate", "about"):
         asked.setdefault(gate, set()).add(about)
-    return {gate.key: _drawn(gate, task.line_id, root, asked.get(gate.key, set())) for gate in gates}
+    return {gate.key: _drawn(gate, task.line_id, chain, asked.get(gate.key, set())) for gate in gates}
 
 
-def _drawn(gate: Gate, line_id: int, root: int, asked: set[str]) -> str:
+def _drawn(gate: Gate, line_id: int, chain: Sequence[int], asked: set[str]) -> str:
+    """Every task of the chain draws: that one was drawn holds for those that follow it, that none was does not."""
     assert gate.sample is not None
-    by_key = is_drawn(sampling_key(), f"{line_id}/{gate.key}", str(root), gate.sample.one_in)
-    if by_key or _of_task(root) in asked:
+    key, place, one_in = sampling_key(), f"{line_id}/{gate.key}", gate.sample.one_in
+    by_key = any(is_drawn(key, place, str(task_id), one_in) for task_id in chain)
+    if by_key or _of_task(chain[0]) in asked:
         return DRAWN
-    return SAME_CHANGE if asked else NOT_DRAWN
+    if not asked:
+        return NOT_DRAWN
+    return SAME_CHANGE if any(about.startswith(CHANGE) for about in asked) else SAME_REQUEST
 
 
 def remember(visit: GateVisit, gate: Gate | None, outcome: Mapping[str, Any]) -> None:
-    """That people are asked about this change now: its chain of tasks and its changed lines are asked about ever
-    after."""
+    """Keep that people are asked about this change now, so that its chain of tasks and its changed lines are asked
+    about ever after."""
     if gate is None or gate.sample is None:
         return
     change = _change(outcome)
-    abouts = [_of_task(root_of(visit.task)), *([change] if change else [])]
+    abouts = [_of_task(chain_of(visit.task)[0]), *([change] if change else [])]
     rows = [SampledDraw(line_id=visit.task.line_id, gate=gate.key, about=about) for about in abouts]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def root_of(task: Task) -> int:
-    """The id of the task with which the chain of linked tasks began: retries, forks from a moment, follow-ups."""
+def remember_cancelled(line: Line, task: Task) -> None:
+    """Let whatever asks the same as a task that was asked about, or would have been, be asked about as well: nobody
+    draws anew by cancelling. Nothing is kept of a task that was not drawn."""
+    drawn = [gate for gate, draw in samples(line, task, {}).items() if draw != NOT_DRAWN]
+    rows = [SampledDraw(line_id=task.line_id, gate=gate, about=_request(task)) for gate in drawn]
+    SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def chain_of(task: Task) -> list[int]:
+    """Return the ids of the linked tasks that led to this one, itself among them: retries, forks from a moment,
+    follow-ups. The one with which they began comes first."""
     if task.follows_id is None:
-        return int(task.pk)
+        return [int(task.pk)]
     with connection.cursor() as cursor:
-        cursor.execute(ROOT, [task.pk])
-        row = cursor.fetchone()
-    return int(row[0]) if row else int(task.pk)
+        cursor.execute(CHAIN, [task.pk])
+        return [int(number) for (number,) in cursor.fetchall()] or [int(task.pk)]
 
 
 def _of_task(root: int) -> str:
     return f"task:{root}"
 
 
+def _request(task: Task) -> str:
+    """Name what a task asks for: its inputs, or its words where its line takes none."""
+    words = [" ".join(text.split()) for text in (task.title, task.description)]
+    return f"request:{payload.digest(task.inputs or words)}"
+
+
 def _change(outcome: Mapping[str, Any]) -> str:
     """The digest of the changed lines, as the server counted them (law §13); "" without any."""
     facts = outcome.get("facts")
     digest = (facts.get("git") or {}).get("lines") if isinstance(facts, Mapping) else ""
-    return f"change:{digest}" if digest else ""
+    return f"{CHANGE}{digest}" if digest else ""

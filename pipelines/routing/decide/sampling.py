@@ -7,12 +7,14 @@ from typing import Final
 
 DRAWN: Final = "drawn"
 SAME_CHANGE: Final = "same_change"
+SAME_REQUEST: Final = "same_request"
 NOT_DRAWN: Final = "not_drawn"
 UNKNOWN: Final = ""
 """Nothing was drawn: people are asked."""
 DRAWS: Final = {
     DRAWN: "drawn, 1 in %d",
     SAME_CHANGE: "the same change was asked about before, 1 in %d",
+    SAME_REQUEST: "the same was asked about and cancelled before, 1 in %d",
     NOT_DRAWN: "not drawn, 1 in %d",
     UNKNOWN: "nothing was drawn, 1 in %d",
 }
