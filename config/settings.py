@@ -117,6 +117,8 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True
 OIDC_NAME = env.text("OIDC_NAME", "your company")
 OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
 OIDC_ROLES = env.group_roles("OIDC_ROLES")
+# A provider tells nobody whom it removed: so long tokens go on without its word, and 0 is as long as they last.
+OIDC_TOKEN_DAYS = env.number("OIDC_TOKEN_DAYS", 30)
 SOCIALACCOUNT_ADAPTER = "pipelines.web.account.provider.ProviderAdapter"
 SOCIALACCOUNT_STORE_TOKENS = False
 SOCIALACCOUNT_PROVIDERS = {

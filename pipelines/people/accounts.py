@@ -10,14 +10,15 @@ from datetime import datetime, timedelta
 
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, Max, OuterRef, Q
 
 from pipelines import access
 from pipelines.engine.core import rows
 from pipelines.engine.core.statements import Statement, send
-from pipelines.models import ApiToken, Owner, Project, SignInLink, User
+from pipelines.models import ApiToken, Membership, Owner, Project, SignInLink, User
 from pipelines.ports import audit
 
 LINK_LASTS = timedelta(minutes=10)
@@ -133,11 +134,32 @@ def bearer(secret: str, now: datetime) -> ApiToken | None:
     if not secret.startswith(PREFIX):
         return None
     tokens = ApiToken.objects.filter(digest=digest_of(secret), revoked_at=None, expires_at__gt=now)
+    by_groups = Membership.objects.filter(user=OuterRef("user"), provider_roles__len__gt=0)
+    tokens = tokens.annotate(confirmed_at=Max("user__socialaccount__last_login"), by_groups=Exists(by_groups))
     token = tokens.select_related("user", "project__owner").first()
     if token is None or (token.user is not None and not token.user.is_active):
         return None
+    end = token.user and _confirmed_until(token.user, token.confirmed_at, by_groups=token.by_groups)
+    if end and end <= now:
+        return None
     _note_use(token, now)
     return token
+
+
+def tokens_end(user: User) -> datetime | None:
+    """Tell until when the tokens of a person work unless they sign in with the provider again; None: as they say."""
+    account = SocialAccount.objects.filter(user=user).aggregate(last=Max("last_login"))
+    by_groups = Membership.objects.filter(user=user, provider_roles__len__gt=0).exists()
+    return _confirmed_until(user, account["last"], by_groups=by_groups)
+
+
+def _confirmed_until(user: User, confirmed_at: datetime | None, *, by_groups: bool) -> datetime | None:
+    """A provider vouches for whoever has no password, or a role by one of its groups, at each sign-in. It tells nobody
+    whom it removed."""
+    vouched = by_groups or not user.has_usable_password()
+    if confirmed_at is None or not vouched or not settings.OIDC_TOKEN_DAYS:
+        return None
+    return confirmed_at + timedelta(days=settings.OIDC_TOKEN_DAYS)
 
 
 def _note_use(token: ApiToken, now: datetime) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from allauth.socialaccount.models import SocialAccount
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import Settings
 
 from config import environment
 from pipelines.models import AdministrativeAct, Membership, Role, User
+from tests.api.conftest import Api
 from tests.factories import World
 from tests.pages.conftest import client_of, text
 from tests.people.provider import Provider, provider
@@ -82,6 +86,46 @@ def test_a_group_gives_a_role_and_takes_it_again(world: World, company: Provider
     assert client.get(reverse("lines", args=[world.project.owner.key, world.project.key])).status_code == 404
     kinds = AdministrativeAct.objects.filter(project=world.project).order_by("pk")
     assert [act.kind for act in kinds] == ["member.added", "member.removed"]
+
+
+@pytest.mark.parametrize("password", [False, True])
+def test_tokens_of_whom_the_provider_removed_stop(
+    world: World, company: Provider, settings: Settings, password: bool
+) -> None:
+    """They are whoever has not come back. A password of one's own is no way around the groups."""
+    company.claims["groups"] = ["reviewers"]
+    come(Client())
+    user = User.objects.get(username="pat")
+    if password:
+        user.set_password("correct horse battery")
+        user.save()
+    who = Api(world.project, world.token_of(user, "read")[1])
+    machine = Api(world.project, world.machine("read")[1])
+    other = Api(world.project, world.token_of(world.viewer, "read")[1])
+    account = SocialAccount.objects.filter(user=user)
+
+    def status(days: float) -> int:
+        account.update(last_login=timezone.now() - timedelta(days=days))
+        return int(who.get("/lines").status_code)
+
+    assert status(29.9) == 200
+    assert "Your tokens work until" in text(client_of(user).get(reverse("account")))
+    assert status(30.1) == 401
+    assert (machine.get("/lines").status_code, other.get("/lines").status_code) == (200, 200)
+    assert come(Client()).headers["Location"] == reverse("home")
+    assert who.get("/lines").status_code == 200, "who comes back goes on"
+    settings.OIDC_TOKEN_DAYS = 0
+    assert status(400) == 200
+
+
+def test_tokens_of_who_only_connected_a_provider_last_as_they_say(world: World, company: Provider) -> None:
+    company.claims["email"] = world.viewer.email
+    world.viewer.set_password("correct horse battery")
+    world.viewer.save()
+    assert come(client_of(world.viewer), process="connect").headers["Location"] == reverse("account")
+    SocialAccount.objects.update(last_login=timezone.now() - timedelta(days=99))
+    who = Api(world.project, world.token_of(world.viewer, "read")[1])
+    assert who.get("/lines").status_code == 200
 
 
 def test_what_an_admin_gave_stays(world: World, company: Provider) -> None:

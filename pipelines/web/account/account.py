@@ -10,6 +10,7 @@ from allauth.account.models import EmailAddress
 from allauth.core import ratelimit
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
@@ -54,6 +55,8 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
         "personal": PersonalForm(instance=user),
         "password": PasswordChangeForm(user),
         "new_token": NewToken(),
+        "tokens_end": accounts.tokens_end(user),
+        "provider_name": settings.OIDC_NAME,
         "tokens": ApiToken.objects.filter(user=user).order_by("revoked_at", "-created_at"),
         "sessions": sessions_of(user, request.session.session_key),
         "second_factor": is_mfa_enabled(user),
