@@ -106,6 +106,12 @@ class Project(models.Model):
         decimal_places=2,
         help_text=_("What the runs of a calendar month may cost together, in US dollars."),
     )
+    left_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("When a member last left, was removed or was deactivated. The database writes it."),
+    )
     # Working time: what due times of gates count that say `business: true` (law §6).
     time_zone = models.CharField(max_length=64, default="UTC", help_text=_("Of its working time."))
     work_days = ArrayField(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.models import Event, GateVisit, LineVersion, Membership, Task, User, Vote
+from pipelines.models import Event, GateVisit, LineVersion, Membership, Project, Task, User, Vote
 from tests.factories import World, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +42,7 @@ def waiting(world: World, version: LineVersion, outcome: dict[str, Any] | None =
 def alone(world: World, user: User) -> User:
     """Everybody else leaves the project."""
     Membership.objects.filter(project=world.project).exclude(user=user).delete()
+    Project.objects.filter(pk=world.project.pk).update(left_at=None)  # they left long ago
     return user
 
 

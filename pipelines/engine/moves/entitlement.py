@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Case,
+    Exists,
+    ExpressionWrapper,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 from django.db.models.functions import Now
 
 from pipelines.engine.core.statements import ask
@@ -23,12 +35,15 @@ OWNED = ArraySubquery(
     Agent.objects.filter(project=OuterRef("project"), owner=OuterRef("user")).order_by("key").values("key")
 )
 """Of a membership: the keys of the agents of its project that the person answers for."""
+REMEMBERED = timedelta(days=30)
+"""For how long a member who left or was deactivated counts as another one, so that nobody gets alone by that."""
+DEPARTURE = ExpressionWrapper(Q(project__left_at__gt=Now() - Value(REMEMBERED)), BooleanField())
 
 
 @dataclass(frozen=True)
 class EntitledPerson:
-    """What a person is entitled to in a project right now. `alone`: no other member can sign in. `named`: somebody who
-    is away has named them as a stand-in, where it was asked for one person."""
+    """What a person is entitled to in a project right now. `alone`: no other member can sign in, and none has left for
+    a month. `named`: somebody who is away has named them as a stand-in, where it was asked for one person."""
 
     user_id: int
     username: str
@@ -105,9 +120,9 @@ def people_in(
     found = list(members)
     sizes = Counter(project_id for project_id, *_rest in found)
     people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
-    for project_id, user_id, username, roles, owns in found:
+    for project_id, user_id, username, roles, owns, left in found:
         keys = tuple(sorted(groups.get((project_id, user_id), ())))
-        alone = everybody and sizes[project_id] == 1
+        alone = everybody and sizes[project_id] == 1 and not left
         people[project_id][user_id] = EntitledPerson(
             user_id, username, tuple(roles), keys, alone, agents=tuple(owns)
         )
@@ -115,16 +130,17 @@ def people_in(
 
 
 @kept(projects=ids())
-def _members(projects: Any) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str]]]:
+def _members(projects: Any) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str], bool | None]]:
     return _described(Membership.objects.filter(project__among=projects))
 
 
 def _described(
     members: QuerySet[Membership, Membership],
-) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str]]]:
-    """(project, user, user name, roles, agents that they answer for) of those who may sign in."""
-    said = members.filter(user__is_active=True).annotate(owns=OWNED)
-    return said.values_list("project_id", "user_id", "user__username", "roles", "owns")
+) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str], bool | None]]:
+    """Select (project, user, user name, roles, agents that they answer for, whether somebody left within a month) of
+    those who may sign in."""
+    said = members.filter(user__is_active=True).annotate(owns=OWNED, left=DEPARTURE)
+    return said.values_list("project_id", "user_id", "user__username", "roles", "owns", "left")
 
 
 @kept(projects=ids())
@@ -193,13 +209,23 @@ def _everywhere(user: Any) -> QuerySet[Membership, tuple[int, str, list[str], bo
 
 
 def _memberships(user: Any) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
-    """(project, user name, roles, whether the project has others, whether somebody named them as a stand-in, agents
-    that they answer for) of one person who may sign in."""
+    """Select (project, user name, roles, whether the project has others or had within a month, whether somebody named
+    them as a stand-in, agents that they answer for) of one person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
     named = Absence.objects.filter(stand_in=user, until__gt=Now())
     mine = Membership.objects.filter(user=user, user__is_active=True)
-    mine = mine.annotate(others=Exists(others), named=Exists(named), owns=OWNED)
+    mine = mine.annotate(
+        others=Case(When(DEPARTURE, then=Value(True)), default=Exists(others)),
+        named=Exists(named),
+        owns=OWNED,
+    )
     return mine.values_list("project_id", "user__username", "roles", "others", "named", "owns")
+
+
+def has_company(project_id: int) -> bool:
+    """Tell that a project has more than one member, or had within a month."""
+    members = _members(projects=[project_id])
+    return len(members) > 1 or any(left for *_rest, left in members)
 
 
 def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:

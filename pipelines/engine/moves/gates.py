@@ -15,8 +15,9 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.statements import ask as ask_together
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
+from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Membership, Status, Task, Word
+from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Status, Task, Word
 from pipelines.models.compiled import Question, kept
 from pipelines.ports import observers
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, as_asked
@@ -127,8 +128,7 @@ def _producers(task: Task, in_repository: bool) -> list[str]:
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
         people = list(known.distinct())
         unknown += [UNPROVEN] if pushes.filter(by_host=False).exists() else []
-    members = Membership.objects.filter(project=task.project_id, user__is_active=True)
-    if unknown and members.count() == 1:
+    if unknown and not has_company(task.project_id):
         unknown = []
     return [*(f"person:{pk}" for pk in people), *unknown]
 
