@@ -11,6 +11,7 @@ from pipelines.routing.analysis.regions.stations import Analysis
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.document.expected import FAILURES
+from pipelines.routing.document.line import read_line
 from pipelines.routing.document.model import Line
 from tests.routing.support import goes, ruled, traced
 
@@ -124,8 +125,16 @@ def test_a_station_maps_each_of_them(kind: str) -> None:
         "denied": {**UNCHANGED, **DENIED},
         "nothing_done": UNCHANGED,
         "output_missing": CHANGED,
+        "refused": {"output": {"refused": "I cannot."}},
+        "unreadable_output": {"output": {"unreadable": "line 3"}},
+        "empty_answer": {"output": {"empty": True}},
     }[kind]
-    station = {"expects": "change", "limits": {"cost_usd": 1}, "artifacts": [{"path": "a"}]}
+    station = {
+        "expects": "change",
+        "limits": {"cost_usd": 1},
+        "artifacts": [{"path": "a"}],
+        "output_keys": ["k"],
+    }
     if kind == "nothing_done":
         station["artifacts"] = []
     ways = {"success": "move b by rule done", "failure": "move c by rule again"}
@@ -133,6 +142,84 @@ def test_a_station_maps_each_of_them(kind: str) -> None:
     for word, way in ways.items():
         line = of(**station, outcome_of={kind: word})
         assert goes(line, {**PROUD, "facts": facts}) == way
+
+
+OF_OUTPUT = {
+    "refused": {"refused": "I cannot."},
+    "unreadable_output": {"unreadable": "line 3: no JSON"},
+    "empty_answer": {"empty": True},
+}
+READERS: list[dict[str, Any]] = [
+    {"output_keys": ["plan"]},
+    {"expects": "output"},
+    {"work": {"kind": "route", "by": "model", "prompt": "Which?"}},
+]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=["keys", "expects", "route"])
+@pytest.mark.parametrize(("kind", "seen"), OF_OUTPUT.items())
+def test_what_was_observed_of_the_output_decides_where_somebody_reads_it(
+    reader: dict[str, Any], kind: str, seen: dict[str, Any]
+) -> None:
+    outcome = {**PROUD, "facts": {"output": seen}, "artifacts": [{"path": "a"}]}
+    assert by(of(**reader), outcome) == kind
+    assert goes(of(**reader), outcome) == "move c by rule again"
+    # A rule that asks for the output is a reader; where there is none, nothing is decided, and the trace names it.
+    asks = {"when": {"not": {"any": [{"output": {"path": "high", "op": "exists"}}]}}, "to": "c"}
+    assert by(ruled(asks), outcome) == kind
+    assert by(of(), outcome) == ""
+    named = traced(of(), outcome)["trace"][0]
+    [(key, value)] = seen.items()
+    assert (named["step"], named["why"]) == ("facts", f"{kind} decides nothing")
+    assert named["saw"] == [{"operand": "fact", "path": f"output.{key}", "nodes": [value]}]
+
+
+def test_published_before_it_is_named_and_decides_nothing() -> None:
+    for reader in READERS:
+        before = read_line(of(**reader).to_document(), revision=2)
+        for kind, seen in OF_OUTPUT.items():
+            outcome = {**PROUD, "facts": {"output": seen}, "output": {"plan": 1}}
+            del outcome["output"]
+            assert by(before, {**outcome, "artifacts": [{"path": "a"}]}) == ""
+            assert f"{kind} decides nothing" in [each["why"] for each in traced(before, outcome)["trace"]]
+
+
+def test_a_failure_of_its_own_and_output_that_was_read_beside_it_stand() -> None:
+    line = of(output_keys=["plan"])
+    for seen in OF_OUTPUT.values():
+        facts = {"facts": {"output": seen}}
+        assert by(line, {"exit_code": 3, **facts}) == ""
+        assert by(line, {"result": "failure", "failure_type": "http_500", **facts}) == ""
+        assert by(line, {"result": "blocked", **facts}) == ""
+    unreadable = {"facts": {"output": OF_OUTPUT["unreadable_output"]}}
+    assert by(line, {**PROUD, **unreadable, "output": {"plan": 1}}) == ""
+    assert by(line, {**PROUD, **unreadable, "output_error": "line 3"}) == "unreadable_output"
+
+
+def test_what_was_judged_before_is_judged_alike() -> None:
+    line = of(output_keys=["plan"])
+    for kind, seen in OF_OUTPUT.items():
+        found = judged(line, line.stations[0], read_outcome({**PROUD, "facts": {"output": seen}}))
+        again = judged(line, line.stations[0], found.outcome)
+        assert (again.by, again.outcome) == (kind, found.outcome)
+
+
+def test_the_line_of_a_signal_is_no_output() -> None:
+    signal = {"flux:signal": {"verdict": "proceed"}}
+    outcome = {**PROUD, "output": signal, "facts": {"output": {"signal": True}}}
+    asks = {"id": "there", "when": {"output": {"path": "$", "op": "exists"}}, "to": "b"}
+    line = ruled(asks, {"id": "none", "to": "c"})
+    assert goes(line, outcome) == "move c by rule none"
+    assert goes(read_line(line.to_document(), revision=2), outcome) == "move b by rule there"
+    assert by(of(expects="output"), outcome) == "output_missing"
+
+
+def test_an_error_that_an_agent_told_of_is_named_and_can_be_asked_for() -> None:
+    asks = {"id": "error", "when": {"fact": {"path": "agent.error", "op": "exists"}}, "to": "c"}
+    line = ruled(asks, {"id": "on", "to": "b"}, station={"output_keys": ["plan"]})
+    outcome = {**PROUD, "facts": {"agent": {"error": "quota"}}}
+    assert goes(line, outcome) == "move c by rule error"
+    assert traced(line, outcome)["trace"][0]["why"] == "agent_error decides nothing"
 
 
 def test_a_review_is_asked_at_the_gate_of_the_station() -> None:

@@ -35,7 +35,9 @@ WHOLE: dict[str, Any] = {
         "session": "s",
         "final_event": True,
         "provider": "answered",
+        "error": "quota",
     },
+    "output": {"unreadable": "line 3: no JSON", "refused": "I cannot.", "empty": True, "signal": False},
     "claims": {"made": [{"kind": "tests"}], "contradicted": []},
 }
 

@@ -15,6 +15,7 @@ Read = Callable[[Any, str], Any]
 
 SOURCE: Final = "source"
 CLAIMS: Final = "claims"
+OUTPUT: Final = "output"
 PRICES: Final = ("reported", "table", "none")
 PROVIDER: Final = ("answered", "unavailable")
 OF_RUN, OF_TASK, OF_MONTH = COST_LIMITS = ("run", "task", "month")
@@ -83,11 +84,16 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("name", "version", "session"), "text"),
         "final_event": "flag",
         "provider": "provider",
+        "error": "text",
     },
+    OUTPUT: {"unreadable": "text", "refused": "text", "empty": "flag", "signal": "flag"},
     CLAIMS: dict.fromkeys(("made", "contradicted"), "list"),
 }
 """{group: {key: kind}}. `final_event`: false where the preset has one and it did not come; absent where it has none.
-`provider`: unavailable where the model's provider did not answer. `usage.limit`: which limit ended the run. `coverage`
+`provider`: unavailable where the model's provider did not answer. `agent.error`: what an agent that reports success
+says went wrong. `output.unreadable`: why output that is there could not be read, or only in part; `refused`: the words
+of a model that refused; `empty`: a model or an agent answered nothing; `signal`: all that was read as output is the
+line of a signal. `usage.limit`: which limit ended the run. `coverage`
 in percent. `git.lines`: a digest of the changed lines wherever they stand, without blank ones (law §15, Sampling)."""
 
 OF_SOURCE: Final[Mapping[str, str]] = {

@@ -10,6 +10,7 @@ from typing import Any
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.composing import composed
 from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.judging import remarks
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates, tools
 from pipelines.routing.decide.steps.context import Case, Clock, TakenRoute, demanded, fallback
@@ -56,6 +57,8 @@ def _begin(case: Case) -> Decision | TakenRoute:
     if case.judged.by:
         why = f"{case.judged.by} counts as {case.judged.counts_as}"
         case.note("facts", None, True, why, case.judged.saw)
+    for name, fact in remarks(case.judged):
+        case.note("facts", None, True, f"{name} decides nothing", (fact,))
     signal = case.situation.outcome.signal
     if signal is not None:
         return follow(case, signal)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
-from pipelines.routing.basics.facts import OF_MONTH, SOURCE, claimed
-from pipelines.routing.basics.outcome import FORCED, Outcome
+from pipelines.routing.basics.facts import OF_MONTH, OUTPUT, SOURCE, claimed
+from pipelines.routing.basics.outcome import FORCED, Outcome, derive
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import expected
 from pipelines.routing.document.expected import (
     CHANGE,
     DENIED,
+    EMPTY,
     FAILURES,
     NO_FINAL_EVENT,
     NO_PROVIDER,
@@ -22,10 +23,12 @@ from pipelines.routing.document.expected import (
     NOTHING_DONE,
     OUTPUT_MISSING,
     OVER_BUDGET,
+    REFUSED,
     REVIEW,
+    UNREADABLE,
 )
-from pipelines.routing.document.kinds import expects
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.kinds import expects, reads_output
+from pipelines.routing.document.model import OUTPUT_DECIDES_NOTHING, Line
 from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.document.stations import Station
 
@@ -70,6 +73,8 @@ def judged(line: Line, station: Station, outcome: Outcome, spent: Any = 0) -> Ju
     """`spent`: what the task cost before this outcome. An outcome that was already judged does not change."""
     if not (outcome.facts or station.expects or station.artifacts or expects(station)):
         return Judged(outcome)
+    if line.revision > OUTPUT_DECIDES_NOTHING and outcome.facts.get(OUTPUT, {}).get("signal"):
+        outcome = replace(outcome, output=MISSING)
     about = Observed(line, station, outcome, spent)
     for kind, holds in ORDER[:1] if _ended_otherwise(outcome) else ORDER:
         saw = holds(about)
@@ -129,6 +134,15 @@ class Observed:
     def expects(self) -> str:
         return expects(self.station) or NOTHING
 
+    def output_fact(self, key: str, failure: str) -> tuple[Seen, ...]:
+        """Return what was observed of the output, where it decides: somebody reads it, and the work passed of itself
+        (or was judged by this before)."""
+        fact = self.fact(OUTPUT, key)
+        if not fact or self.line.revision <= OUTPUT_DECIDES_NOTHING or not reads_output(self.station):
+            return ()
+        passed = derive(self.outcome).standing == "passed" or self.outcome.failure_type == failure
+        return (_saw(f"{OUTPUT}.{key}", fact),) if passed else ()
+
     @property
     def unchanged(self) -> tuple[Seen, ...]:
         """What shows that the files are unchanged since the visit began; nothing if nobody looked, or they changed."""
@@ -141,6 +155,10 @@ class Observed:
         return (_saw("git.files_changed", changed),) if changed == 0 else ()
 
     @property
+    def has_output(self) -> bool:
+        return self.outcome.output is not MISSING and not self.outcome.output_error
+
+    @property
     def missing(self) -> tuple[Seen, ...]:
         """Declared artifacts that are not there, or that there is neither output nor artifact."""
         left = {str(name) for each in self.outcome.artifacts for name in _names(each)}
@@ -148,8 +166,7 @@ class Observed:
         gone = [path for path in required if path not in left and path.rpartition("/")[2] not in left]
         if gone:
             return tuple(Seen("artifact", None, path) for path in gone)
-        has_output = self.outcome.output is not MISSING and not self.outcome.output_error
-        if self.expects != expected.OUTPUT or has_output or left:
+        if self.expects != expected.OUTPUT or self.has_output or left:
             return ()
         return (Seen("output", [], "$"),)
 
@@ -164,6 +181,24 @@ def _names(artifact: Any) -> Iterator[Any]:
 
 def _saw(path: str, value: Any) -> Seen:
     return Seen("fact", [value], path)
+
+
+REMARKS: Final = (
+    (OUTPUT, "refused", REFUSED),
+    (OUTPUT, "unreadable", UNREADABLE),
+    (OUTPUT, "empty", EMPTY),
+    (OUTPUT, "signal", "signal_only"),
+    ("agent", "error", "agent_error"),
+)
+"""Facts that a trace names where they decide nothing, too: group, key, and how it calls them."""
+
+
+def remarks(judgement: Judged) -> Iterator[tuple[str, Seen]]:
+    """Yield what a trace names besides the fact that decided, with the fact."""
+    for group, key, name in REMARKS:
+        value = judgement.outcome.facts.get(group, {}).get(key)
+        if value and name != judgement.by:
+            yield name, _saw(f"{group}.{key}", value)
 
 
 def _over_budget(about: Observed) -> tuple[Seen, ...]:
@@ -198,6 +233,19 @@ def _denied(about: Observed) -> tuple[Seen, ...]:
     return (_saw("commands.denied", denied), *lacking) if denied and lacking else ()
 
 
+def _refused(about: Observed) -> tuple[Seen, ...]:
+    return about.output_fact("refused", REFUSED)
+
+
+def _unreadable(about: Observed) -> tuple[Seen, ...]:
+    """Hold only if nothing of it could be read: what was read beside it counts."""
+    return () if about.has_output else about.output_fact("unreadable", UNREADABLE)
+
+
+def _empty(about: Observed) -> tuple[Seen, ...]:
+    return about.output_fact("empty", EMPTY)
+
+
 def _nothing_done(about: Observed) -> tuple[Seen, ...]:
     return about.unchanged if about.expects == CHANGE else ()
 
@@ -211,6 +259,9 @@ ORDER: Final[tuple[tuple[str, Callable[[Observed], tuple[Seen, ...]]], ...]] = (
     (NO_PROVIDER, _no_provider),
     (NO_FINAL_EVENT, _no_final_event),
     (DENIED, _denied),
+    (REFUSED, _refused),
+    (UNREADABLE, _unreadable),
+    (EMPTY, _empty),
     (NOTHING_DONE, _nothing_done),
     (OUTPUT_MISSING, _output_missing),
 )

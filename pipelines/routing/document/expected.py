@@ -23,6 +23,9 @@ OVER_BUDGET = "budget_exceeded"
 NO_PROVIDER = "provider_unavailable"
 NO_FINAL_EVENT = "no_final_event"
 DENIED = "denied"
+REFUSED = "refused"
+UNREADABLE = "unreadable_output"
+EMPTY = "empty_answer"
 NOTHING_DONE = "nothing_done"
 OUTPUT_MISSING = "output_missing"
 FAILURES: Final[Mapping[str, tuple[str, str]]] = {
@@ -30,6 +33,9 @@ FAILURES: Final[Mapping[str, tuple[str, str]]] = {
     NO_PROVIDER: (_("If the provider does not answer"), "failure"),
     NO_FINAL_EVENT: (_("If it ends without its final event"), "failure"),
     DENIED: (_("If a permission was denied and the result is missing"), "blocked"),
+    REFUSED: (_("If the model refuses, and its output is read"), "failure"),
+    UNREADABLE: (_("If there is output that cannot be read, and it is read"), "failure"),
+    EMPTY: (_("If a model or an agent answers nothing, and its output is read"), "failure"),
     NOTHING_DONE: (_("If nothing was changed"), "failure"),
     OUTPUT_MISSING: (_("If its output or an artifact is missing"), "failure"),
 }

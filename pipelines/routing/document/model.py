@@ -42,6 +42,9 @@ SILENT_ALLOWS_ALL: Final = 2
 """The last revision under which a line that says nothing of jumps allows them all."""
 FALLBACK_READS_AGAIN: Final = 2
 """The last revision under which the route that a word demands behind a fallback meets output that cannot be parsed."""
+OUTPUT_DECIDES_NOTHING: Final = 2
+"""The last revision under which what was observed of the output decides nothing: unreadable, refused, empty, or the
+line of a signal."""
 SIGNAL_RETRIES: Final = 3
 
 

@@ -11,7 +11,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import View
+from pipelines.routing.document.algebra import OutputTest, View, leaves
 from pipelines.routing.document.evaluations import Evaluation
 from pipelines.routing.document.expected import ARTIFACT, EXPECTS, OUTCOME_OF, REVIEW, DeclaredArtifact
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
@@ -274,6 +274,11 @@ class Station:
     def walked_paths(self) -> int:
         """How many operands of its conditions have a path with `$`, which may have to be walked."""
         return sum(rule.walked_paths for rule in self.rules)
+
+    @cached_property
+    def asks_output(self) -> bool:
+        """Tell whether a condition of its readable rules asks for the output."""
+        return any(isinstance(leaf, OutputTest) for rule in self.readable for leaf in leaves(rule.when))
 
     @property
     def faulty(self) -> Rule | None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from . import facts as read
-from .observed import judged
+from .observed import has_reader, judged
 from .values import Json
 
 Decision = dict[str, Json]
@@ -88,7 +89,10 @@ class Case:
         # the counts of the moment"
         self.moment = self.facts | read.present(self.facts.get("now"))
         # §13: "When a fact decides, result, verdict and eval are all set from it before step 1 of §5"
-        told, self.to_review = judged(document, self.station, situation["outcome"], self.facts.get("spent"))
+        self.rules: list[Rule] = list(self.station.get("rules") or [])
+        outcome = situation["outcome"]
+        counts = has_reader(self.station, takewhile(lambda rule: not self.is_faulty(rule), self.rules))
+        told, self.to_review = judged(document, self.station, outcome, self.facts.get("spent"), counts)
         self.outcome = read.derived(told, self.station["work"]["kind"])
         self.visits = read.visits(self.here, self.moment)
         # "stations with a job so far, the present one included (default: those with visits)"
@@ -96,10 +100,12 @@ class Case:
         self.visited: list[str] = [self.here, *self.moment.get("visited", with_visits)]
         self.words: dict[str, Mapping[str, Json]] = read.present(self.facts.get("gates"))
         self.taken: Mapping[str, int] = self.moment.get("rules") or {}
-        self.rules: list[Rule] = list(self.station.get("rules") or [])
         self.left_out: set[str] = set()  # rules whose gate demanded a forced route
         self.spoken: set[str] = set()  # gates at which a person demanded one
         self.passed: set[str] = set()  # gates that were passed on the way
+
+    def is_faulty(self, rule: Rule) -> bool:
+        raise NotImplementedError
 
     def is_place(self, key: Json) -> bool:
         """A station or an end of this line."""

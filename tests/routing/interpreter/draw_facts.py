@@ -17,6 +17,7 @@ KINDS = (
     *("budget_exceeded", "provider_unavailable", "no_final_event", "denied"),
     *("nothing_done", "output_missing"),
 )
+OF_OUTPUT = ("refused", "unreadable_output", "empty_answer")
 ARTIFACTS: tuple[Json, ...] = (
     "out/a.xml",
     {"name": "a.xml"},
@@ -54,6 +55,52 @@ def with_facts(seed: int, document: dict[str, Any], situations: list[dict[str, A
     for gate in document["gates"]:
         if random.random() < 0.25:
             gate["checks"] = {random.choice(["all", "any"]): [_check(random) for _ in range(2)]}
+
+
+def with_output(seed: int, document: dict[str, Any], situations: list[dict[str, Any]]) -> None:
+    """What was observed of the output, in every fourth case, and somebody who reads it in most of these."""
+    random = Random(f"output {seed}")
+    if random.random() < 0.75:
+        return
+    for station in document["stations"]:
+        _read_by_somebody(random, station)
+    for situation in situations:
+        _seen_of_output(random, situation["outcome"])
+
+
+def _read_by_somebody(random: Random, station: dict[str, Any]) -> None:
+    if random.random() < 0.4:
+        station["output_keys"] = ["high"]
+    if random.random() < 0.2:
+        station["expects"] = "output"
+    if random.random() < 0.2:
+        station["work"] = {"kind": "route", "by": random.choice(["model", "person"]), "prompt": "Which?"}
+    if random.random() < 0.3:
+        words = ["success", "failure", "blocked", *(["review"] if station.get("gate") else [])]
+        said = {kind: random.choice(words) for kind in random.sample(OF_OUTPUT, 2)}
+        station["outcome_of"] = {**(station.get("outcome_of") or {}), **said}
+    for rule in station.get("rules") or ():
+        asks = any(form in repr(rule.get("when")) for form in ("agentic", "hook"))
+        if random.random() < 0.3 and not asks:
+            path = random.choice(["output.unreadable", "output.empty", "$.output", "agent.error"])
+            fact = {"fact": {"path": path, "op": random.choice(["exists", "missing"])}}
+            rule["when"] = random.choice([fact, {"failure_type": random.choice(OF_OUTPUT)}])
+
+
+def _seen_of_output(random: Random, outcome: dict[str, Any]) -> None:
+    likely = {"refused": "No.", "unreadable": "line 3", "empty": True, "signal": True}
+    seen = {key: value for key, value in likely.items() if random.random() < 0.35}
+    seen |= {key: False if value is True else "" for key, value in seen.items() if random.random() < 0.1}
+    facts = {**(outcome.get("facts") or {}), "output": seen}
+    if random.random() < 0.2:
+        facts["agent"] = {**(facts.get("agent") or {}), "error": "quota"}
+    outcome["facts"] = facts
+    if random.random() < 0.6:
+        outcome |= {"result": "success"}
+        for name in ("verdict", "signals", "blockers"):
+            outcome.pop(name, None)
+    if random.random() < 0.5:
+        outcome.pop("output", None)
 
 
 def _expecting(random: Random, document: dict[str, Any]) -> None:

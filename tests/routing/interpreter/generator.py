@@ -8,7 +8,7 @@ from random import Random
 
 from .draw_conditions import ANSWER_WORDS
 from .draw_data import SCALARS
-from .draw_facts import with_facts
+from .draw_facts import with_facts, with_output
 from .draw_lines import Lines
 from .draw_now import with_now
 from .values import Json
@@ -133,4 +133,5 @@ def line_with(seed: int, count: int) -> tuple[dict[str, Json], list[dict[str, Js
     with_lost_keys(seed, document, situations)
     with_now(seed, document, situations)
     with_facts(seed, document, situations)
+    with_output(seed, document, situations)
     return document, situations

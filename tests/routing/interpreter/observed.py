@@ -1,6 +1,6 @@
 """§13, Result from facts: what was observed may decide how the work went, before anything else."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -49,10 +49,51 @@ def lacks(
     return unchanged, bool(gone) or nothing
 
 
+def has_reader(station: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> bool:
+    """ "Somebody reads the output of a station" that names `output_keys`, expects output, is a route of a model, or has
+    a rule with a condition on `output`."""
+    work = station["work"]
+    route = work["kind"] == "route" and work.get("by") != "person"
+    asks = any(_asks(rule.get("when") or {}) for rule in rules)
+    return bool(station.get("output_keys")) or station.get("expects") == "output" or route or asks
+
+
+def _asks(when: Mapping[str, Any]) -> bool:
+    parts = [*(when.get("all") or ()), *(when.get("any") or ()), when.get("not") or {}]
+    return "output" in when or any(_asks(part) for part in parts if part)
+
+
+def passes(outcome: Mapping[str, Json]) -> bool:
+    """ "otherwise **passed**", by what was reported (§2)."""
+    reported = {
+        key: outcome[key] for key in ("result", "verdict", "exit_code") if outcome.get(key) is not None
+    }
+    result = {"pass": "success", "fail": "failure"}.get(str(reported.get("verdict")), reported.get("verdict"))
+    if "exit_code" in reported:
+        result = "success" if reported["exit_code"] == 0 else "failure"
+    result = reported.get("result", result or "success")
+    return result == "success" and reported.get("verdict", "pass") == "pass"
+
+
+def of_the_output(outcome: Mapping[str, Json], readable: bool) -> str:
+    """ "Where somebody reads the output and the work passed of itself" """
+    seen: Mapping[str, Any] = (outcome.get("facts") or {}).get("output") or {}
+    kinds = {"refused": "refused", "unreadable": "unreadable_output", "empty": "empty_answer"}
+    for key, kind in kinds.items():
+        held = seen.get(key) and not (key == "unreadable" and readable)
+        if held and (passes(outcome) or outcome.get("failure_type") == kind):
+            return kind
+    return ""
+
+
 def decides(
-    document: Mapping[str, Any], station: Mapping[str, Any], outcome: Mapping[str, Json], spent: Json
+    document: Mapping[str, Any],
+    station: Mapping[str, Any],
+    outcome: Mapping[str, Json],
+    spent: Json,
+    counts: bool,
 ) -> str:
-    """The failure type of the first fact that decides; "" where none does."""
+    """The failure type of the first fact that decides; "" where none does. `counts`: somebody reads the output."""
     facts: Mapping[str, Any] = outcome.get("facts") or {}
     cost = (facts.get("usage") or {}).get("cost_usd")
     of_run = (station.get("limits") or {}).get("cost_usd")
@@ -79,15 +120,24 @@ def decides(
     no_change = expects == "change" and unchanged
     if (facts.get("commands") or {}).get("denied") and (no_change or missing):
         return "denied"
+    readable = "output" in outcome and not outcome.get("output_error")
+    if counts and (kind := of_the_output(outcome, readable)):
+        return kind
     return "nothing_done" if no_change else "output_missing" if missing else ""
 
 
 def judged(
-    document: Mapping[str, Any], station: Mapping[str, Any], given: Mapping[str, Json], spent: Json
+    document: Mapping[str, Any],
+    station: Mapping[str, Any],
+    given: Mapping[str, Json],
+    spent: Json,
+    counts: bool = False,
 ) -> tuple[dict[str, Json], bool]:
     """The outcome with what the fact sets; and whether a person is to be asked."""
     outcome = dict(given)
-    kind = decides(document, station, outcome, spent)
+    if ((outcome.get("facts") or {}).get("output") or {}).get("signal"):
+        outcome.pop("output", None)  # "The line of a signal is no output."
+    kind = decides(document, station, outcome, spent, counts)
     if not kind:
         return outcome, False
     usual = "blocked" if kind == BLOCKED_AS_USUAL else "failure"

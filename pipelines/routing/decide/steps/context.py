@@ -93,7 +93,7 @@ class Case:
     def __post_init__(self) -> None:
         self.station, self.facts = self.line.station(self.situation.station), self.situation.facts
         self.judged = judged(self.line, self.station, self.situation.outcome, self.facts.spent)
-        if self.judged.by:
+        if self.judged.outcome is not self.situation.outcome:
             self.situation = replace(self.situation, outcome=self.judged.outcome)
         self.recorded = derive(self.situation.outcome, failed(self.station.kind))
         self.of_now = self.situation.of_now

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from pipelines.routing.document.expected import OUTPUT
 from pipelines.routing.document.kinds import (
     agent,
     chat,
@@ -87,6 +88,14 @@ def expects(station: Station) -> str:
     """change, output or nothing; "" of work of which nothing is expected (law §13)."""
     kind = KINDS.get(station.kind)
     return station.expects or (kind.expects if kind else "")
+
+
+def reads_output(station: Station) -> bool:
+    """Tell whether somebody counts on its output (law §13): it names keys of it, is expected to leave one, chooses a
+    label by it, or a rule of its own asks for it."""
+    kind = KINDS.get(station.kind)
+    chooses = kind is not None and kind.chooses and not kind.by_people(station.work)
+    return bool(station.output_keys) or chooses or expects(station) == OUTPUT or station.asks_output
 
 
 def may_cost(station: Station) -> bool:
