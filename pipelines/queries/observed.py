@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 
 from pipelines.models import Job, Purpose, Token
 from pipelines.queries.usage import Spending, dollars
+from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds.agent import KIND as AGENT
@@ -64,8 +65,10 @@ def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
     """The latest of each group, over all stations of a task. What a delivery sees of git is no change of its own: what
     was approved is in the branch then."""
     latest: dict[str, tuple[Job, Mapping[str, Any]]] = {}
+    last: dict[str, Job] = {}
     for job in jobs:
         if job.purpose == Purpose.STATION:
+            last[job.station] = job
             for group, members in groups_of(job.outcome).items():
                 if (group, job.kind) != ("git", DELIVER.key):
                     latest[group] = (job, members)
@@ -76,7 +79,22 @@ def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
             reported = group == "commands" and job.kind == AGENT.key
             words = _("reported by %(station)s") if reported else _("after %(station)s")
             rows += say(members, words % {"station": station_name(line, job.station)})
-    return rows
+    return [*rows, *(row for job in last.values() for row in _of_output(line, job))]
+
+
+def _of_output(line: Line, job: Job) -> list[FactRow]:
+    """What the last run of a station left that is not in its output, and what its agent told went wrong."""
+    groups = groups_of(job.outcome)
+    by = _("after %(station)s") % {"station": station_name(line, job.station)}
+    output, error = groups.get(OUTPUT, {}), groups.get("agent", {}).get("error")
+    reasons = [
+        (_("Output could not be read"), output.get("unreadable")),
+        (_("The model refused"), output.get("refused")),
+        (_("The agent told of an error"), error),
+    ]
+    rows = [FactRow("warning", words, by, "attention", [visible(str(why))]) for words, why in reasons if why]
+    flags = [(_("The answer is empty"), "empty"), (_("All it wrote as output is a signal"), "signal")]
+    return [*rows, *(FactRow("warning", words, by, "attention") for words, key in flags if output.get(key))]
 
 
 def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:

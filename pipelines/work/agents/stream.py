@@ -57,9 +57,18 @@ class Stream:
         """How many steps came before those that are kept."""
         self.unread = 0
         """Lines that stay log."""
+        self.lost = ""
+        """Why a line of its events could not be read, "" where all could."""
         self.name, self.version, self.session, self.model = "", "", "", ""
         self.claim = ""
         """What it said last."""
+        self.claim_cut = False
+        self.earlier_block = ""
+        """A message before the last one in which a json block stands."""
+        self.refused = ""
+        """The words with which the model refused, or the reason that its program gives."""
+        self.error = ""
+        """What it told went wrong, last."""
         self.final_event = ""
         """The event that ended it; "" while there was none."""
         self.problem = ""
@@ -98,7 +107,15 @@ class Stream:
         read = None if value is None else self.types().get(_key(value))
         understood = self.plain(line) if value is None else read is not None and read(value)
         self.unread += not understood
+        if value is None and self.types() and line.lstrip().startswith("{"):
+            self.lose(
+                f"line {number} of its stream is no JSON" if number else "a line of its stream is no JSON"
+            )
         return understood
+
+    def lose(self, why: str) -> None:
+        """Note a line that cannot be read."""
+        self.lost = self.lost or why
 
     def plain(self, line: str) -> bool:
         """A line that is no JSON object."""
@@ -135,8 +152,14 @@ class Stream:
 
     def say(self, words: str, **more: Any) -> None:
         if words.strip():
-            self.claim = words.strip()[:LONGEST_DETAIL]
+            self.conclude(words.strip())
             self.add(self.step(StepKind.TEXT, Verb.SAY, words.strip(), **more))
+
+    def conclude(self, words: str, longest: int = LONGEST_DETAIL) -> None:
+        """Take this for what it said last."""
+        if "```json" in self.claim and not words.startswith(self.claim):
+            self.earlier_block = self.claim
+        self.claim, self.claim_cut = words[:longest], len(words) > longest
 
     def end(self, identity: str, state: StepState, detail: str = "", **more: Any) -> bool:
         """:return: whether such a step was begun"""
@@ -177,6 +200,8 @@ class Stream:
 
     def tell(self, words: str, state: StepState = StepState.FAILED) -> None:
         """Something that went wrong, or a warning."""
+        if state == StepState.FAILED and words.strip():
+            self.error = words.strip()[:LONGEST_WHAT]
         self.add(self.step(StepKind.ERROR, Verb.TELL, words, state=state))
 
     def retry(self, which: int, words: str, detail: str = "") -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
+from pipelines.routing.basics.values import MISSING
 from pipelines.work.agents import signed_in
 from pipelines.work.agents.call import arguments, can_resume, settings
 from pipelines.work.agents.facts import REPORTED, cost_of, facts_of
@@ -238,10 +239,28 @@ class AgentWatch(command.Watch):
         long = time.monotonic() - self.asking_since > UNANSWERED_SECONDS
         return long or self.stream.retries > MOST_RETRIES
 
-    def _from_text(self) -> tuple[bool, Any]:
+    def _from_text(self) -> output.TextOutput:
         if self.call.preset.dialect == "text":
             return super()._from_text()
-        return output.from_text(self.stream.claim, self.spec.output_keys, self.spec.prompt or "")
+        stream, keys, prompt = self.stream, self.spec.output_keys, self.spec.prompt or ""
+        cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
+        found = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
+        passed_over = keys and found.value is MISSING and not found.unreadable and stream.earlier_block
+        if passed_over and output.from_text(stream.earlier_block, keys, prompt).value is not MISSING:
+            return replace(
+                found, unreadable="a block with output keys stands in a message before its last one"
+            )
+        return found
+
+    def _output_facts(self, outcome: Outcome) -> dict[str, Any]:
+        """What was observed of its answer, besides whether it could be read (law §13)."""
+        stream = self.stream
+        if stream.refused:
+            return {"refused": output.shortened(stream.refused)}
+        words = self.text.decode(errors="replace") if self.call.preset.dialect == "text" else stream.claim
+        done = stream.final_event or not self.call.preset.final_event
+        silent = done and not words.strip() and "output" not in outcome
+        return {"empty": True} if silent and not self.cancelled and not outcome.get("output_error") else {}
 
     def _outcome(self, ended: ProcessEnd, found: document.Document) -> Outcome:
         stream, preset = self.stream, self.call.preset
@@ -249,6 +268,7 @@ class AgentWatch(command.Watch):
             # A signal in what it says last counts as one on a line of its own.
             self.signals += self._reader.feed(stream.claim.encode("utf-8", "replace") + b"\n")
         outcome = super()._outcome(ended, found)
+        outcome = output.with_output_facts(outcome, self._output_facts(outcome))
         if self.stopped == "final" and outcome.get("exit_code") in KILLED and not self.cancelled:
             # It was over, and only did not end.
             del outcome["exit_code"]
@@ -264,7 +284,13 @@ class AgentWatch(command.Watch):
         facts = facts_of(preset, stream, self.call.price)
         if outcome.get("failure_type") == "budget_exceeded":
             facts["usage"] |= _ended_by(self.call)
-        outcome["facts"] = facts
+        if (
+            stream.error
+            and outcome.get("exit_code", 0) == 0
+            and outcome.get("result", "success") == "success"
+        ):
+            facts["agent"]["error"] = output.shortened(stream.error)
+        outcome["facts"] = {**outcome.get("facts", {}), **facts}
         return outcome
 
     def _failed(self, outcome: Outcome) -> Outcome:
@@ -325,6 +351,10 @@ class LineFeed:
 
     def _end(self) -> None:
         line = "".join(self._rest) if self._size <= LONGEST_LINE else ""
+        if self._size > LONGEST_LINE:
+            self._stream.lose(
+                f"line {self._number + 1} of its stream is longer than {LONGEST_LINE} characters"
+            )
         self._rest, self._size = [], 0
         self._number += 1
         self._stream.feed(line.rstrip("\r"), time.monotonic() - self._began, self._number)

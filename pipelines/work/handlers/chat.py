@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
 from pipelines.work.models import conversation
 from pipelines.work.models.completion import CompletionRequest, NoAnswer, Reply, ask
@@ -83,11 +84,13 @@ def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Ou
     }
     if reply.finish == "content_filter":
         outcome |= {"result": "failure", "failure_type": "content_filter"}
-    if reply.text.strip():
-        outcome["summary"] = reply.text.strip()[:SUMMARY_CHARACTERS]
-    found, value = said(reply.text, spec.output_keys, spec.prompt or "")
+    if reply.text.strip() or reply.refusal:
+        outcome["summary"] = (reply.text.strip() or reply.refusal)[:SUMMARY_CHARACTERS]
+    found = said(reply, spec.output_keys, spec.prompt or "")
+    outcome = output.with_output_facts(outcome, {**found.facts, **answer_facts(reply)})
+    value = found.value
     if not history and not reply.calls:
-        return {**outcome, "output": value} if found else outcome
+        return outcome if value is MISSING else {**outcome, "output": value}
     whole = dict(value) if isinstance(value, dict) else {"text": reply.text}
     if history:
         whole[history] = told.adding(message(reply)).to_dict(reply.model)
@@ -96,12 +99,24 @@ def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Ou
     return {**outcome, "output": whole}
 
 
-def said(text: str, wanted: tuple[str, ...], prompt: str = "") -> tuple[bool, Any]:
-    """(there is one, the output): the JSON in the text, else, where no keys are wanted, the text (law §2)."""
-    found, value = output.from_text(text, wanted, prompt)
-    if found:
-        return True, value
-    return not wanted, text if not wanted else None
+def said(reply: Reply, wanted: tuple[str, ...], prompt: str = "") -> output.TextOutput:
+    """The JSON in the text, else, where no keys are wanted, the text (law §2)."""
+    cut = "the model stopped at its limit of tokens" if reply.finish == "length" else ""
+    found = output.from_text(reply.text, wanted, prompt, reply.unreadable or cut)
+    if found.value is not MISSING or wanted:
+        return found
+    if reply.unreadable and not reply.text:
+        return output.TextOutput(unreadable=reply.unreadable)
+    return output.TextOutput(reply.text, reply.unreadable)
+
+
+def answer_facts(reply: Reply) -> dict[str, Any]:
+    """What was observed of a model's answer, besides whether it could be read (law §13)."""
+    filtered = "The filter of the model's server refused." if reply.finish == "content_filter" else ""
+    if reply.refusal or filtered:
+        return {"refused": output.shortened(reply.refusal or filtered)}
+    there = reply.text.strip() or reply.calls or reply.unreadable
+    return {} if there else {"empty": True}
 
 
 def message(reply: Reply) -> dict[str, Any]:

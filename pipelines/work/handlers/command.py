@@ -9,8 +9,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from pipelines.routing.basics.facts import OUTPUT
 from pipelines.work.handlers.starting import NotPrepared, beside, starting
 from pipelines.work.processes.image_root import has_program, inside
 from pipelines.work.processes.isolation import CannotIsolate
@@ -152,6 +152,8 @@ class Watch:
     text_cut: bool = False
     signals: list[Signal] = field(default_factory=list)
     cancelled: str = ""
+    text_output: output.TextOutput = field(default_factory=output.TextOutput)
+    signals_left_out: int = 0
     _reader: SignalReader = field(default_factory=SignalReader)
     _hurry: asyncio.TimerHandle | None = None
 
@@ -179,7 +181,10 @@ class Watch:
             self.spec.limits.document_bytes,
             self.spec.document_style,
         )
-        return self._outcome(ended, found)
+        outcome = self._outcome(ended, found)
+        for note in self._remarks(outcome):
+            await self.sink.note(note)
+        return outcome
 
     async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(READ_BYTES):
@@ -205,6 +210,7 @@ class Watch:
         for signal in found if self.spec.heeds_signals else ():
             decided = any(map(is_valid, self.signals))
             if len(self.signals) >= MOST and (decided or not is_valid(signal)):
+                self.signals_left_out += 1
                 continue
             self.signals.append(signal)
             if not is_valid(signal):
@@ -260,10 +266,10 @@ class Watch:
             self._carry(outcome)
         if found.error:
             outcome["output_error"] = found.error
+            outcome = output.with_output_facts(outcome, {"unreadable": output.shortened(found.error)})
         elif "output" not in outcome and self.spec.result_document != "required":
-            there, value = self._from_text()
-            if there:
-                outcome["output"] = value
+            self.text_output = self._from_text()
+            outcome = self.text_output.added_to(outcome)
         if code is not None:
             outcome["exit_code"] = code
         if self.cancelled:
@@ -277,9 +283,23 @@ class Watch:
             outcome.setdefault("summary", NO_DOCUMENT + why)
         return outcome
 
-    def _from_text(self) -> tuple[bool, Any]:
+    def _from_text(self) -> output.TextOutput:
         text = self.text.decode(errors="replace")
-        return output.from_text(text, self.spec.output_keys, self.spec.prompt or "")
+        cut = f"the text is longer than {self.spec.limits.text_bytes} bytes, and the rest was not searched"
+        found = output.from_text(
+            text, self.spec.output_keys, self.spec.prompt or "", cut if self.text_cut else ""
+        )
+        return output.with_replaced_bytes(found, self.text)
+
+    def _remarks(self, outcome: Outcome) -> list[str]:
+        """Lines for the log on output that was there and is not in the outcome."""
+        unreadable = outcome.get("facts", {}).get(OUTPUT, {}).get("unreadable")
+        why = [f"Output could not be read: {unreadable}"] if unreadable else []
+        if self.spec.heeds_signals and self._reader.unread:
+            why.append(f"Lines that begin as a signal and could not be read: {self._reader.unread}")
+        if self.signals_left_out:
+            why.append(f"Signals beyond the first {MOST} that were left out: {self.signals_left_out}")
+        return [f"[gateline] {remark}" for remark in (*why, *self.text_output.remarks)]
 
     def _carry(self, outcome: Outcome) -> None:
         """Fields of the deciding signal besides its verdict; the result document takes precedence."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
 from pipelines.work.outgoing.fetching import MOST_BYTES, Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import RefusedAddress
@@ -85,7 +86,7 @@ def outcome_of(call: Call, answer: HttpAnswer, wanted: tuple[str, ...]) -> Outco
 def output_of(answer: HttpAnswer, wanted: tuple[str, ...] = ()) -> Outcome:
     """The body as output: JSON where it is, or says that it is; else the text."""
     if answer.cut:
-        return {"output_error": f"The answer is larger than {MOST_BYTES} bytes."}
+        return unreadable(f"The answer is larger than {MOST_BYTES} bytes.")
     if not answer.body:
         return {}
     text = answer.text()
@@ -93,8 +94,10 @@ def output_of(answer: HttpAnswer, wanted: tuple[str, ...] = ()) -> Outcome:
         try:
             return {"output": output.filtered(parse(text, "output"), wanted)}
         except Unreadable as error:
-            return {"output_error": str(error)}
-    found, value = output.from_text(text, wanted)
-    if found:
-        return {"output": value}
-    return {} if wanted else {"output": text}
+            return unreadable(str(error))
+    found = output.from_text(text, wanted)
+    return {"output": text} if found.value is MISSING and not wanted else found.added_to({})
+
+
+def unreadable(why: str) -> Outcome:
+    return output.with_output_facts({"output_error": why}, {"unreadable": output.shortened(why)})

@@ -58,6 +58,9 @@ def _outcome(answer: Any) -> Outcome:
     """The outcome for whatever the server sent."""
     choices = getattr(answer, "choices", None) or []
     text = getattr(getattr(choices[0], "message", None), "content", None) if choices else None
+    refusal = getattr(getattr(choices[0], "message", None), "refusal", None) if choices else None
+    if isinstance(refusal, str) and refusal:
+        return unanswered(f"The model refused: {escaped(refusal)}")
     if not isinstance(text, str):
         return unanswered("The model's answer holds no text.")
     found = answer_in(text)

@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pipelines.work.handlers.chat import answered, hearing
+from pipelines.work.handlers.chat import answer_facts, answered, hearing
 from pipelines.work.handlers.timed import Heard
 from pipelines.work.models.completion import CompletionRequest, Reply, ask
+from pipelines.work.results import output
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 ANSWER_CHARACTERS = 200
@@ -39,7 +40,9 @@ def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
     failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
     label = equal(answer, labels) if strict else chosen(reply.text, labels)
+    unread = {"unreadable": output.shortened(reply.unreadable)} if reply.unreadable else {}
     outcome: Outcome = {"result": "success", "usage": reply.usage}
+    outcome = output.with_output_facts(outcome, {**unread, **answer_facts(reply)})
     if label is not None:
         return {**outcome, "eval": label, "summary": f"Chosen: {label}"}
     if strict:

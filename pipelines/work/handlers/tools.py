@@ -39,7 +39,9 @@ OK, ERROR, DENIED = "ok", "error", "denied"
 MOST_CALLS = 100
 # How much of a tool's text the model and the outcome get; the log has all of it.
 SHOWN_CHARACTERS = 20_000
-KEPT_BYTES = 4 * SHOWN_CHARACTERS
+CUT = "[the rest was cut]"
+# A byte more than any of them shows, so that a cut is seen.
+KEPT_BYTES = 4 * SHOWN_CHARACTERS + 1
 SHOWN_IN_QUESTION = 2_000
 APPROVALS = ("approve", "approved", "yes", "allow", "ok")
 
@@ -211,13 +213,18 @@ async def _ran(
         heeds_signals=False,
     )
     outcome = await command.run(made, kept)
-    text, errors = (bytes(part).decode(errors="replace")[:SHOWN_CHARACTERS] for part in (kept.out, kept.err))
+    text, errors = (shown_text(bytes(part).decode(errors="replace")) for part in (kept.out, kept.err))
     code = outcome.get("exit_code")
     if outcome.get("result") == "cancelled":
         return ToolResult(call, ERROR, f"{text}\n{outcome.get('reason')}".strip(), code)
     if code != 0:
         return ToolResult(call, ERROR, "\n".join(filter(None, (text, errors, outcome.get("summary")))), code)
     return ToolResult(call, OK, text, code)
+
+
+def shown_text(text: str) -> str:
+    """What a tool wrote, cut to what a model and an outcome get of it, and with a word where it was."""
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}\n{CUT}"
 
 
 def command_text(text: Any, arguments: Mapping[str, Any]) -> str:
@@ -241,9 +248,9 @@ async def _fetched(
         return ToolResult(call, ERROR, f"{shown(made.url)} did not answer in time.")
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         return ToolResult(call, ERROR, f"{shown(made.url)}: {error or type(error).__name__}")
-    await sink.write("out", answer.body[:KEPT_BYTES] + b"\n")
+    await sink.write("out", answer.body + b"\n")
     good = 200 <= answer.status < 300
-    return ToolResult(call, OK if good else ERROR, answer.text()[:SHOWN_CHARACTERS], answer.status)
+    return ToolResult(call, OK if good else ERROR, shown_text(answer.text()), answer.status)
 
 
 def outcome_of(results: list[ToolResult], before: Conversation, history: str) -> Outcome:

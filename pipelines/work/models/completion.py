@@ -43,9 +43,12 @@ class CompletionRequest:
 
 @dataclass
 class Reply:
-    """`finish` as the protocol has it: stop, tool_calls, length, …"""
+    """`finish` as the protocol has it: stop, tool_calls, length, … `refusal`: the words of a model that refused.
+    `unreadable`: what of the answer is in a form that is not read."""
 
     text: str = ""
+    refusal: str = ""
+    unreadable: str = ""
     finish: str = ""
     model: str = ""
     calls: list[ToolCall] = field(default_factory=list)
@@ -169,7 +172,8 @@ def _whole(answer: dict[str, Any]) -> Reply:
     message = first.get("message")
     if not isinstance(message, dict):
         raise ValueError("it holds no message")
-    reply = Reply(_text(message.get("content")), _text(first.get("finish_reason")))
+    reply = Reply(_text(message.get("content")), finish=_text(first.get("finish_reason")))
+    reply.refusal, reply.unreadable = _text(message.get("refusal")), _not_read(message)
     _noted(reply, answer)
     calls = message.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
@@ -181,6 +185,14 @@ def _whole(answer: dict[str, Any]) -> Reply:
         )
         reply.calls.append(named)
     return reply
+
+
+def _not_read(message: dict[str, Any]) -> str:
+    """What of a message, or of a piece of one, is in a form that is not read; "" where all is."""
+    content = message.get("content")
+    if content is not None and not isinstance(content, str):
+        return "the content of the answer is no text"
+    return "the answer calls a function in the form function_call" if message.get("function_call") else ""
 
 
 class StreamedAnswer:
@@ -201,8 +213,11 @@ class StreamedAnswer:
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             self._call(_object(call))
+        refusal = _text(delta.get("refusal"))
+        self._reply.refusal += refusal
+        self._reply.unreadable = self._reply.unreadable or _not_read(delta)
         text = _text(delta.get("content"))
-        self._grow(text)
+        self._grow(text + refusal)
         self._parts.append(text)
         return text
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.facts import OUTPUT
+from pipelines.routing.basics.values import MISSING
 from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.results.text import escaped
 
 FENCE = re.compile(r"^[ \t]*```json[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.MULTILINE | re.DOTALL)
-
+# What is meant as such a block, however its fence is written.
+LOOSE = re.compile(r"^[ \t>*+-]*(?:`{3,}|~{3,})[ \t]*json", re.MULTILINE | re.IGNORECASE)
+# How an object or a list begins; a log that begins with a time in brackets is none.
+BEGINS = re.compile(r"\s*(?:\{\s*[\"}']|\[\s*[\[{\"\]])")
+SIGNAL_LINE = re.compile(r'^\{[ \t]*"flux:signal".*$', re.MULTILINE)
+LONGEST_REASON = 500
+MOST_FAULTS = 5
 
 PLACEHOLDER = "…"
 """What stands for each value in the example of the section "Expected outputs" of a prompt."""
@@ -21,26 +32,141 @@ def example(keys: Sequence[str]) -> dict[str, str]:
     return dict.fromkeys(keys, PLACEHOLDER)
 
 
-def from_text(text: str, wanted: Sequence[str], prompt: str = "") -> tuple[bool, Any]:
-    """(found, output): the first fenced json block that holds a wanted key, else the whole text if it is JSON.
+@dataclass(frozen=True)
+class TextOutput:
+    """What a text holds of output: `value`, MISSING where there is none. `unreadable`: why output that is there was not
+    read, "" where nothing is lost. `remarks`: what else of it was passed over by the law, for the log. `is_signal`: the
+    value is the line of a signal."""
+
+    value: Any = MISSING
+    unreadable: str = ""
+    remarks: tuple[str, ...] = ()
+    is_signal: bool = False
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Members of the group `output` (law §13)."""
+        reason = {"unreadable": shortened(self.unreadable)} if self.unreadable else {}
+        return {**reason, **({"signal": True} if self.is_signal else {})}
+
+    def added_to(self, outcome: dict[str, Any]) -> dict[str, Any]:
+        """The outcome with the output, where there is one, and with what was observed of it."""
+        there = {} if self.value is MISSING else {"output": self.value}
+        return with_output_facts({**outcome, **there}, self.facts)
+
+
+def with_output_facts(outcome: dict[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:
+    """An outcome with these members of the group `output` among its facts."""
+    if not members:
+        return outcome
+    facts = outcome.get("facts", {})
+    return {**outcome, "facts": {**facts, OUTPUT: {**facts.get(OUTPUT, {}), **members}}}
+
+
+def shortened(reason: str) -> str:
+    """A text as a fact has room for it."""
+    reason = escaped(reason).strip()
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} …"
+
+
+def from_text(text: str, wanted: Sequence[str], prompt: str = "", cut: str = "") -> TextOutput:
+    """The first fenced json block that holds a wanted key, else the whole text if it is JSON.
 
     Without wanted keys the first block that parses counts, unfiltered. What repeats the `prompt` word for word, or the
-    example in it, is not output."""
+    example in it, is not output. `cut`: why the text is not whole, "" where it is."""
     text = without_echo(text, prompt)
-    for match in FENCE.finditer(text):
-        try:
-            value = parse(match.group(1), "output")
-        except Unreadable:
-            continue
-        if not wanted:
-            return True, value
-        if isinstance(value, dict) and any(key in value for key in wanted) and not is_example(value):
-            return True, filtered(value, wanted)
+    blocks = Blocks.of(text, wanted)
+    if blocks.value is not MISSING:
+        return TextOutput(filtered(blocks.value, wanted), blocks.faults, blocks.remarks(wanted))
     try:
         value = parse(text, "output")
-    except Unreadable:
-        return False, None
-    return (False, None) if wanted and is_example(value) else (True, filtered(value, wanted))
+    except Unreadable as error:
+        return TextOutput(
+            MISSING, blocks.faults or _lost(text, wanted, str(error), cut), blocks.remarks(wanted)
+        )
+    if wanted and is_example(value):
+        return TextOutput()
+    # A beginning that is JSON of itself, as of a number, may be another value than the whole.
+    return TextOutput(filtered(value, wanted), cut, left_out(value, wanted), is_signal=is_signal_line(value))
+
+
+def with_replaced_bytes(found: TextOutput, data: bytes | bytearray) -> TextOutput:
+    """What was found, with a word where bytes of it that are no UTF-8 were replaced."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        if found.value is not MISSING and "\ufffd" in jsontext.dumps(found.value, ascii_only=False):
+            why = "it holds bytes that are no UTF-8, which were replaced"
+            return replace(found, unreadable="; ".join(filter(None, (found.unreadable, why))))
+    return found
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The fenced json blocks of a text. `value`: of the one that counts, MISSING where none does; `faults`: those
+    before it that could not be read; `unwanted`, `after`: how many hold none of the wanted keys, or came after it."""
+
+    value: Any
+    faults: str
+    unwanted: int
+    after: int
+
+    @classmethod
+    def of(cls, text: str, wanted: Sequence[str]) -> Blocks:
+        faults, unwanted, ends, end = [], 0, [], 0
+        value: Any = MISSING
+        for match in FENCE.finditer(text):
+            ends.append(match.span())
+            try:
+                block = parse(match.group(1), "output")
+            except Unreadable as error:
+                faults.append(_block(text, match.start(), f"cannot be read: {error}"))
+                continue
+            holds = isinstance(block, dict) and any(key in block for key in wanted) and not is_example(block)
+            if not wanted or holds:
+                value, end = block, match.end()
+                break
+            unwanted += not is_example(block)
+        limit = end or len(text)
+        faults += [
+            _block(text, start, "is not one that is read: ```json and ``` stand on lines of their own")
+            for start in (match.start() for match in LOOSE.finditer(text, 0, limit))
+            if not any(first <= start < last for first, last in ends)
+        ]
+        after = len(LOOSE.findall(text, end)) if end else 0
+        return cls(value, "; ".join(faults[:MOST_FAULTS]), unwanted, after)
+
+    def remarks(self, wanted: Sequence[str]) -> tuple[str, ...]:
+        passed = [f"{self.unwanted} json blocks hold none of the output keys."] if self.unwanted else []
+        later = [f"{self.after} json blocks after the one that counts were not read."] if self.after else []
+        return (*passed, *later, *left_out(self.value, wanted))
+
+
+def left_out(value: Any, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Keys of an output that its station did not ask for, as a remark."""
+    keys = [str(key) for key in value if key not in wanted] if wanted and isinstance(value, dict) else []
+    return (f"Not among the output keys, and left out: {shortened(', '.join(keys))}",) if keys else ()
+
+
+def _block(text: str, start: int, fault: str) -> str:
+    line = text.count("\n", 0, start) + 1
+    return f"the json block in line {line} {fault}"
+
+
+def _lost(text: str, wanted: Sequence[str], fault: str, cut: str) -> str:
+    """Why a text without a block that counts may hold output all the same."""
+    if cut:
+        return cut
+    rest = SIGNAL_LINE.sub("", FENCE.sub("", text))
+    if BEGINS.match(rest):
+        return f"the text begins as JSON and is none: {fault}"
+    keys = [key for key in wanted if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", rest)]
+    return f"{', '.join(keys)} stands in the text, and in no json block" if keys else ""
+
+
+def is_signal_line(value: Any) -> bool:
+    """Whether output is the line of a signal (law §2)."""
+    return isinstance(value, dict) and value.keys() == {"flux:signal"}
 
 
 def besides_output(text: str, wanted: Sequence[str], output: Any) -> str:

@@ -16,6 +16,7 @@ from pipelines.work.results.strict_json import Unreadable, parse
 Signal = dict[str, Any]
 
 LONGEST_LINE = 1024 * 1024
+BEGINNING = 100
 MOST = 100
 _ALONE = re.compile(r'\{\s*"flux:signal"')
 # A line of stream-json that could hold one: looked at before it is parsed, as most lines are no such thing.
@@ -28,10 +29,14 @@ def is_valid(signal: Mapping[str, Any]) -> bool:
 
 
 class SignalReader:
-    """Cuts a stream of bytes into lines and answers the signals in them. A line above LONGEST_LINE bytes is none."""
+    """Cuts a stream of bytes into lines and answers the signals in them. A line above LONGEST_LINE bytes is none.
+
+    `unread`: how many lines began as a signal and could not be read."""
 
     def __init__(self) -> None:
+        self.unread = 0
         self._line = bytearray()
+        self._beginning = ""
         self._too_long = False
 
     def feed(self, data: bytes) -> list[Signal]:
@@ -48,10 +53,15 @@ class SignalReader:
         """The signals of the line so far, which ends here."""
         line, self._line = bytes(self._line), bytearray()
         was_too_long, self._too_long = self._too_long, False
-        return [] if was_too_long else signals_in(line.decode(errors="replace"))
+        text = self._beginning if was_too_long else line.decode(errors="replace")
+        signals = [] if was_too_long else signals_in(text)
+        self.unread += not signals and _ALONE.match(text) is not None
+        return signals
 
     def _add(self, data: bytes) -> None:
         if len(self._line) + len(data) > LONGEST_LINE:
+            if not self._too_long:
+                self._beginning = (self._line + data[:BEGINNING])[:BEGINNING].decode(errors="replace")
             self._line, self._too_long = bytearray(), True
         if not self._too_long:
             self._line += data

@@ -14,7 +14,7 @@ from pipelines.formats.evidence.readers.table import READERS, together
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing.basics.facts import SOURCE, witnessed
+from pipelines.routing.basics.facts import OUTPUT, SOURCE, witnessed
 from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped, masked
@@ -27,7 +27,7 @@ from pipelines.work.transport.protocol import HandedOver, ReportAnswer
 from pipelines.work.worker.handover import AGENT, NOTHING_THERE, with_claims
 from pipelines.work.workspaces import Picture
 
-REPORTED: Final = ("commands", "usage", "agent")
+REPORTED: Final = ("commands", "usage", "agent", OUTPUT)
 """Groups that only the machine of the work can tell: shown as reported by that runner."""
 SERVER: Final = "server"
 """Who observed what was computed here."""

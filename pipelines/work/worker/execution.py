@@ -24,6 +24,7 @@ from pipelines.work.orders.order import Orders, Unrenderable
 from pipelines.work.orders.specs import pushed_spec, spec_of
 from pipelines.work.results import repositories
 from pipelines.work.results.files import remove_path
+from pipelines.work.results.output import shortened, with_output_facts
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import Masker, masked
 from pipelines.work.spec.base import Attempt, LookAgain, Outcome, Spec
@@ -324,7 +325,8 @@ def unstorable(outcome: Outcome, why: str) -> Outcome:
     kept: Outcome = {
         key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
     }
-    return {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
+    reported = {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
+    return with_output_facts(reported, {"unreadable": shortened(why)})
 
 
 class Silence:

@@ -17,7 +17,7 @@ from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.readers.table import READERS, together
 from pipelines.formats.evidence.trees.trees import DELETED, MODIFIED, compare
-from pipelines.routing.basics.facts import witnessed
+from pipelines.routing.basics.facts import OUTPUT, witnessed
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
@@ -260,7 +260,9 @@ class Packed:
     def seen_on(self, outcome: Outcome, before: Before | None, expects: str) -> Outcome:
         """With the pictures of the workspace on which its facts were observed, before and after the work (law §13). Of
         a station that is expected to leave something there is always one: what its program said at last."""
-        facts = outcome.get("facts") or (_ran(outcome) if expects else {})
+        facts = outcome.get("facts") or {}
+        if expects and facts.keys() <= {OUTPUT}:
+            facts = {**_ran(outcome), **facts}
         facts = {**facts, "prepare": dict(self.prepared)} if self.prepared else facts
         if not facts or self.picture is None:
             return outcome

@@ -137,6 +137,9 @@ def outcome(draw: Random, line: Line) -> Json:
     )
     if draw.random() < 0.5:
         said = {**said, "output": {"n": draw.randint(0, 2)}}
+    if draw.random() < 0.3:
+        seen = draw.choice([{"refused": "No."}, {"unreadable": "line 1"}, {"empty": True}, {"signal": True}])
+        said = {**said, "facts": {"output": seen}}
     if draw.random() < 0.35:
         places = [*line.stations_by_key, *line.ends_by_key, "nowhere"]
         complete = {"reason": "already_complete", "meta": {"targetState": draw.choice(places)}}

@@ -60,7 +60,13 @@ class Claude(Stream):
         for block in map(record, items(message.get("content"))):
             self._block(block, nested)
         self._spent(message)
+        self._stopped(message)
         return True
+
+    def _stopped(self, message: dict[str, Any]) -> None:
+        """Note that the model refused: then that is why its turn ended."""
+        if message.get("stop_reason") == "refusal":
+            self.refused = said(message.get("content")) or self.claim or "refusal"
 
     def _block(self, block: dict[str, Any], nested: bool) -> None:
         kind = block.get("type")
@@ -113,8 +119,10 @@ class Claude(Stream):
         for denial in map(record, items(line.get("permission_denials"))):
             # Told before by a line of its own; where it was not, its step is still open.
             self.deny(text(denial.get("tool_use_id")), "")
-        if text(line.get("result")).strip():
-            self.claim = text(line.get("result")).strip()
+        words = text(line.get("result")).strip()
+        if words:
+            self.conclude(words, len(words))
+        self._stopped(line)
         subtype = text(line.get("subtype"))
         failed = line.get("is_error") is True or subtype.startswith("error")
         self.over_budget = "budget" in subtype

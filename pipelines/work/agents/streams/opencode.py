@@ -75,6 +75,8 @@ class OpenCode(Stream):
 
     def _finish(self, line: dict[str, Any]) -> bool:
         part = record(line.get("part"))
+        if part.get("reason") == "content-filter":
+            self.refused = self.claim or "content-filter"
         tokens = record(part.get("tokens"))
         cache = record(tokens.get("cache"))
         given = sum(count(each) for each in (tokens.get("input"), cache.get("read"), cache.get("write")))
