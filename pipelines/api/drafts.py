@@ -14,10 +14,10 @@ from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import LINE, line_of
 from pipelines.api.problems import ProblemOut
-from pipelines.api.schemas import LineOut, Strict, text_of
+from pipelines.api.schemas import LineOut, Strict, refuse_rounded, text_of
 from pipelines.errors import Conflict
 from pipelines.formats import native
-from pipelines.formats.telling import says
+from pipelines.formats.merging import same
 from pipelines.lines import drafts, publishing
 from pipelines.lines.linting import examined
 from pipelines.models import Line, User
@@ -159,6 +159,7 @@ def save(request: Request, owner: str, project: str, line: str, payload: EditIn)
     """Over a newer draft the two edits are merged. 409: both changed the same places; `clashes` says which, with both
     sides in words, and `document` and `number` what a choice is saved over."""
     found = line_of(request, owner, project, line, "design")
+    refuse_rounded(request)
     with turn(request.auth, saves=True):
         return stored(found, payload, person_of(request.auth))
 
@@ -184,7 +185,7 @@ def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
         "findings": {**told(examination, saved.draft), "elsewhere": elsewhere(edit.base, examination.line)},
         "differs": draft_differs(saved),
     }
-    merged: Mapping[str, Any] = {} if says(saved.draft, edit.document) else {"document": saved.draft}
+    merged: Mapping[str, Any] = {} if same(saved.draft, edit.document) else {"document": saved.draft}
     return SavedOut(**said, **merged)
 
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
@@ -16,7 +18,10 @@ from pipelines.models import GateVisit, Line, LineVersion, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.failures import failures
 from pipelines.queries.unmerged import unmerged_among
+from pipelines.routing.basics import jsontext
 
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)')
+"""Texts, so that nothing in them counts, and numbers."""
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
 
@@ -229,6 +234,18 @@ def _out(task: Task, failure: str, unmerged: bool) -> TaskOut:
         updatedAt=milliseconds(task.changed_at),
         endedAt=milliseconds(task.ended_at) if task.ended_at else None,
     )
+
+
+def refuse_rounded(request: HttpRequest) -> None:
+    """Refuse a body with a number that its reading rounded. Raises Invalid naming the number."""
+    for token in _TOKEN.finditer(request.body):
+        digits = (token["number"] or b"").decode()
+        if digits and isinstance(jsontext.number(digits), Decimal):
+            raise Invalid.at(
+                "document",
+                _("%(number)s has more digits than a number keeps here") % {"number": digits[:60]},
+                _("Write it as a text, in quotes."),
+            )
 
 
 def text_of(request: HttpRequest) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.values import equal
 
 IDENTITY: Final = {"stations": "key", "gates": "key", "ends": "key", "inputs": "key", "rules": "id"}
 ORDER = "(order)"
@@ -72,12 +73,12 @@ def _shown(value: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Strict by type, as JSON is: true is not 1."""
+    """Strict by type, as conditions are: true is not 1. A browser sends 1.0 as 1, which is the same number."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and one == other
+    return equal(one, other)
 
 
 def _object(

@@ -38,6 +38,9 @@ _BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _NOT_FINITE = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 _TEXT_TAG = "tag:yaml.org,2002:str"
+_BREAKS = "\x85\u2028\u2029"
+"""Line breaks of YAML 1.1, which the library still takes for such: in YAML 1.2 they are characters like others."""
+_PRIVATE = range(0xE000, 0xF900)
 _STEP = re.compile(r'\[("(?:[^"\\]|\\.)*"|[0-9]+)\]|\.?([^.\[]+)')
 
 Place = tuple[int, int]
@@ -110,7 +113,8 @@ def _parent(path: str) -> str:
 
 class _Builder:
     def __init__(self, text: str, exact: bool) -> None:
-        self.events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(text))
+        self.stand_ins = _stand_ins(text)
+        self.events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(text.translate(self.stand_ins)))
         self.exact = exact
         self.parsed = Parsed()
         self.anchors: dict[str, _Node] = {}
@@ -179,11 +183,14 @@ class _Builder:
         return _holder([node.value for node in members], members)
 
     def _key(self, event: Any) -> str:
-        if not isinstance(event, ScalarEvent) or type(self._scalar(event)) is not str:
+        key = self._scalar(event) if isinstance(event, ScalarEvent) else None
+        if type(key) is not str:
             raise self._error(event, _("keys are text: put it in quotes"))
-        return str(event.value)
+        return key
 
     def _scalar(self, event: ScalarEvent) -> Any:
+        if self.stand_ins:
+            event.value = event.value.translate({ord(stand_in): code for code, stand_in in self.stand_ins.items()})
         fault = fault_in_text(event.value)
         if fault:
             raise self._error(event, fault)
@@ -198,6 +205,14 @@ class _Builder:
         if type(value) is Decimal and not self.exact and not _is_whole(value):
             raise self._error(event, _("more digits than a number keeps here; write it as a text, in quotes"))
         return value
+
+
+def _stand_ins(text: str) -> dict[int, str]:
+    """Return a character that the text lacks for each line break of YAML 1.1 that it has."""
+    if not any(mark in text for mark in _BREAKS):
+        return {}
+    free = (chr(code) for code in _PRIVATE if chr(code) not in text)
+    return {ord(mark): stand_in for mark, stand_in in zip(_BREAKS, free, strict=False)}
 
 
 def _holder(value: Any, members: list[_Node]) -> _Node:

@@ -14,8 +14,7 @@ from django.utils.translation import gettext
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.authorship import Noted
-from pipelines.formats.merging import Clash, merge
-from pipelines.formats.telling import says
+from pipelines.formats.merging import Clash, merge, same
 from pipelines.lines import comments, publishing, scenarios
 from pipelines.models import Line, User
 
@@ -59,7 +58,7 @@ def save(
     Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash, TextBehind, DraftConflict (others
     save again and again)."""
     number, wanted = based_on, document
-    if text and not says(native.loads(text), document):
+    if text and not same(native.loads(text), document):
         raise Invalid.at("text", gettext("does not match the document"), gettext("Reload the page."))
     for _ in range(TRIES - 1):
         try:
@@ -80,7 +79,7 @@ def _is_behind(text: str, wanted: Mapping[str, Any], stored: Line) -> bool:
     comments no document shows."""
     if stored.draft_text and stored.draft_text != text:
         return True
-    return bool(text) and not says(native.loads(text), wanted)
+    return bool(text) and not same(native.loads(text), wanted)
 
 
 def _stored(

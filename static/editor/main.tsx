@@ -4,6 +4,7 @@ import { ReactFlowProvider } from "@xyflow/react";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
+import { parse } from "../ts/json";
 import { App } from "./App";
 import { togetherOf } from "./saving/together";
 import { takeSprite } from "./shell/Icon";
@@ -18,7 +19,7 @@ interface Page extends Given {
 }
 
 const place = document.getElementById("editor");
-const given = JSON.parse(document.getElementById("editor-data")?.textContent ?? "null") as Page | null;
+const given = parse(document.getElementById("editor-data")?.textContent ?? "null") as Page | null;
 
 if (place && given && canBeDrawn(given.document)) {
   takeSprite(given.icons);

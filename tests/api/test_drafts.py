@@ -187,3 +187,19 @@ def test_scenarios_follow_a_part_to_its_new_key_and_back(world: World, api: Apis
     keyed("build", 2, made, ("station", "make", "build"), ("input", "build", "other"))
     stored = person.get("/lines/drawn/scenarios").json()[0]["document"]
     assert (stored["expect"]["path"], stored["inputs"]) == (["build"], {"build": 1})
+
+
+@pytest.mark.parametrize("digits", ["0.12345678901234567890", "1e400", "-123456789012345678.5"])
+def test_a_number_that_would_be_rounded_is_refused_and_not_stored(
+    world: World, api: Apis, line: Line, digits: str
+) -> None:
+    edit = json.dumps({"based_on": 1, "base": DRAWN, "document": {**AFTER, "extra": {"theirs": "number"}}})
+    body = edit.replace('"number"', digits)
+    person = api.as_(world.designer)
+    place, headers = f"{person.base}/lines/drawn/draft", person.headers
+    refused = person.client.patch(place, body, "application/json", headers=headers)
+    assert refused.status_code == 400
+    assert digits in refused.text
+    assert stored(line) == (1, DRAWN)
+    body = edit.replace('"number"', f'"{digits}"')
+    assert person.client.patch(place, body, "application/json", headers=headers).status_code == 200

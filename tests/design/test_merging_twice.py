@@ -16,12 +16,16 @@ from pipelines.formats.merging import merge
 ROOT = Path(__file__).resolve().parents[2]
 NODE = shutil.which("node")
 RUN = """
-const ts = require("typescript"), fs = require("fs");
-const text = fs.readFileSync("static/editor/store/merge.ts", "utf8");
-const { outputText } = ts.transpileModule(text, { compilerOptions: { module: "CommonJS", target: "ES2022" } });
-const module_ = { exports: {} };
-new Function("module", "exports", outputText)(module_, module_.exports);
-const { merge } = module_.exports;
+const ts = require("typescript"), fs = require("fs"), path = require("path");
+function load(file) {
+  const compilerOptions = { module: "CommonJS", target: "ES2022" };
+  const { outputText } = ts.transpileModule(fs.readFileSync(file, "utf8"), { compilerOptions });
+  const made = { exports: {} };
+  const required = (name) => load(path.resolve(path.dirname(file), `${name}.ts`));
+  new Function("module", "exports", "require", outputText)(made, made.exports, required);
+  return made.exports;
+}
+const { merge } = load("static/editor/store/merge.ts");
 const cases = JSON.parse(fs.readFileSync(0, "utf8"));
 process.stdout.write(JSON.stringify(cases.map(([base, mine, theirs]) => {
   const kept = JSON.stringify([base, mine, theirs]);
@@ -56,6 +60,8 @@ def document(random: Random) -> dict[str, Any]:
             extra=[{}, {"a": 0}, {"a": 1, "b": None}],
             gates=[[], "none", [{"key": "g"}], [{"key": "g"}, {"key": "g"}]],
             number=[0, 1, True, False, None],
+            constructor=[0, {"toString": 1}],
+            __proto__=[{}, {"a": 1}, {"__proto__": 2}],
         ),
     }
 

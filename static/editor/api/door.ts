@@ -1,5 +1,7 @@
 /** The JSON door: whatever the editor asks the server goes through here, and to the API (docs/api.md). */
 
+import { parse, write } from "../../ts/json";
+
 /** What is wrong with what was sent, and where. */
 export interface Problem {
   path: string;
@@ -39,12 +41,13 @@ export async function ask<T, R = Refusal>(
       method,
       headers,
       signal: AbortSignal.timeout(patience),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: write(body) }),
     });
     if (response.redirected || response.status === 401) return { is: "signed-out" };
     if (response.status >= 500 || response.status === 429) return { is: "away" };
-    if (response.ok) return { is: "ok", said: response.status === 204 ? undefined : await response.json() };
-    return { is: "refused", status: response.status, problem: await response.json() };
+    const said = response.status === 204 ? undefined : parse(await response.text());
+    if (response.ok) return { is: "ok", said: said as T };
+    return { is: "refused", status: response.status, problem: said as R };
   } catch {
     return { is: "away" };
   }

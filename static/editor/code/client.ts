@@ -1,4 +1,5 @@
 /** Asks the worker that reads and rewrites texts. */
+import { write as json, own } from "../../ts/json";
 import type { Json, LineDocument } from "../store/document";
 import { idOf, isObject, same } from "./values";
 import type { Answered, Asked } from "./worker";
@@ -65,7 +66,7 @@ export const read = (text: string): Promise<Answered> => ask({ do: "read", text 
 
 /** `text`, so that it says `line`, with everything else in it as it was. */
 export const write = (text: string, line: LineDocument): Promise<Answered> =>
-  ask({ do: "write", text, document: JSON.stringify(line) });
+  ask({ do: "write", text, document: json(line) });
 
 /** Two edits of one text, line by line. What comes of it may say anything. */
 export const merge = async (base: string, mine: string, theirs: string): Promise<string> =>
@@ -84,7 +85,7 @@ function parts<T>(before: unknown, after: T): T {
     return after.map((each, place) => shared(alike(known, each, place), each)) as T;
   }
   if (!isObject(after) || !isObject(before)) return after;
-  return Object.fromEntries(Object.entries(after).map(([key, each]) => [key, shared(before[key], each)])) as T;
+  return Object.fromEntries(Object.entries(after).map(([key, each]) => [key, shared(own(before, key), each)])) as T;
 }
 
 const alike = (known: unknown[], value: unknown, place: number): unknown => {

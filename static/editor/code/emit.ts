@@ -1,4 +1,5 @@
 /** Values as YAML in the way of our documents: short things on one line in braces, longer ones below each other. */
+import { write } from "../../ts/json";
 import type { Json } from "../store/document";
 import { resolvesToText } from "./reading";
 import { idOf } from "./values";
@@ -7,15 +8,22 @@ const WIDTH = 110;
 const SAFE = /^[\p{L}\p{N}_$./(][\p{L}\p{N}\p{Sc} _$./()+*=<>^~%'’“”…–-]*$/u;
 const PRINTABLE = /^[^\p{Cc}\p{Cs}\u2028\u2029\ufeff]*$/u;
 
+/** Writes a text in double quotes. What YAML takes for a line break, or does not allow, is escaped. */
+export const inQuotes = (text: string): string =>
+  write(text).replace(
+    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
 /** On one line, as it may stand in braces too. */
 export function inline(value: Json): string {
-  if (typeof value === "string") return isPlain(value) ? value : JSON.stringify(value);
+  if (typeof value === "string") return isPlain(value) ? value : inQuotes(value);
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
   if (value !== null && typeof value === "object") {
     const members = Object.entries(value).map(([key, each]) => `${inline(key)}: ${inline(each)}`);
     return `{${members.join(", ")}}`;
   }
-  return JSON.stringify(value);
+  return write(value);
 }
 
 /** What stands behind `key:` or `-` at this indentation: ` value`, or lines of its own. Ends without a line break. */

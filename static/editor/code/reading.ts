@@ -15,6 +15,7 @@ import {
   type YAMLSeq,
 } from "yaml";
 
+import { exactNumber, parse } from "../../ts/json";
 import type { Json } from "../store/document";
 import { join, type Places } from "./paths";
 
@@ -72,7 +73,7 @@ interface Built {
 }
 
 class Reader {
-  private readonly places: Places = {};
+  private readonly places: Places = Object.create(null);
   private readonly anchors = new Map<string, Built>();
   private readonly isJson: boolean;
   private nodes = 0;
@@ -84,18 +85,18 @@ class Reader {
   /** What is JSON but for such a word is no YAML either: there it would be a text. */
   private refuseNotFinite(): void {
     if (this.isJson || !this.text.trimStart().startsWith("{")) return;
-    let found: { word: string; at: number } | undefined;
+    let constant: { word: string; at: number } | undefined;
     const without = this.text.replace(/"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g, (part, at: number) => {
       if (part.startsWith('"')) return part;
-      found ??= { word: part, at };
+      constant ??= { word: part, at };
       return "0";
     });
-    if (found && parsesAsJson(without)) throw new TextError(`${found.word} is not JSON`, found.at);
+    if (constant && parsesAsJson(without)) throw new TextError(`${constant.word} is not JSON`, constant.at);
   }
 
   read(): Read {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-    const forbidden = this.text.search(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/);
+    const forbidden = this.isJson ? -1 : this.text.search(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/);
     if (forbidden >= 0) throw new TextError("special characters are not allowed", forbidden);
     this.refuseNotFinite();
     const documents = parseAllDocuments(this.text, {
@@ -215,8 +216,13 @@ class Reader {
     if (NOT_FINITE.test(said)) throw new TextError(`${said} is not a number that JSON knows`, at);
     const isWhole = INT.test(said) || BASED.test(said);
     if (!isWhole && !FLOAT.test(said)) return said;
-    const value = Number(INT.test(said) ? said.replace(/^\+/, "") : said);
-    if (!Number.isFinite(value)) throw new TextError(`${said.slice(0, 40)} is larger than a number can be here`, at);
+    const value = INT.test(said)
+      ? exactNumber(said.replace(/^\+/, ""))
+      : BASED.test(said)
+        ? exactNumber(said)
+        : Number(said);
+    if (!isWhole && !Number.isFinite(value))
+      throw new TextError(`${said.slice(0, 40)} is larger than a number can be here`, at);
     if (!isWhole && !sameDecimal(said, value)) {
       throw new TextError("more digits than a number keeps here; write it as a text, in quotes", at);
     }
@@ -259,7 +265,7 @@ function holder(value: Json, members: Built[]): Built {
 
 function parsesAsJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    parse(text);
     return true;
   } catch {
     return false;

@@ -3,8 +3,9 @@
  * (a changed part stood behind an alias, say), larger parts are written anew until it does. */
 import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 
+import { own, write } from "../../ts/json";
 import type { Json } from "../store/document";
-import { below, inline, member, whole } from "./emit";
+import { below, inline, inQuotes, member, whole } from "./emit";
 import { read } from "./reading";
 import { idOf, isObject, type Obj, RANK, same } from "./values";
 
@@ -12,7 +13,7 @@ export function rewrite(text: string, wanted: Obj): string {
   const before = read(text);
   if (!before.ok) return whole(wanted);
   if (same(before.value, wanted)) return text;
-  if (!before.tree) return `${JSON.stringify(wanted, null, /\n( +|\t)/.exec(text)?.[1] ?? 2)}\n`;
+  if (!before.tree) return `${write(wanted, /\n( +|\t)/.exec(text)?.[1] ?? 2)}\n`;
   const ways = [
     () => new Rewriter(text).document(before.tree?.contents as YAMLMap, before.value, wanted),
     () => byMembers(text, before.value, wanted),
@@ -23,16 +24,16 @@ export function rewrite(text: string, wanted: Obj): string {
     const said = tried === undefined ? undefined : read(tried);
     if (tried !== undefined && said?.ok && same(said.value, wanted)) return tried;
   }
-  return `${JSON.stringify(wanted, null, 2)}\n`;
+  return `${write(wanted, 2)}\n`;
 }
 
 /** Whole members of the document are replaced; comments outside of them stay. */
 function byMembers(text: string, before: Obj, wanted: Obj): string | undefined {
   const tree = parseDocument(text, { version: "1.2", schema: "core", merge: false });
   if (tree.errors.length > 0) return undefined;
-  for (const key of Object.keys(before)) if (!(key in wanted)) tree.delete(key);
+  for (const key of Object.keys(before)) if (!Object.hasOwn(wanted, key)) tree.delete(key);
   for (const [key, value] of Object.entries(wanted)) {
-    if (!(key in before) || !same(before[key], value)) tree.set(key, tree.createNode(value));
+    if (!Object.hasOwn(before, key) || !same(before[key], value)) tree.set(key, tree.createNode(value));
   }
   return tree.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
@@ -127,11 +128,11 @@ class Rewriter {
     (node.items as Entry[]).forEach((pair, index) => {
       const part = parts[index] as Part;
       const key = keyOf(pair);
-      if (key in after) {
-        const unchanged = same(before[key], after[key]);
+      if (Object.hasOwn(after, key)) {
+        const unchanged = same(own(before, key), own(after, key));
         const text = unchanged
           ? this.text.slice(part.from, part.to)
-          : this.pair(pair, part, before[key], after[key] as Json, indent);
+          : this.pair(pair, part, own(before, key), after[key] as Json, indent);
         kept.push({ key, text, gap: part.gap });
       } else if (part.gap.includes("#")) {
         const above = kept.at(-1);
@@ -139,7 +140,7 @@ class Rewriter {
       }
     });
     for (const key of Object.keys(after)) {
-      if (key in before) continue;
+      if (Object.hasOwn(before, key)) continue;
       const at = kept.findIndex((each) => rank(each.key) > rank(key));
       const index = at < 0 ? kept.length : at === 0 && this.isMidLine(parts[0]) ? 1 : at;
       kept.splice(index, 0, { key, text: member(key, after[key] as Json, indent), gap: "" });
@@ -239,17 +240,18 @@ class Rewriter {
   }
 
   private quoted(node: Scalar, after: string): string | undefined {
-    if (node.type === Scalar.QUOTE_DOUBLE) return JSON.stringify(after);
-    if (node.type === Scalar.QUOTE_SINGLE && /^[^\p{C}]*$/u.test(after)) return `'${after.replaceAll("'", "''")}'`;
+    if (node.type === Scalar.QUOTE_DOUBLE) return inQuotes(after);
+    if (node.type === Scalar.QUOTE_SINGLE && /^[^\p{C}\u2028\u2029]*$/u.test(after))
+      return `'${after.replaceAll("'", "''")}'`;
     return undefined;
   }
 
   private flowMap(node: YAMLMap, before: Obj, after: Obj): string {
     const kept = (node.items as Entry[])
-      .filter((pair) => keyOf(pair) in after)
+      .filter((pair) => Object.hasOwn(after, keyOf(pair)))
       .map((pair) => ({ key: keyOf(pair), text: this.flowPair(pair, before, after) }));
     for (const key of Object.keys(after)) {
-      if (key in before) continue;
+      if (Object.hasOwn(before, key)) continue;
       const at = kept.findIndex((each) => rank(each.key) > rank(key));
       kept.splice(at < 0 ? kept.length : at, 0, { key, text: `${inline(key)}: ${inline(after[key] as Json)}` });
     }
@@ -264,8 +266,9 @@ class Rewriter {
     const from = pair.key.range?.[0] ?? 0;
     const keyEnd = pair.key.range?.[1] ?? from;
     const value = pair.value;
-    if (same(before[key], after[key])) return this.text.slice(from, Math.max(keyEnd, value?.range?.[1] ?? 0)).trimEnd();
-    return `${this.text.slice(from, keyEnd)}: ${this.flowValue(value, before[key], after[key] as Json)}`;
+    if (same(own(before, key), own(after, key)))
+      return this.text.slice(from, Math.max(keyEnd, value?.range?.[1] ?? 0)).trimEnd();
+    return `${this.text.slice(from, keyEnd)}: ${this.flowValue(value, own(before, key), after[key] as Json)}`;
   }
 
   private flowValue(node: Node | null, before: Json | undefined, after: Json): string {

@@ -1,4 +1,5 @@
 /** Reads and rewrites texts beside the page, so that a long one never holds it up. */
+import { parse } from "../../ts/json";
 import type { Json } from "../store/document";
 import { whole } from "./emit";
 import { merge3 } from "./lines3";
@@ -19,7 +20,7 @@ export type Answered =
 function answer(asked: Asked): Answered {
   let text = asked.do === "merge" ? merge3(asked.base, asked.text, asked.theirs) : asked.text;
   if (asked.do === "write") {
-    const document = JSON.parse(asked.document) as { [key: string]: Json };
+    const document = parse(asked.document) as { [key: string]: Json };
     text = text.trim() === "" ? whole(document) : rewrite(text, document);
   }
   const said = read(text);

@@ -1,4 +1,5 @@
 /** What a form changes in the line, as its answer says it, or as it can be told before the answer comes. */
+import { parse } from "../../ts/json";
 import type { Deed } from "../api/line";
 import type { Rename } from "../store/commands";
 import type { Json, LineDocument } from "../store/document";
@@ -50,7 +51,7 @@ export function expectedOf(
 function fieldOf(block: HTMLElement | null | undefined): Field | undefined {
   if (!block) return undefined;
   const { writes = "", at = "", needed, given, whole, also } = block.dataset;
-  const read = (said: string | undefined) => (said ? JSON.parse(said) : undefined);
+  const read = (said: string | undefined) => (said ? parse(said) : undefined) as never;
   return { writes, at, needed: needed !== undefined, given: read(given), whole, also: read(also) };
 }
 
@@ -61,6 +62,6 @@ function afterDeed(form: Element | undefined, expected: Value, deed: Deed): Valu
   );
   if (!list || (deed.do === "add" && !button)) return undefined;
   const steps = stepsOf(deed.rows);
-  const rows = pressed(inside(expected, steps), deed, JSON.parse(button?.dataset.new ?? "null"));
+  const rows = pressed(inside(expected, steps), deed, parse(button?.dataset.new ?? "null") as never);
   return put(expected, steps, rows.length > 0 || "keepsEmpty" in list.dataset ? rows : undefined);
 }

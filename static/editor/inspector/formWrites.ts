@@ -1,5 +1,7 @@
 /** What a form makes of the part that it shows, told before the server says it, so that one request asks and saves: what
  * a control writes, where, and what a button does to a list. The server knows for sure, and it compares. */
+
+import { own, parse, put as set } from "../../ts/json";
 import type { Deed } from "../api/line";
 import type { Json } from "../store/document";
 import { same } from "../store/patch";
@@ -23,7 +25,7 @@ const single = (found: Value): Value => (Array.isArray(found) && found.length ==
 function read(text: string, begins = ""): Value | typeof UNSURE {
   if (!text.trimStart().startsWith(begins)) return UNSURE;
   try {
-    return JSON.parse(text);
+    return parse(text) as Value;
   } catch {
     return UNSURE;
   }
@@ -68,7 +70,7 @@ function pairs(text: string): Value | typeof UNSURE {
     const at = line.indexOf("=");
     if (!line.trim()) continue;
     if (at < 0) return UNSURE;
-    found[line.slice(0, at).trim()] = line.slice(at + 1);
+    set(found, line.slice(0, at).trim(), line.slice(at + 1));
   }
   return emptied(found);
 }
@@ -94,9 +96,9 @@ function minus(value: Value, left: Value): Value {
   if (!isObject(value) || !isObject(left)) return left === undefined ? value : {};
   const found: Record<string, Json> = {};
   for (const [key, member] of Object.entries(value)) {
-    const other = left[key];
-    if (other === undefined) found[key] = member;
-    else if (isObject(member) && isObject(other) && !same(member, other)) found[key] = minus(member, other) as Json;
+    const other = own(left, key);
+    if (other === undefined) set(found, key, member);
+    else if (isObject(member) && isObject(other) && !same(member, other)) set(found, key, minus(member, other) as Json);
   }
   return found;
 }
@@ -104,7 +106,7 @@ function minus(value: Value, left: Value): Value {
 /** `added` over `value`, object by object. */
 function overlaid(value: Value, added: Json): Json {
   if (!isObject(value) || !isObject(added)) return added;
-  const over = Object.entries(added).map(([key, member]) => [key, overlaid(value[key], member)]);
+  const over = Object.entries(added).map(([key, member]) => [key, overlaid(own(value, key), member)]);
   return { ...value, ...Object.fromEntries(over) };
 }
 
@@ -199,7 +201,8 @@ export const stepsOf = (place: string): Steps => place.match(/[^.[\]]+/g) ?? [];
 
 export function inside(value: Value, steps: Steps): Value {
   return steps.reduce<Value>(
-    (found, step) => (typeof found === "object" && found !== null ? (found as Record<string, Value>)[step] : undefined),
+    (found, step) =>
+      typeof found === "object" && found !== null ? own(found as Record<string, Value>, step) : undefined,
     value,
   );
 }
@@ -210,11 +213,11 @@ export function put(value: Value, [step, ...rest]: Steps, last: Value): Value {
   if (Array.isArray(value))
     return value.map((each, at) => (String(at) === step ? (put(each, rest, last) ?? null) : each));
   const object = typeof value === "object" && value !== null ? value : {};
-  const below = put(object[step], rest, last);
+  const below = put(own(object as Record<string, Value>, step), rest, last);
   const { [step]: _, ...others } = object;
   const empty = below === undefined || (last === undefined && rest.length > 0 && JSON.stringify(below) === "{}");
   if (empty) return others;
-  return step in object ? { ...object, [step]: below } : { ...others, [step]: below };
+  return Object.hasOwn(object, step) ? { ...object, [step]: below } : { ...others, [step]: below };
 }
 
 /** The rows after a button of their list. `made`: what it adds. */

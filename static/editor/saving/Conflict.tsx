@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 
 import { announce } from "../../ts/dom";
+import { write } from "../../ts/json";
 import type { Clash } from "../api/line";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
@@ -92,7 +93,7 @@ interface OneSide {
 }
 
 function One({ editor, clash, side, of, who, words, value }: OneSide) {
-  const json = JSON.stringify(value, null, 1);
+  const json = write(value, 1);
   return (
     <label className="ed-side" data-chosen={side === of || undefined}>
       <input

@@ -1,5 +1,6 @@
 /** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
 
+import { parse, write } from "../../ts/json";
 import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "../canvas/clips";
 import { importOf } from "../saving/importing";
 import * as commands from "../store/commands";
@@ -80,7 +81,7 @@ export function startClipboard(desk: Desk): () => void {
     if (busy() || window.getSelection()?.toString()) return;
     const taken = partsOf(editor.line, editor.state.selection.keys);
     if (isEmpty(taken)) return;
-    event.clipboardData?.setData("text/plain", JSON.stringify(taken, null, 2));
+    event.clipboardData?.setData("text/plain", write(taken, 2));
     event.preventDefault();
     if (event.type === "cut" && mayEdit) removeChosen(editor);
   };
@@ -101,7 +102,7 @@ export function startClipboard(desk: Desk): () => void {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch {
     return undefined;
   }

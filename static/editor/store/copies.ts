@@ -1,3 +1,5 @@
+import { parse, write } from "../../ts/json";
+
 /** What was changed here and is not on the server yet, kept in the browser: each tab has a copy of its own, so that two
  * tabs of one line never write over each other's, and the copy of a tab that is gone is found by the next one. */
 type Stored<T> = T & { at: number };
@@ -30,7 +32,7 @@ export class Copies<T extends object> {
   keep(copy: T): boolean {
     if (!this.#tab) return false;
     try {
-      localStorage.setItem(this.#place(this.#tab), JSON.stringify({ ...copy, at: Date.now() } satisfies Stored<T>));
+      localStorage.setItem(this.#place(this.#tab), write({ ...copy, at: Date.now() } satisfies Stored<T>));
       return true;
     } catch {
       return false;
@@ -85,7 +87,7 @@ export class Copies<T extends object> {
 
   #read(tab: string): Stored<T> | undefined {
     try {
-      const found = JSON.parse(localStorage.getItem(this.#place(tab)) ?? "null") as Stored<T> | null;
+      const found = parse(localStorage.getItem(this.#place(tab)) ?? "null") as Stored<T> | null;
       return found && this.whole(found) ? found : undefined;
     } catch {
       return undefined;

@@ -3,6 +3,7 @@
  * somebody else did. Members of lists are known by key or id, never by their place.
  *
  * What is the same in both stays the very same object, so that nothing is drawn, or typed, anew that did not change. */
+import { own, put } from "../../ts/json";
 import type { Json, LineDocument } from "./document";
 
 export type Side = "mine" | "theirs";
@@ -44,7 +45,7 @@ export function grafted(old: Value, fresh: Value): Value {
     return fresh.map((each, index) => grafted(known.get(nameOf(each) ?? index), each) as Json);
   }
   if (isObject(old) && isObject(fresh)) {
-    return Object.fromEntries(Object.entries(fresh).map(([key, each]) => [key, grafted(old[key], each) as Json]));
+    return Object.fromEntries(Object.entries(fresh).map(([key, each]) => [key, grafted(own(old, key), each) as Json]));
   }
   return fresh;
 }
@@ -80,8 +81,8 @@ class Merger {
   #object(path: string, base: Fields, mine: Fields, theirs: Fields): Json {
     const found: Fields = {};
     for (const key of new Set([...Object.keys(theirs), ...Object.keys(mine)])) {
-      const value = this.merged(joined(path, key), key, base[key], mine[key], theirs[key]);
-      if (value !== undefined) found[key] = value;
+      const value = this.merged(joined(path, key), key, own(base, key), own(mine, key), own(theirs, key));
+      if (value !== undefined) put(found, key, value);
     }
     return found;
   }
@@ -121,7 +122,10 @@ export function same(one: Value, other: Value): boolean {
   }
   if (!isObject(one) || !isObject(other)) return false;
   const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => key in other && same(one[key], other[key]));
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]))
+  );
 }
 
 /** undefined: no list of objects with different identities, which can only be taken as a whole. */

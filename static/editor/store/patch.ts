@@ -1,4 +1,5 @@
 /** What a server form changed, carried over to the fragment as it is by now: others may have changed it meanwhile. */
+import { own, put } from "../../ts/json";
 import type { Json } from "./document";
 
 export type Fragment = { [key: string]: Json | undefined };
@@ -12,12 +13,13 @@ const isFragment = (value: unknown): value is Fragment =>
 export function patched(now: Fragment, sent: Fragment, answered: Fragment): Fragment {
   const next: Fragment = { ...now };
   for (const key of new Set([...Object.keys(sent), ...Object.keys(answered)])) {
-    const [before, after, here] = [sent[key], answered[key], now[key]];
+    const [before, after, here] = [own(sent, key), own(answered, key), own(now, key)];
     if (same(before, after)) continue;
     if (after === undefined) delete next[key];
-    else
-      next[key] =
-        isFragment(before) && isFragment(after) && isFragment(here) ? (patched(here, before, after) as Json) : after;
+    else {
+      const parts = isFragment(before) && isFragment(after) && isFragment(here);
+      put(next, key, parts ? (patched(here, before, after) as Json) : after);
+    }
   }
   return next;
 }
