@@ -57,6 +57,36 @@ def test_hours_that_the_clock_skips_or_repeats_count_as_they_pass() -> None:
     assert NIGHTS.later(at("2026-10-25T00:00"), 25 * HOUR) == at("2026-10-26T00:00")
 
 
+@pytest.mark.parametrize(
+    ("zone", "start", "opens", "closes", "begins"),
+    [
+        # From 02:00 to 03:00, at 01:00 UTC.
+        ("Europe/Berlin", "2026-03-28T12:00+00:00", "02:30", "12:00", "2026-03-29T01:00+00:00"),
+        ("Europe/Berlin", "2026-03-28T12:00+00:00", "02:00", "12:00", "2026-03-29T01:00+00:00"),
+        ("Europe/Berlin", "2026-03-28T12:00+00:00", "03:00", "12:00", "2026-03-29T01:00+00:00"),
+        # By half an hour, from 02:00 to 02:30.
+        ("Australia/Lord_Howe", "2026-10-03T06:00+00:00", "02:10", "12:00", "2026-10-03T15:30+00:00"),
+        # At midnight, from 00:00 to 01:00.
+        ("America/Santiago", "2026-09-05T23:00+00:00", "00:30", "12:00", "2026-09-06T04:00+00:00"),
+        # A whole day that was not: there was no 30 December 2011.
+        ("Pacific/Apia", "2011-12-30T06:30+00:00", "09:00", "17:00", "2011-12-30T19:00+00:00"),
+    ],
+)
+def test_an_opening_that_the_clock_skips_begins_once_it_has_passed_it(
+    zone: str, start: str, opens: str, closes: str, begins: str
+) -> None:
+    hours = (time.fromisoformat(opens), time.fromisoformat(closes))
+    office = WorkingTime(ZoneInfo(zone), frozenset(range(1, 8)), *hours)
+    due = office.later(datetime.fromisoformat(start), HOUR)
+    assert due == datetime.fromisoformat(begins) + timedelta(hours=1)
+
+
+def test_a_closing_that_the_clock_skips_has_come_once_it_has_passed_it() -> None:
+    office = WorkingTime(BERLIN, frozenset(range(1, 8)), time(1), time(2, 30))
+    # On 2026-03-29 an hour, from 01:00 to the jump; the next half hour is that of the day after.
+    assert office.later(at("2026-03-29T00:00"), 1.5 * HOUR) == at("2026-03-30T01:30")
+
+
 def test_a_day_off_counts_nothing() -> None:
     free = WorkingTime(BERLIN, WEEK, time(9), time(17), frozenset({date(2026, 12, 25)}))
     assert free.later(at("2026-12-24T16:00"), 2 * HOUR) == at("2026-12-28T10:00")

@@ -57,4 +57,14 @@ class WorkingTime:
                 yield self._at(day, self.opens), self._at(last, self.closes)
 
     def _at(self, day: date, at: time) -> datetime:
-        return datetime.combine(day, at, self.zone).astimezone(UTC)
+        """The instant at which the clock shows this, or has passed it, where it skips it."""
+        wall = datetime.combine(day, at)
+        before, after = (wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (1, 0))
+        if after <= before:
+            return after
+        # Skipped: the clock jumps between the two, at a whole second.
+        while (step := (after - before) // 2) >= timedelta(seconds=1):
+            middle = before + step - timedelta(microseconds=step.microseconds)
+            passed = middle.astimezone(self.zone).replace(tzinfo=None) >= wall
+            before, after = (before, middle) if passed else (middle, after)
+        return after
