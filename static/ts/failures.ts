@@ -29,12 +29,26 @@ export function showFailure(kind: string): void {
   const banner = (template.content.cloneNode(true) as DocumentFragment).firstElementChild;
   if (!banner) return;
   banner.setAttribute("data-failure", kind);
+  for (const link of banner.querySelectorAll<HTMLAnchorElement>("[data-sign-in]")) link.href = signInAddress();
   place.append(banner);
   banner.scrollIntoView({ block: "nearest" });
+  if (kind === "signed-out") document.dispatchEvent(new CustomEvent("gl:signed-out"));
+}
+
+/** Address of the page of signing in, with the way back to here. */
+export function signInAddress(): string {
+  const template = document.getElementById("failure-signed-out") as HTMLTemplateElement | null;
+  const link = template?.content.querySelector("[data-sign-in]")?.getAttribute("href") ?? "/sign-in/";
+  return `${link}?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`;
+}
+
+/** Tell once that the session is over, where a part repeats by itself: who types goes on, and knows. */
+function tellSignedOut(): void {
+  if (!document.querySelector("[data-failure=signed-out]")) showFailure("signed-out");
 }
 
 function clearFailures(): void {
-  for (const banner of document.querySelectorAll("[data-failure]")) banner.remove();
+  for (const banner of document.querySelectorAll("[data-failure]:not([data-failure^=typed])")) banner.remove();
 }
 
 /** `data-quiet` marks what repeats by itself (counts, polling): the live state speaks for it. */
@@ -60,6 +74,7 @@ export function startFailures(): void {
   document.addEventListener("htmx:responseError", (event) => {
     const detail = (event as CustomEvent<RequestDetail>).detail;
     if (!quiet(detail)) showFailure(BY_STATUS[detail.xhr?.status ?? 0] ?? "server");
+    else if (detail.xhr?.status === 401) tellSignedOut();
   });
   for (const type of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(type, (event) => {

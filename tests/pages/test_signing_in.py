@@ -105,6 +105,39 @@ def test_signing_out_needs_a_post(world: World, signed_in: As) -> None:
     assert client.get(reverse("home")).status_code == 302
 
 
-def test_a_part_of_a_page_sends_the_whole_page_to_the_door() -> None:
-    answer = Client().get(reverse("home"), headers={"HX-Request": "true"})
-    assert answer.headers["HX-Redirect"] == reverse("sign-in")
+def test_a_part_of_a_page_leaves_the_page_where_it_is_and_a_link_in_it_leads_to_the_door() -> None:
+    part = {"HX-Request": "true", "HX-Current-URL": "http://testserver/account/?a=1"}
+    for answer in (Client().get(reverse("home"), headers=part), Client().post(reverse("home"), headers=part)):
+        assert (answer.status_code, answer.content) == (401, b"")
+    link = Client().get(reverse("tasks-everywhere"), headers=part | {"HX-Boosted": "true"})
+    assert link.headers["HX-Redirect"] == f"{reverse('sign-in')}?next=%2Ftasks%2F"
+
+
+@pytest.mark.parametrize(
+    ("page", "back"),
+    [
+        ("http://testserver/account/?a=1", "?next=%2Faccount%2F%3Fa%3D1"),
+        ("http://evil.example/account/", ""),
+        ("javascript:alert(1)", ""),
+        ("", ""),
+    ],
+)
+def test_what_was_sent_after_the_session_ended_leads_back_to_its_page(page: str, back: str) -> None:
+    headers = {"Referer": page} if page else {}
+    answer = Client().post(reverse("preferences"), {"theme": "dark"}, headers=headers)
+    assert answer.headers["Location"] == f"{reverse('sign-in')}{back}"
+
+
+def test_a_form_with_an_old_token_leads_back_too(world: World, signed_in: As) -> None:
+    headers = {"Referer": "http://testserver/account/"}
+    nobody = Client(enforce_csrf_checks=True)
+    answer = nobody.post(reverse("preferences"), {"theme": "dark"}, headers=headers)
+    assert answer.headers["Location"] == f"{reverse('sign-in')}?next=%2Faccount%2F"
+    client = signed_in(world.viewer)
+    client.handler.enforce_csrf_checks = True
+    refused = client.post(reverse("preferences"), {"theme": "dark"}, headers=headers)
+    assert refused.status_code == 403
+    assert "The form is out of date" in text(refused) and 'href="/account/"' in text(refused)
+    assert "data-session-ended" in text(refused)
+    part = client.post(reverse("preferences"), {"theme": "dark"}, headers=headers | {"HX-Request": "true"})
+    assert part.status_code == 401

@@ -57,7 +57,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "me": request.user.pk,
         "myName": str(request.user),
         "live": {"project": f"{project.owner.key}/{project.key}", "line": line.key},
-        "place": f"{reverse('line-draw', args=at)}save/",
+        "place": f"{request.user.pk} {reverse('line-draw', args=at)}save/",
         "api": reverse("api-1:line-draft", args=at).removesuffix("/draft"),
         "urls": {
             **{name: reverse(route, args=at) for name, route in URLS.items()},

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy
 
 from pipelines.web.shell.away import RETRY_SECONDS, is_away, is_full, words, words_of_full
+from pipelines.web.shell.coming_back import is_part, way_back
 
 PROBLEMS = {
     400: (gettext_lazy("The request is malformed"), gettext_lazy("The server cannot read this request.")),
@@ -39,7 +42,15 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _page(request, 403, message=reason)
+    """A form from before somebody signed in again, or out, leads back to its page, where what was typed is kept."""
+    back = way_back(request)
+    if of_api(request) or not back or request.content_type == "application/json":
+        return _page(request, 403, message=reason)
+    if is_part(request):
+        return HttpResponse(status=401)
+    if not request.user.is_authenticated and request.path != reverse("sign-in"):
+        return redirect(f"{reverse('sign-in')}?{urlencode({'next': back})}")
+    return render(request, "errors/stale.html", {"back": back, "session_ended": True}, status=403)
 
 
 def not_allowed(allowed: str) -> HttpResponse:

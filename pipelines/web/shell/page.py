@@ -20,6 +20,7 @@ from pipelines.models import Line, Project, User
 from pipelines.people import accounts
 from pipelines.templatetags.shell import LAST_PROJECT
 from pipelines.web.shell import errors
+from pipelines.web.shell.coming_back import is_link, is_part, way_back
 from pipelines.web.shell.scope import Scope
 from pipelines.web.shell.turns import TooMuch, turn
 
@@ -47,7 +48,7 @@ def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
-            return _go(request, "sign-in")
+            return signed_out(request)
         if accounts.needs_password(request.user) and request.path != reverse("password-set"):
             return _go(request, "password-set")
         if accounts.needs_second_factor(request.user) and request.path != reverse("password-set"):
@@ -57,11 +58,19 @@ def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return guarded
 
 
+def signed_out(request: HttpRequest) -> HttpResponse:
+    """To the page of signing in; what a script asked for or sent leaves the page, and what is typed in it, where it
+    is, and says so (static/ts/failures.ts)."""
+    if is_part(request) and not is_link(request):
+        return HttpResponse(status=401)
+    return _go(request, "sign-in")
+
+
 def _go(request: HttpRequest, name: str) -> HttpResponse:
-    """To a page outside, with the way back; only an address that was asked for by GET is worth coming back to."""
-    back = {"next": request.get_full_path()} if request.method == "GET" and not _fragment(request) else {}
-    address = reverse(name) + (f"?{urlencode(back)}" if back else "")
-    return HttpResponseClientRedirect(address) if _fragment(request) else redirect(address)
+    """To a page outside, with the way back to where the person was."""
+    back = way_back(request)
+    address = reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
+    return HttpResponseClientRedirect(address) if is_part(request) else redirect(address)
 
 
 def _set_up(request: HttpRequest) -> HttpResponse:
@@ -69,12 +78,8 @@ def _set_up(request: HttpRequest) -> HttpResponse:
     place = reverse("mfa_index"), reverse("account_reauthenticate")
     on = urlsplit(request.headers.get("HX-Current-URL", "")).path
     return (
-        HttpResponse(status=204) if _fragment(request) and on.startswith(place) else _go(request, "mfa_index")
+        HttpResponse(status=204) if is_part(request) and on.startswith(place) else _go(request, "mfa_index")
     )
-
-
-def _fragment(request: HttpRequest) -> bool:
-    return request.headers.get("HX-Request") == "true"
 
 
 def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:

@@ -1,3 +1,4 @@
+import { signInAddress } from "../../ts/failures";
 import { relative } from "../../ts/time";
 import { say as sayShell } from "../../ts/words";
 import type { Draft } from "../api/line";
@@ -93,7 +94,7 @@ function Trouble({ editor, saving }: { editor: Editor; saving: Saving }) {
           icon="lock"
           words={say("saveSignedOut")}
           way={retry}
-          link={{ words: say("signIn"), to: "/sign-in/" }}
+          link={{ words: say("signIn"), to: signInAddress(), here: true }}
         />
       );
     case "forbidden":
@@ -119,7 +120,8 @@ interface Words {
   icon: string;
   words: string;
   way?: { words: string; run(): void };
-  link?: { words: string; to: string };
+  /** `here`: in place of this page. */
+  link?: { words: string; to: string; here?: boolean };
 }
 
 function Banner({ tone, icon, words, way, link }: Words) {
@@ -128,7 +130,11 @@ function Banner({ tone, icon, words, way, link }: Words) {
       <Icon name={icon} />
       <p className="grow">{words}</p>
       {link ? (
-        <a className="button button-small" href={link.to} target="_blank" rel="noreferrer">
+        <a
+          className="button button-small"
+          href={link.to}
+          {...(link.here ? {} : { target: "_blank", rel: "noreferrer" })}
+        >
           {link.words}
         </a>
       ) : null}

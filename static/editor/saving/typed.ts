@@ -1,7 +1,9 @@
 /** What is typed and not sent yet, kept in the browser: it outlives a reload, a crash and a server that is away. */
 import { useCallback, useState } from "react";
 
-const place = (name: string): string => `gateline typed ${location.pathname} ${name}`;
+/** Name of what this person alone typed: whoever else signs in on this browser sees nothing of it. */
+const place = (name: string): string =>
+  `gateline typed ${document.documentElement.dataset.user ?? ""} ${location.pathname} ${name}`;
 
 /** Texts for which the browser had no room; only these are lost with the page. */
 const unkept = new Set<string>();

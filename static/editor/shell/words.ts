@@ -120,9 +120,7 @@ const WORDS = {
   changedFields: gettext("Changed %s: %s"),
   formLoading: gettext("Loading the form"),
   formAway: gettext("The server cannot be reached. What you typed is kept here, and applied when it is back."),
-  formSignedOut: gettext(
-    "You are signed out. What you typed is kept here: sign in again in another tab, then try again.",
-  ),
+  formSignedOut: gettext("You are signed out. What you typed is kept here: sign in again, then try again."),
   formRefused: gettext("The server refused this form. Reload the page; the line itself is saved."),
   inputsTab: gettext("Inputs"),
   gates: gettext("Gates"),
@@ -347,7 +345,7 @@ const WORDS = {
   changesSince: gettext("changes by %s since version %s"),
   changesNever: gettext("changes by %s, never published"),
   saveSignedOut: gettext(
-    "You are signed out. Sign in in another tab, then try again. Your changes are kept in this browser.",
+    "You are signed out. Your changes are kept in this browser. Sign in to come back here and go on.",
   ),
   signIn: gettext("Sign in"),
   saveForbidden: gettext("You no longer have access to change this line. Your changes are kept in this browser."),
@@ -393,7 +391,7 @@ const WORDS = {
   commentDeleted: gettext("This comment was deleted."),
   commentSent: gettext("Comment sent"),
   commentNotSent: gettext("Not sent: the server cannot be reached. The text is kept; try again."),
-  commentSignedOut: gettext("Not sent: you are signed out. Sign in in another tab, then try again. The text is kept."),
+  commentSignedOut: gettext("Not sent: you are signed out. The text is kept. Sign in again, then try again."),
   ctrlEnter: gettext("Ctrl+Enter sends it."),
   cancel: gettext("Cancel"),
   testsPage: gettext("Scenarios page"),
