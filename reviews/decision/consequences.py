@@ -24,21 +24,21 @@ VERBS = {
     Word.APPROVE: gettext_lazy("Approve"),
     Word.SEND_BACK: gettext_lazy("Send back"),
     Word.REJECT: gettext_lazy("Reject"),
-    Word.REWORK: gettext_lazy("Rework"),
+    Word.REWORK: gettext_lazy("Send back"),
     Word.ABORT: gettext_lazy("Abort"),
 }
 CONFIRMS = {
     Word.APPROVE: gettext_lazy("Confirm approval"),
     Word.SEND_BACK: gettext_lazy("Confirm and send back"),
     Word.REJECT: gettext_lazy("Confirm rejection"),
-    Word.REWORK: gettext_lazy("Confirm rework"),
+    Word.REWORK: gettext_lazy("Confirm and send back"),
     Word.ABORT: gettext_lazy("Confirm and abort"),
 }
 DONE = {
     Word.APPROVE: gettext_lazy("approved"),
     Word.SEND_BACK: gettext_lazy("sent back"),
     Word.REJECT: gettext_lazy("rejected"),
-    Word.REWORK: gettext_lazy("sent back for rework"),
+    Word.REWORK: gettext_lazy("sent back"),
     Word.ABORT: gettext_lazy("aborted"),
 }
 SAID = "…"
@@ -49,7 +49,7 @@ LOOKS = {
     Word.APPROVE: ("check", "a", "primary", "tone-ok"),
     Word.SEND_BACK: ("send-back", "r", "", "muted"),
     Word.REJECT: ("x", "d", "danger", "tone-danger"),
-    Word.REWORK: ("retry", "r", "", "muted"),
+    Word.REWORK: ("send-back", "r", "", "muted"),
     Word.ABORT: ("x", "d", "danger", "tone-danger"),
 }
 

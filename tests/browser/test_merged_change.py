@@ -193,7 +193,7 @@ def test_a_request_becomes_exactly_the_change_that_was_approved(
     field.press("Control+Enter")
     expect(decides.page.get_by_text("1 draft comment")).to_be_visible()
     first = VisitCommit.objects.filter(task=task).latest("job_id").tree
-    review(decides, "Rework", "Nearly there.")
+    review(decides, "Send back", "Nearly there.")
 
     # Round 2: what became of the line since round 1, resolved by who asked for it
     until(lambda: world.status(task) == "awaiting_review", "round 2")

@@ -127,7 +127,7 @@ def test_one_person_can_try_it(check: Line) -> None:
         approval = each.gate("human-review").approval
         assert approval.requester_may
         assert approval.producer_may
-        assert each.gate("human-review").notify == ("reviewer@example.com",)
+        assert each.gate("human-review").notify == ()
 
 
 def test_an_agent_that_is_not_set_up_blocks_the_agent_line() -> None:

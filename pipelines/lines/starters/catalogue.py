@@ -13,8 +13,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.formats import native
+from pipelines.routing.basics.wording import as_heading
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.guarantees import promised
 from pipelines.routing.sentences.names import end_name, gate_name, station_name
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import ScenarioScript, read_scenario
@@ -47,6 +49,11 @@ class Starter:
     @cached_property
     def line(self) -> Line:
         return native.read(self.text)
+
+    @property
+    def promises(self) -> list[str]:
+        """Its guarantees as sentences; each is proved."""
+        return [as_heading(promised(self.line, guarantee)) for guarantee in self.line.guarantees]
 
     @cached_property
     def scenario(self) -> ScenarioScript:

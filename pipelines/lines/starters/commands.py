@@ -86,6 +86,7 @@ def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
             _set(document, station, argv)
         elif name not in ITS_WORK:
             _leave_out(document, station)
+    _only_led_back(document)
     return document
 
 
@@ -109,7 +110,8 @@ def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str])
 def _without_report(station: dict[str, Any]) -> None:
     """Its rules go by the exit code alone."""
     facts = FACTS[station["key"]]
-    kept = [rule for rule in station["rules"] if not _reads(rule.get("when"), facts)]
+    rules = [{**rule, "when": _without(rule.get("when"), facts)} for rule in station["rules"]]
+    kept = [rule for rule in rules if not _reads(rule["when"], facts)]
     if words := WORDS.get(station["key"]):
         passed = next(rule for rule in kept if rule.get("when") == {"result": "success"})
         kept = [
@@ -126,6 +128,27 @@ def _reads(when: Any, facts: Sequence[str]) -> bool:
         return False
     path = when["fact"].get("path", "") if isinstance(when.get("fact"), dict) else ""
     return path.partition(".")[0] in facts or any(_reads(each, facts) for each in when.values())
+
+
+def _without(when: Any, facts: Sequence[str]) -> Any:
+    """Drop alternatives that read what no report says any more."""
+    alternatives = when.get("any") if isinstance(when, dict) else None
+    if not isinstance(alternatives, list):
+        return when
+    left = [condition for condition in alternatives if not _reads(condition, facts)]
+    return left[0] if len(left) == 1 else {"any": left} if left else when
+
+
+def _only_led_back(document: dict[str, Any]) -> None:
+    """Offer rework only where a rule leads back: without one the task would fail."""
+    for gate in document.get("gates", ()):
+        asking = [
+            station["rules"]
+            for station in document["stations"]
+            if any(gate["key"] in rule.get("gates", ()) for rule in station["rules"])
+        ]
+        if not all(any(not rule.get("gates") for rule in rules) for rules in asking):
+            gate["offers"] = [word for word in gate.get("offers", ()) if word != "rework"]
 
 
 def _without_facts(document: dict[str, Any], key: str) -> None:
@@ -184,5 +207,9 @@ def _rules(stations: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _results(rule: Mapping[str, Any]) -> Sequence[str]:
-    said = (rule.get("when") or {}).get("result", ())
-    return [said] if isinstance(said, str) else list(said)
+    """Results that a rule takes, of the first alternative that names one."""
+    when = rule.get("when") or {}
+    for condition in (when, *when.get("any", ())):
+        if results := condition.get("result"):
+            return [results] if isinstance(results, str) else list(results)
+    return ()

@@ -210,7 +210,8 @@ class _Proving:
 
     def _walked(self, most: int, station: str, why: str) -> tuple[bool, str]:
         try:
-            return not self._counts.longest(most, station), why
+            proved = not self._counts.longest(most, station)
+            return proved, "" if proved else why
         except TooMany:
             places = f"{MOST_PLACES:,}"
             return False, _("more than %(places)s combinations of limits are possible", places=places)

@@ -52,6 +52,11 @@ def test_limits_alone_keep_a_promise() -> None:
     assert (broken.answer, broken.path) == (REFUTED, "a (rule origin) → c")
 
 
+def test_a_number_of_moves_that_is_proved_has_nothing_against_it() -> None:
+    [kept] = prove(line({}, guarantees=[{"id": "p", "ends_within": 9}]))
+    assert (kept.answer, kept.because) == (PROVED, "")
+
+
 @pytest.mark.wide
 def test_few_answers_about_gated_lines_stay_unknown() -> None:
     counted: Counter[str] = Counter()
