@@ -1,4 +1,4 @@
-"""What each button at a gate would do, computed by the same `decide` that will do it."""
+"""Tells what each button at a gate would do, computed by the same `decide` that will do it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class VoteOption:
-    """One button. `routes` are offered where the reviewer chooses where a rejection leads: (value, label).
+    """Describes one button. `routes` are offered where the reviewer chooses where a rejection leads: (value, label).
     `answer`: what `decide` says to it, empty where that is chosen later."""
 
     word: str
@@ -83,7 +83,7 @@ class VoteOption:
 
     @property
     def confirm(self) -> str:
-        """On the button of the second step."""
+        """The label of the button of the second step."""
         return str(CONFIRMS[Word(self.word)])
 
     @property
@@ -103,7 +103,7 @@ def options(visit: GateVisit) -> list[VoteOption]:
 
 
 def then(visit: GateVisit, word: str, route: str = "") -> str:
-    """What follows from this word, in the sentence of its button; before it is said."""
+    """Tell what follows from this word, in the sentence of its button; before it is said."""
     line = parsed(visit.asked_by.pinned)
     chosen = route if word == Word.REJECT and _routes(line, visit.gate) else None
     words = _then(line, visit, word, _decided(line, visit, word, chosen))
@@ -111,7 +111,7 @@ def then(visit: GateVisit, word: str, route: str = "") -> str:
 
 
 def told(visit: GateVisit, word: str, then: str, result: VoteResult) -> str:
-    """To whoever decided: what was done, and what happens now."""
+    """Tell whoever decided what was done, and what happens now."""
     if result.state != GateVisit.State.DECIDED:
         return _("Your vote is counted. %(then)s") % {"then": then}
     if not result.moved:
@@ -124,7 +124,7 @@ def told(visit: GateVisit, word: str, then: str, result: VoteResult) -> str:
 
 
 def no_way_back(visit: GateVisit) -> str:
-    """Why a gate that can send work back does not now, or "" if it does."""
+    """Tell why a gate that can send work back does not now, or "" if it does."""
     gate = gate_of(parsed(visit.asked_by.pinned), visit.gate)
     if Word.REWORK in gate.offers:
         return ""
@@ -142,7 +142,7 @@ def no_way_back(visit: GateVisit) -> str:
 
 
 def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
-    """Whether it was sent back as often as the gate allows (law §5)."""
+    """Tell whether it was sent back as often as the gate allows (law §5)."""
     return word == Word.SEND_BACK and visit.round > gate.approval.max_rounds
 
 
@@ -163,7 +163,7 @@ def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
 
 
 def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
-    """Where the reviewer's text goes."""
+    """Say where the reviewer's text goes."""
     if chosen:
         return _("Kept in the history. A station that you choose also gets it as feedback.")
     if answer["decision"] == "move" and answer["feedback"] == SAID:
@@ -174,7 +174,7 @@ def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
 
 
 def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> str:
-    """What follows, with the round for a send back and the missing votes for an approval."""
+    """Tell what follows, with the round for a send back and the missing votes for an approval."""
     policy = gate_at(visit, line).approval
     if word == Word.SEND_BACK:
         return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
