@@ -3,7 +3,8 @@ the demo project."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -24,16 +25,24 @@ def prepare(say: Callable[[str], None], show: Callable[[str], None]) -> User | N
     `say` takes sentences that stay in sight, `show` the work that begins now.
     """
     _settle_workspaces(say)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
-        try:
-            _migrate(show)
-            with transaction.atomic():
-                if not get_user_model().objects.exists():
-                    _welcome(show)
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+    with alone():
+        _migrate(show)
+        with transaction.atomic():
+            if not get_user_model().objects.exists():
+                _welcome(show)
     return without_password()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keeps other starts out, on a connection of its own."""
+    lock = connection.copy()
+    try:
+        with lock.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        yield
+    finally:
+        lock.close()
 
 
 def _settle_workspaces(say: Callable[[str], None]) -> None:

@@ -91,11 +91,11 @@ class Visitor:
     def get(self, address: str) -> tuple[int, str, str]:
         return self._open(urllib.request.Request(address))
 
-    def press(self, address: str) -> tuple[int, str, str]:
+    def press(self, address: str, **fields: str) -> tuple[int, str, str]:
         """Posts the one form of the page at this address."""
         page = self.get(address)[2]
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        fields = {"csrfmiddlewaretoken": token[1]} if token else {}
+        fields |= {"csrfmiddlewaretoken": token[1]} if token else {}
         return self._open(urllib.request.Request(address, data=urllib.parse.urlencode(fields).encode()))
 
     def _open(self, request: urllib.request.Request) -> tuple[int, str, str]:

@@ -1,0 +1,79 @@
+"""manage.py backup: the whole installation in one file, while it runs."""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from config.backup import database, state
+from config.backup.archive import DATABASE, STATE, ArchiveWriter
+from config.embedded.errors import LauncherError
+from pipelines.management import printing
+
+
+class Command(printing.Command):
+    help = "Write database, artifacts, repositories and keys of this installation into one file, also while it runs."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="a file that is not there yet, such as gateline.tar")
+
+    def handle(self, *, file: Path, **options: Any) -> None:
+        if file.exists():
+            raise CommandError(f"{file} is there already. Name a new file.")
+        if database.is_empty():
+            raise CommandError("There is nothing to back up: the database is empty.")
+        part = file.with_name(f"{file.name}.part")
+        part.unlink(missing_ok=True)
+        try:
+            count = write(part)
+            part.replace(file)
+        except LauncherError as error:
+            raise CommandError(f"{error.message}\n{error.remedy}") from error
+        except OSError as error:
+            raise CommandError(
+                f"{error.filename or file}: {error.strerror or error}. Run it again."
+            ) from error
+        finally:
+            part.unlink(missing_ok=True)
+        self.stdout.write(
+            f"Backed up {count} files, {file.stat().st_size:,} bytes, in {file}.\n"
+            "It holds the keys of this installation: keep it as you keep a password."
+        )
+
+
+def write(path: Path) -> int:
+    """Writes the archive; the number of its files."""
+    home, archive, keys = Path(settings.DATA_DIR), ArchiveWriter(path), _keys()
+    _add(archive, *(home / name for name in state.UNCHANGING))
+    facts = {
+        "at": timezone.now().isoformat(timespec="seconds"),
+        "postgresql": database.server_version(),
+        "state_folder": str(home),
+        "migrations": database.migrations(),
+        "keys_of_environment": state.fingerprints(),
+    }
+    with tempfile.TemporaryDirectory(prefix="gateline-backup-") as folder:
+        database.dump(Path(folder) / DATABASE)
+        archive.add(DATABASE, Path(folder) / DATABASE)
+    _add(archive, *(entry for entry in state.paths(home) if entry.resolve() != path.resolve()))
+    if keys != _keys():
+        raise CommandError("A key was changed during the backup. Run it again.")
+    archive.close(facts)
+    return len(archive.files)
+
+
+def _add(archive: ArchiveWriter, *paths: Path) -> None:
+    for path in paths:
+        for entry in state.tree(path):
+            archive.add(f"{STATE}/{entry.relative_to(settings.DATA_DIR)}", entry)
+
+
+def _keys() -> list[str]:
+    files = [Path(settings.DATA_DIR) / name for name in state.KEYS.values()]
+    return [file.read_text() for file in files if file.exists()]

@@ -1,0 +1,265 @@
+"""`manage.py backup` and `restore` on a real installation: worked with, backed up meanwhile, wiped, put back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from config.backup.archive import ArchiveWriter
+from config.embedded import layout
+from tests.fixtures.site import free_port
+from tests.ops.conftest import open_folder
+from tests.ops.processes import ROOT, on_linux
+from tests.ops.test_up import LINK, Up, Visitor
+from tests.waiting import LONG, until
+
+# They tell one story, in order, on one installation.
+pytestmark = on_linux
+PASSWORD = "three-plain-words"
+STAGES = "/api/v1/owners/demo/projects/app/stages"
+LINE = f"{STAGES}/fix-lint-findings"
+
+
+@dataclass
+class Installation:
+    """One that was worked with. `task` and `receipt` are what it has to have again."""
+
+    home: Path
+    up: Up
+    archive: Path
+    token: str = ""
+    task: str = ""
+    receipt: str = ""
+
+    def manage(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return self.up.manage(*words, **more)
+
+    def api(self, path: str, body: Any = None, method: str | None = None) -> Any:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.up.port}{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=LONG) as answer:
+            return json.load(answer)
+
+    def sign_in(self) -> Visitor:
+        person = Visitor()
+        person.press(f"http://127.0.0.1:{self.up.port}/sign-in/", username="admin", password=PASSWORD)
+        assert person.signed_in()
+        return person
+
+    def receipt_of(self, person: Visitor) -> str:
+        status, _, text = person.get(f"http://127.0.0.1:{self.up.port}/p/demo/app/tasks/{self.task}/receipt/")
+        assert status == 200
+        return text
+
+
+@pytest.fixture(scope="module")
+def installation() -> Iterator[Installation]:
+    with open_folder() as folder:
+        up = Up(folder / "state", free_port())
+        made = Installation(folder / "state", up, folder / "gateline.tar")
+        yield made
+        if made.up.process.poll() is None:
+            made.up.interrupt()
+
+
+def test_it_is_backed_up_while_it_works(installation: Installation) -> None:
+    link = LINK.search(installation.up.line())
+    assert link
+    person = Visitor()
+    landed = person.press(link[0])[1]
+    assert person.press(landed, new_password1=PASSWORD, new_password2=PASSWORD)[0] == 200
+    _work(installation)
+    # Another one is under way.
+    assert installation.manage("submit", "repository-check", "--title", "Check it").returncode == 0
+    done = installation.manage("backup", str(installation.archive))
+    assert done.returncode == 0, done.stderr
+    assert installation.archive.stat().st_mode & 0o777 == 0o600
+    again = installation.manage("backup", str(installation.archive))
+    assert again.returncode != 0 and "is there already" in again.stderr
+
+
+def _work(installation: Installation) -> None:
+    words = ("--project", "demo/app", "--scope", "read", "--scope", "decide", "--scope", "settings")
+    installation.token = installation.manage("create_token", "admin", *words).stdout.splitlines()[-1]
+    installation.api("/api/v1/owners/demo/projects/app/secrets/DEPLOY", {"value": "s3cret-s3cret"}, "PUT")
+    assert installation.manage("submit", "fix-lint-findings", "--title", "Fix it").returncode == 0
+    task = installation.api(f"{LINE}/tasks")[0]
+    installation.task = task["id"]
+    place = f"{LINE}/tasks/{task['id']}"
+    waiting = until(lambda: _with_gate(installation.api(place)), "the gate")
+    vote = {"action": "approve", "reason": "", "visit": waiting["visit"]}
+    installation.api(f"{place}/gates/{waiting['pendingGateId']}", vote)
+    until(lambda: installation.api(place)["status"] == "completed", "the merge")
+    installation.receipt = installation.receipt_of(installation.sign_in())
+
+
+def test_what_runs_or_is_not_empty_is_not_overwritten(installation: Installation) -> None:
+    plain = installation.manage("restore", str(installation.archive))
+    assert plain.returncode != 0 and "not empty" in plain.stderr and "--replace" in plain.stderr
+    running = installation.manage("restore", "--replace", str(installation.archive))
+    assert (
+        running.returncode != 0 and "Stop Gateline" in running.stderr and "gateline worker" in running.stderr
+    )
+    assert installation.up.health()[0] == 200
+
+
+def test_it_is_wiped_and_put_back(installation: Installation) -> None:
+    installation.up.interrupt()
+    base = layout.of(installation.home).base
+    shutil.rmtree(installation.home)
+    shutil.rmtree(base, ignore_errors=True)
+    done = installation.manage("restore", str(installation.archive))
+    assert done.returncode == 0 and "Restored the state of" in done.stdout, done.stdout + done.stderr
+    assert not (installation.home / "restore.new").exists()
+    installation.up = Up(installation.home, free_port())
+    assert "Setting up the database" not in installation.up.said()
+    assert "Loading the demo" not in installation.up.said()
+    assert not LINK.search(installation.up.line()), "the password is there again"
+    assert installation.api(f"{LINE}/tasks/{installation.task}")["status"] == "completed"
+    installation.sign_in()
+    # The task that was under way goes on.
+    listed = f"{STAGES}/repository-check/tasks"
+    place = f"{listed}/{installation.api(listed)[0]['id']}"
+    until(lambda: _with_gate(installation.api(place)), "the second task at its gate")
+
+
+def test_its_receipt_is_the_same_and_verifies(installation: Installation) -> None:
+    text = installation.receipt_of(installation.sign_in())
+    assert text == installation.receipt
+    receipt, key = (installation.home.parent / name for name in ("receipt.json", "gateline.pem"))
+    receipt.write_text(text)
+    key.write_text(installation.manage("receipt_key").stdout)
+    repository = str(installation.home / "repositories" / "basket.git")
+    done = installation.manage("verify_receipt", str(receipt), "--key", str(key), "--repository", repository)
+    assert done.returncode == 0 and "The commit is in the repository" in done.stdout, done.stderr
+
+
+def test_its_secrets_can_be_read_and_its_invariants_hold(installation: Installation) -> None:
+    assert "1 secrets are encrypted" in installation.manage("rotate_secrets").stdout
+    checked = installation.manage("check_invariants")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.fixture
+def empty(installation: Installation) -> Iterator[dict[str, str]]:
+    """The environment of another state folder, in which nothing is."""
+    if installation.up.process.poll() is None:
+        installation.up.interrupt()
+    with open_folder() as folder:
+        yield installation.up.environment | {"GATELINE_HOME": str(folder / "state")}
+
+
+def restore(environment: dict[str, str], archive: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", "restore", *words, str(archive)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_damaged_or_newer_archive_changes_nothing_and_says_where(
+    installation: Installation, empty: dict[str, str], tmp_path: Path
+) -> None:
+    content = installation.archive.read_bytes()
+    with tarfile.open(installation.archive) as tar:
+        places = {member.name: (member.offset_data, member.size) for member in tar}
+    start, size = places["database.sql.gz"]
+    manifest = places["manifest.json"][0]
+    damages = {
+        "database.sql.gz is not what was backed up": _other_byte(content, start + size // 2),
+        "manifest.json is not what was written": content.replace(
+            b'"pipelines.0001_initial"', b'"pipelines.0001_unitial"'
+        ),
+        "it ends before its manifest": content[: manifest - 512],
+        "is damaged": content[: manifest + 100],
+        "state/secret-key is not what was backed up": _other_byte(content, places["state/secret-key"][0]),
+        "no backup": b"%PDF-1.7 " * 500,
+    }
+    for number, (words, damaged) in enumerate(damages.items()):
+        file = tmp_path / f"{number}.tar"
+        file.write_bytes(damaged)
+        done = restore(empty, file)
+        assert done.returncode != 0 and "Traceback" not in done.stderr
+        assert "is damaged" in done.stderr and "Nothing was changed" in done.stderr, done.stderr
+        assert words in done.stderr or words == "no backup", done.stderr
+    missing = restore(empty, tmp_path / "missing.tar")
+    assert missing.returncode != 0 and "No such file" in missing.stderr and "Traceback" not in missing.stderr
+    newer = restore(empty, _rewritten(installation.archive, tmp_path, migrations=["pipelines.9999_later"]))
+    assert "newer Gateline" in newer.stderr and "pipelines.9999_later" in newer.stderr
+    newest = restore(empty, _rewritten(installation.archive, tmp_path, postgresql=99))
+    assert "PostgreSQL 99" in newest.stderr
+    keys = restore(empty | {"GATELINE_ENCRYPTION_KEYS": "other"}, installation.archive)
+    assert "GATELINE_ENCRYPTION_KEYS" in keys.stderr, keys.stderr
+    # Nothing of all that has been left, and the right one goes in.
+    done = restore(empty, installation.archive)
+    assert done.returncode == 0 and str(installation.home) in done.stdout, done.stdout + done.stderr
+
+
+def test_it_moves_to_a_database_of_ones_own_and_back(
+    installation: Installation, empty: dict[str, str], tmp_path: Path
+) -> None:
+    """With DATABASE_URL, and `--replace` over what is there."""
+    with psycopg.connect(layout.url(Path(layout.home())), autocommit=True) as database:
+        database.execute("DROP DATABASE IF EXISTS moved_here WITH (FORCE)")
+        database.execute("CREATE DATABASE moved_here")
+        own = empty | {"DATABASE_URL": layout.url(Path(layout.home())).rpartition("/")[0] + "/moved_here"}
+        try:
+            assert restore(own, installation.archive).returncode == 0
+            assert "not empty" in restore(own, installation.archive).stderr
+            replaced = restore(own, installation.archive, "--replace")
+            assert replaced.returncode == 0, replaced.stderr
+            file = tmp_path / "second.tar"
+            done = subprocess.run(
+                [sys.executable, "manage.py", "backup", str(file)],
+                cwd=ROOT,
+                env=own,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, done.stderr
+        finally:
+            database.execute("DROP DATABASE moved_here WITH (FORCE)")
+    done = restore(empty, file)
+    assert done.returncode == 0, done.stderr
+
+
+def _with_gate(task: dict[str, Any]) -> dict[str, Any] | None:
+    return task if task.get("pendingGateId") else None
+
+
+def _other_byte(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+def _rewritten(archive: Path, folder: Path, **facts: Any) -> Path:
+    """As a later Gateline would have written it: every checksum is right."""
+    unpacked = folder / "unpacked"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    with tarfile.open(archive) as tar:
+        tar.extractall(unpacked, filter="data")
+    manifest = json.loads((unpacked / "manifest.json").read_text())
+    path = folder / f"{'-'.join(facts)}.tar"
+    writer = ArchiveWriter(path)
+    for name in manifest.pop("files"):
+        writer.add(name, unpacked / name)
+    manifest.pop("sha256")
+    writer.close(manifest | facts)
+    return path
