@@ -45,16 +45,16 @@ class StationCommands:
     def typed(cls, *typed: str, **named: str) -> StationCommands:
         """Raises ValueError where a quotation mark is not closed."""
         words = {name: tuple(shlex.split(text)) for name, text in named.items()}
-        return cls(*(tuple(shlex.split(each)) for each in typed), **words)
+        return cls(*(tuple(shlex.split(text)) for text in typed), **words)
 
     def lacking(self, line: Line) -> list[str]:
         """Of the commands without which this template has nothing to do, those that are not known."""
-        asked = {
-            STATIONS[each.key]
-            for each in line.stations
-            if each.key in STATIONS and _runs(each.kind, each.work)
+        names = {
+            STATIONS[station.key]
+            for station in line.stations
+            if station.key in STATIONS and _runs(station.kind, station.work)
         }
-        return sorted(name for name in asked & ITS_WORK if not getattr(self, name))
+        return sorted(name for name in names & ITS_WORK if not getattr(self, name))
 
 
 def report_of(argv: Sequence[str]) -> dict[str, str] | None:
@@ -76,7 +76,7 @@ def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
     """The document of a template, with these."""
     document = deepcopy(native.loads(text))
     for key, name in STATIONS.items():
-        station = next((each for each in document["stations"] if each["key"] == key), None)
+        station = next((station for station in document["stations"] if station["key"] == key), None)
         if station is None or not _runs(station["work"].get("kind"), station["work"]):
             continue
         argv = getattr(commands, name)
@@ -111,23 +111,23 @@ def _without_report(station: dict[str, Any]) -> None:
     """Its rules go by the exit code alone."""
     facts = FACTS[station["key"]]
     rules = [{**rule, "when": _without(rule.get("when"), facts)} for rule in station["rules"]]
-    kept = [rule for rule in rules if not _reads(rule["when"], facts)]
+    readable = [rule for rule in rules if not _reads(rule["when"], facts)]
     if words := WORDS.get(station["key"]):
-        passed = next(rule for rule in kept if rule.get("when") == {"result": "success"})
-        kept = [
+        passed = next(rule for rule in readable if rule.get("when") == {"result": "success"})
+        readable = [
             {**passed, "id": "clean", "label": words[0]},
             {**passed, "label": words[1], "when": {"result": "failure"}},
         ]
-    station["rules"] = kept
+    station["rules"] = readable
 
 
 def _reads(when: Any, facts: Sequence[str]) -> bool:
     if isinstance(when, list):
-        return any(_reads(each, facts) for each in when)
+        return any(_reads(condition, facts) for condition in when)
     if not isinstance(when, dict):
         return False
     path = when["fact"].get("path", "") if isinstance(when.get("fact"), dict) else ""
-    return path.partition(".")[0] in facts or any(_reads(each, facts) for each in when.values())
+    return path.partition(".")[0] in facts or any(_reads(condition, facts) for condition in when.values())
 
 
 def _without(when: Any, facts: Sequence[str]) -> Any:
@@ -163,13 +163,13 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
     key, stations = station["key"], document["stations"]
     stations.remove(station)
     _without_facts(document, key)
-    for join in [each for each in stations if key in (each.get("join") or {}).get("wait_for", ())]:
+    for join in [station for station in stations if key in (station.get("join") or {}).get("wait_for", ())]:
         join["join"]["wait_for"].remove(key)
         if len(join["join"]["wait_for"]) == 1:
             _no_join(stations, join)
         for rule in _rules(stations):
             if isinstance(rule["to"], list) and key in rule["to"]:
-                left = [each for each in rule["to"] if each != key]
+                left = [target for target in rule["to"] if target != key]
                 rule["to"] = left[0] if len(left) == 1 else left
         return
     onward = next(rule for rule in station["rules"] if "success" in _results(rule))
@@ -183,7 +183,7 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
 
 def _only_reached(document: dict[str, Any]) -> None:
     """What only a station led to that is left out goes with it."""
-    by_key = {each["key"]: each for each in document["stations"]}
+    by_key = {station["key"]: station for station in document["stations"]}
     reached: set[str] = set()
     ahead = [document.get("start") or document["stations"][0]["key"]]
     while ahead:
@@ -192,12 +192,12 @@ def _only_reached(document: dict[str, Any]) -> None:
             reached.add(key)
             for rule in by_key[key]["rules"]:
                 ahead += rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
-    document["stations"][:] = [each for each in document["stations"] if each["key"] in reached]
+    document["stations"][:] = [station for station in document["stations"] if station["key"] in reached]
 
 
 def _no_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
     """What waits for one alone is left out: that one has its rules."""
-    last = next(each for each in stations if each["key"] == join["join"]["wait_for"][0])
+    last = next(station for station in stations if station["key"] == join["join"]["wait_for"][0])
     last["rules"] = join["rules"]
     stations.remove(join)
 
