@@ -65,6 +65,8 @@ class Stream:
         self.claim_cut = False
         self.earlier_block = ""
         """A message before the last one in which a json block stands."""
+        self.earlier_cut = False
+        """Whether a message before the last one was longer than what is kept of one."""
         self.refused = ""
         """The words with which the model refused, or the reason that its program gives."""
         self.error = ""
@@ -157,8 +159,9 @@ class Stream:
 
     def conclude(self, words: str, longest: int = LONGEST_DETAIL) -> None:
         """Take this for what it said last."""
-        if "```json" in self.claim and not words.startswith(self.claim):
-            self.earlier_block = self.claim
+        if not words.startswith(self.claim):
+            self.earlier_cut |= self.claim_cut
+            self.earlier_block = self.claim if "```json" in self.claim else self.earlier_block
         self.claim, self.claim_cut = words[:longest], len(words) > longest
 
     def end(self, identity: str, state: StepState, detail: str = "", **more: Any) -> bool:

@@ -9,7 +9,7 @@ import asyncio
 import codecs
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -242,15 +242,7 @@ class AgentWatch(command.Watch):
     def _from_text(self) -> output.TextOutput:
         if self.call.preset.dialect == "text":
             return super()._from_text()
-        stream, keys, prompt = self.stream, self.spec.output_keys, self.spec.prompt or ""
-        cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
-        found = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
-        passed_over = keys and found.value is MISSING and not found.unreadable and stream.earlier_block
-        if passed_over and output.from_text(stream.earlier_block, keys, prompt).value is not MISSING:
-            return replace(
-                found, unreadable="a block with output keys stands in a message before its last one"
-            )
-        return found
+        return last_output(self.stream, self.spec.output_keys, self.spec.prompt or "")
 
     def _output_facts(self, outcome: Outcome) -> dict[str, Any]:
         """What was observed of its answer, besides whether it could be read (law §13)."""
@@ -315,6 +307,18 @@ class AgentWatch(command.Watch):
         if stream.problem and outcome.get("exit_code") == 0:
             return _failure("agent_failed", escaped(stream.problem[:LONGEST_SUMMARY]))
         return {}
+
+
+def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.TextOutput:
+    """The output in what an agent said last, and why there is none although it wrote some."""
+    cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
+    found = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
+    if not keys or found.value is not MISSING or found.unreadable:
+        return found
+    if output.from_text(stream.earlier_block, keys, prompt).value is not MISSING:
+        return replace(found, unreadable="a block with output keys stands in a message before its last one")
+    cut = "a message before its last one is too long to be kept, and was searched in part"
+    return replace(found, unreadable=cut) if stream.earlier_cut else found
 
 
 KILLED: Final = (128 + 15, 128 + 9)

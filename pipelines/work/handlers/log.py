@@ -8,7 +8,8 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
-from pipelines.work.results.text import LineCutter, Masker, escaped, stamped
+from pipelines.work.results.lines import LineCutter
+from pipelines.work.results.text import Masker, escaped, stamped
 
 CHUNK_SECONDS = 0.5
 CHUNK_BYTES = 64 * 1024
@@ -60,6 +61,10 @@ class JobLog:
         """Store what is left. Call once, when nothing writes any more."""
         for lines in self._streams.values():
             self._add(lines.feed(b"", final=True))
+        overwritten = sum(lines.overwritten for lines in self._streams.values())
+        if overwritten:
+            words = f"[gateline] Lines written over, and shown as they were in the end: {overwritten}"
+            self._add([words], always=True)
         if self._dropped:
             self._add([f"[gateline] The log was cut here: {self._dropped} more characters."], always=True)
         self._ended = True

@@ -77,7 +77,9 @@ def from_text(text: str, wanted: Sequence[str], prompt: str = "", cut: str = "")
     text = without_echo(text, prompt)
     blocks = Blocks.of(text, wanted)
     if blocks.value is not MISSING:
-        return TextOutput(filtered(blocks.value, wanted), blocks.faults, blocks.remarks(wanted))
+        outside = keys_in(FENCE.sub("", text), wanted)
+        more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
+        return TextOutput(filtered(blocks.value, wanted), blocks.faults, (*blocks.remarks(wanted), *more))
     try:
         value = parse(text, "output")
     except Unreadable as error:
@@ -160,8 +162,13 @@ def _lost(text: str, wanted: Sequence[str], fault: str, cut: str) -> str:
     rest = SIGNAL_LINE.sub("", FENCE.sub("", text))
     if BEGINS.match(rest):
         return f"the text begins as JSON and is none: {fault}"
-    keys = [key for key in wanted if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", rest)]
-    return f"{', '.join(keys)} stands in the text, and in no json block" if keys else ""
+    keys = keys_in(rest, wanted)
+    return f"{keys} stands in the text, and in no json block" if keys else ""
+
+
+def keys_in(text: str, wanted: Sequence[str]) -> str:
+    """Those of the wanted keys that stand in a text as JSON writes them."""
+    return ", ".join(key for key in wanted if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", text))
 
 
 def is_signal_line(value: Any) -> bool:

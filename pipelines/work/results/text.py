@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import base64
-import codecs
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any
 from urllib.parse import quote
@@ -122,30 +120,6 @@ class Masker:
             if any(secret.startswith(end) for secret in self._secrets if len(secret) > length):
                 return length
         return 0
-
-
-@dataclass
-class LineCutter:
-    """One stream of a running job, cut into whole lines."""
-
-    masker: Masker
-    _decoder: codecs.IncrementalDecoder = field(
-        default_factory=lambda: codecs.getincrementaldecoder("utf-8")("backslashreplace")
-    )
-    _rest: str = ""
-
-    def feed(self, data: bytes, *, final: bool = False) -> list[str]:
-        """The lines that `data` completes, without their ends; with `final` also what stands after the last end."""
-        text = self.masker.feed(self._decoder.decode(data, final))
-        if final:
-            text += self.masker.end()
-        *lines, self._rest = re.split(r"\r\n|\n|\r(?!\Z)", self._rest + text)
-        lines = [self.masker.across_escapes(line) for line in lines]
-        if final and self._rest:
-            lines, self._rest = [*lines, self.masker.across_escapes(self._rest.rstrip("\r"))], ""
-        elif len(self._rest) > LONGEST_LINE:
-            lines, self._rest = [*lines, self._rest[:LONGEST_LINE]], self._rest[LONGEST_LINE:]
-        return [escaped(part) for line in lines for part in pieces(line)]
 
 
 def pieces(line: str) -> list[str]:

@@ -44,8 +44,10 @@ class Gemini(Stream):
             return True
         words = text(line.get("content"))
         if self._speaking and line.get("delta") is True and self.steps[-1].kind == StepKind.TEXT:
-            self._words += words[: LONGEST_DETAIL + 1 - len(self._words)]
+            cut = self.claim_cut or len(self._words) + len(words) > LONGEST_DETAIL
+            self._words = (self._words + words)[:LONGEST_DETAIL]
             self.conclude(self._words.strip())
+            self.claim_cut = cut
             self.steps[-1] = replace(self.steps[-1], what=self.claim)
             return True
         self.say(words)

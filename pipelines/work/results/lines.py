@@ -1,0 +1,56 @@
+"""Bytes of one stream of running work -> the lines of its log, as a terminal would show them."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass, field
+
+from pipelines.work.results import terminal
+from pipelines.work.results.text import LONGEST_LINE, Masker, escaped, pieces
+
+
+@dataclass
+class LineCutter:
+    """One stream of a running job, cut into whole lines. `overwritten`: in how many of them something that could be
+    seen was written over, as a terminal does it."""
+
+    masker: Masker
+    overwritten: int = 0
+    _decoder: codecs.IncrementalDecoder = field(
+        default_factory=lambda: codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    )
+    _rest: str = ""
+    _was_overwritten: bool = False
+
+    def feed(self, data: bytes, *, final: bool = False) -> list[str]:
+        """The lines that `data` completes, without their ends; with `final` also what stands after the last end."""
+        text = self.masker.feed(self._decoder.decode(data, final))
+        if final:
+            text += self.masker.end()
+        *lines, self._rest = (self._rest + text).split("\n")
+        lines = [self._shown(line) for line in lines]
+        if final and self._rest:
+            lines, self._rest = [*lines, self._shown(self._rest)], ""
+        elif len(self._rest) > LONGEST_LINE:
+            lines += self._beginning()
+        return [escaped(part) for line in lines for part in pieces(line)]
+
+    def _beginning(self) -> list[str]:
+        """What of a line without an end is too long to be held."""
+        if terminal.ACTS.search(self._rest):
+            line = terminal.read(self.masker.across_escapes(self._rest))
+            self._was_overwritten |= line.overwritten
+            whole = len(line.text) <= LONGEST_LINE
+            self._rest = line.state(0 if whole else LONGEST_LINE)
+            return [] if whole else [self.masker.all(line.text[:LONGEST_LINE])]
+        beginning, self._rest = self._rest[:LONGEST_LINE], self._rest[LONGEST_LINE:]
+        return [beginning]
+
+    def _shown(self, line: str) -> str:
+        line = line.removesuffix("\r")
+        if not terminal.ACTS.search(line):
+            return line
+        made = terminal.read(self.masker.across_escapes(line))
+        self.overwritten += made.overwritten or self._was_overwritten
+        self._was_overwritten = False
+        return self.masker.all(made.text)
