@@ -25,7 +25,7 @@ PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:gateline:delivery:1"
 SAME_PATCH: Final = "same_patch"
-OPTIONAL: Final = frozenset(("rebase", "host", "requester", "producers", "protection"))
+OPTIONAL: Final = frozenset(("rebase", "host", "requester", "producers", "protection", "too_large_to_read"))
 MOST_BYTES: Final = 1024 * 1024
 _HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -63,6 +63,7 @@ class ReceiptApproval:
 class LandedChange:
     """What landed where. Times are ISO 8601 in UTC. `to`: merge, request or push. `rebase`: same_patch where the
     approval is of the same change on another base; `host`: which host merged it, by its own call or queue.
+    `too_large_to_read`: {files, bytes} of a change of which no person can have read everything (law §6);
     `requester`, `producers`: user names of who asked for the change and who made it; `protection`: {approvals, groups,
     gates, changed_by} of the repository, kept when it was delivered. The statement has these keys only then."""
 
@@ -84,6 +85,7 @@ class LandedChange:
     requester: str = ""
     producers: Sequence[str] = ()
     protection: Mapping[str, Any] | None = None
+    too_large_to_read: Mapping[str, int] | None = None
 
     @property
     def same_patch(self) -> bool:
@@ -238,6 +240,7 @@ def _change(statement: Any) -> LandedChange:
     for name, kind in LandedChange.__annotations__.items():
         _typed(getattr(found, name), kind, name)
     _protection(found.protection)
+    _amount(found.too_large_to_read)
     _hashes(found)
     if found.statement() != statement:
         raise ReceiptInvalid("The statement says its own subject differently in two places.")
@@ -252,6 +255,14 @@ def _protection(rules: Any) -> None:
     _typed(rules["changed_by"], "str", "protection.changed_by")
     for key in ("groups", "gates"):
         _texts(rules[key], f"protection.{key}")
+
+
+def _amount(amount: Any) -> None:
+    if amount is None:
+        return
+    _only(amount, ("files", "bytes"), "too_large_to_read")
+    for key, number in amount.items():
+        _typed(number, "int", f"too_large_to_read.{key}")
 
 
 def _texts(value: Any, place: str) -> tuple[str, ...]:

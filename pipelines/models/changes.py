@@ -28,12 +28,13 @@ class SeenTree(models.Model):
 
 
 class ViewedFile(models.Model):
-    """A reader has marked this content of this file as viewed; other content has to be marked anew."""
+    """A reader was shown this content of this file to its end, or marked it as viewed; other content is another."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     task = models.ForeignKey(Task, models.CASCADE, related_name="+")
     path = models.TextField()
     content = models.CharField(max_length=65)
+    marked = models.BooleanField(default=True, db_default=True)
     at = models.DateTimeField()
 
     class Meta:

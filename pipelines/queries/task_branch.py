@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -47,7 +48,8 @@ class DeliveryReceipt:
     """What landed. `gate`: which approved exactly this tree, as was checked under the lock of the task before anything
     was pushed (law §15); "" where the delivery named none. `approved`: the tree that people
     approved, where the same change landed as another on a base that moved; else "". `host`: which merged it, by its
-    own call or queue; `as_approved`: whether its files are those that were cleared, or the host's."""
+    own call or queue; `as_approved`: whether its files are those that were cleared, or the host's. `too_large`: {files,
+    bytes} of what is more than a person can read, else empty."""
 
     repository: str
     to: str
@@ -62,6 +64,7 @@ class DeliveryReceipt:
     approved: str = ""
     host: str = ""
     as_approved: bool = True
+    too_large: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -179,4 +182,5 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         approved=each.approved,
         host=each.way and str((each.request or {}).get("host", "")),
         as_approved=each.landed_tree in ("", each.tree),
+        too_large=(each.people or {}).get("too_large_to_read", {}),
     )

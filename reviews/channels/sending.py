@@ -21,6 +21,7 @@ from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import by_id
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Gate
+from pipelines.templatetags.cuts import shortened
 from pipelines.work.outgoing.fetching import NOT_FETCHED, Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard
 from reviews.channels import interactions, mattermost_calls, slack
@@ -195,6 +196,5 @@ def test_message(message: ChannelMessage) -> ReviewMessage:
 
 
 def _shown(text: str, most: int) -> str:
-    """One line, with what would disguise itself made visible."""
-    line = visible(" ".join(text.split()))
-    return line if len(line) <= most else line[: most - 1] + "…"
+    """Return one line, with what would disguise itself made visible."""
+    return shortened(visible(" ".join(text.split())), most)

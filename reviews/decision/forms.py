@@ -24,6 +24,7 @@ class DecisionForm(forms.Form):
     seat = forms.CharField(required=False, max_length=150)
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     evidence_digest = forms.CharField(max_length=64)
+    unopened = forms.BooleanField(required=False)
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

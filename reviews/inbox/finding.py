@@ -30,6 +30,7 @@ from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
+from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
 from reviews.asked import Narrowed, asked
@@ -104,7 +105,7 @@ def _present(mine: Mine, kind: str) -> bool:
 
 
 def replies(mine: Mine) -> list[InboxItem]:
-    """What reviewers ask this person about a task of theirs, while the review is open."""
+    """Questions that reviewers ask this person about a task of theirs, while the review is open."""
     if not _present(mine, "reply"):
         return []
     rows = _asked_of(mine).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
@@ -288,7 +289,7 @@ def manual(mine: Mine) -> Iterator[InboxItem]:
         station = versions.by_id(job.pinned_id).station(job.station)
         says = instructions(job).strip() or _("Manual station.")
         yield InboxItem(
-            "manual", str(job.pk), job.task, station.name, Sentence(says[:500]), job.created_at,
+            "manual", str(job.pk), job.task, station.name, Sentence(shortened(says, 500)), job.created_at,
             WAITING_FOR_INPUT, job.token.version, icon="manual",
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Role, User
 from pipelines.ports import clock
+from pipelines.templatetags.cuts import shortened
 from pipelines.web.shell.middleware import zone
 from pipelines.web.shell.page import SignedIn, signed_in
 from reviews.attention import claims, questions, snoozes
@@ -71,7 +72,7 @@ def _asked(visit: GateVisit, user: User) -> None:
 
 @dataclass(frozen=True)
 class Attention:
-    """What a review shows of it. `may`: whether the reader may claim, ask and snooze; `may_release`: end the claim."""
+    """Attention of a review. `may`: whether the reader may claim, ask and snooze; `may_release`: end the claim."""
 
     claim: ReviewClaim | None
     thread: list[ReviewQuestion]
@@ -168,7 +169,7 @@ def _no_time() -> None:
 
 
 def later(chosen: str, user: User, now: datetime) -> datetime | None:
-    """What one of LATER means to this person now, or a time as their browser writes it; None for what is none."""
+    """The time that one of LATER means to this person now, or a time as their browser writes it; None for none."""
     local = now.astimezone(zone(user.time_zone))
     morning = local.replace(hour=MORNING, minute=0, second=0, microsecond=0, fold=0)
     if chosen == "hour":
@@ -197,7 +198,7 @@ def _done(request: SignedIn, visit: GateVisit, act: Callable[[], object], words:
     except (Conflict, Invalid) as problem:
         text = problem.message if isinstance(problem, Invalid) else str(problem)
         typed = request.POST.get("text", "").replace("\0", "").strip()
-        messages.error(request, f"{text} {typed[:2000]}".strip())
+        messages.error(request, f"{text} {shortened(typed, 2000)}".strip())
     else:
         if words:
             messages.success(request, words)

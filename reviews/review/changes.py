@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -76,6 +77,15 @@ class ReviewChanges:
         start = next(each for each in self.ranges if each.key == "start")
         return compared(start.base, self.tree).files
 
+    @cached_property
+    def reader_files(self) -> seen.ReaderFiles:
+        return seen.files(self.reader, self.visit.task)
+
+    def unopened(self, opened: Collection[tuple[str, str]] | None = None) -> int:
+        """Count the changed files that the reader was not shown to their end."""
+        opened = self.reader_files.opened if opened is None else opened
+        return sum((file.path, file.mark) not in opened for file in self.start_files)
+
     def look(self) -> None:
         """Remember that the reader was shown this tree."""
         if self.tree.digest:
@@ -91,7 +101,8 @@ class ReviewChanges:
                 query,
                 self.masker,
                 patterns=self.patterns,
-                viewed=seen.viewed(self.reader, self.visit.task),
+                viewed=self.reader_files.viewed,
+                opened=self.reader_files.opened,
                 remarks=self.remarks.by_path,
                 below=self.remarks.below,
                 writable=self.may_write,

@@ -55,9 +55,18 @@ class OutputPart:
 
     @property
     def text(self) -> str:
+        return self._text[:SHOWN_OUTPUT]
+
+    @property
+    def cut(self) -> int:
+        """Characters of it that are not shown."""
+        return max(0, len(self._text) - SHOWN_OUTPUT)
+
+    @cached_property
+    def _text(self) -> str:
         if isinstance(self.value, str):
-            return visible(self.value[:SHOWN_OUTPUT].strip())
-        return json.dumps(self.value, ensure_ascii=False, indent=2)[:SHOWN_OUTPUT]
+            return visible(self.value.strip())
+        return json.dumps(self.value, ensure_ascii=False, indent=2)
 
 
 @dataclass(frozen=True)
@@ -166,9 +175,18 @@ class Dossier:
     @property
     def output(self) -> str:
         """The output as JSON, cut where a page could not show it; the whole is on the task's page."""
+        return self._output[:SHOWN_OUTPUT]
+
+    @property
+    def output_cut(self) -> int:
+        """Characters of it that are not shown."""
+        return max(0, len(self._output) - SHOWN_OUTPUT)
+
+    @cached_property
+    def _output(self) -> str:
         if "output" not in self.outcome:
             return ""
-        return json.dumps(self.outcome["output"], ensure_ascii=False, indent=2)[:SHOWN_OUTPUT]
+        return json.dumps(self.outcome["output"], ensure_ascii=False, indent=2)
 
     @property
     def told(self) -> list[OutputPart]:

@@ -1,4 +1,4 @@
-"""What was observed of the work under review: reports of tools, next to the claims of its agent."""
+"""Observations of the work under review: reports of tools, next to the claims of its agent."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from pipelines.formats.evidence.claims.checking import (
     checked,
 )
 from pipelines.formats.evidence.claims.manifests import is_manifest, is_other, names_in
-from pipelines.formats.evidence.claims.reading import OTHER, claims_of
+from pipelines.formats.evidence.claims.reading import MOST, OTHER, claims_of
 from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.models import Job
 from pipelines.queries.observed import tests_words
 from pipelines.routing.basics.visible import visible
+from pipelines.templatetags.cuts import Cut
 from pipelines.web.changes.comparing import Bytes, Comparison, compared
 from pipelines.work.results.text import Masker
 from reviews.review.changes import ReviewChanges
@@ -30,9 +31,7 @@ from reviews.review.detail import Dossier
 from reviews.review.ran import CommandRun, commands_run
 from reviews.review.reports import ToolReports, facts_of
 
-SHOWN = 200
-KEPT = 64
-GROUPS = ("tests", "findings", "coverage")
+UNMENTIONED = 20
 
 
 @dataclass(frozen=True)
@@ -78,11 +77,11 @@ class ShownClaim:
 
 
 class ReviewEvidence(ToolReports):
-    """Of the last run of each station on the way here."""
+    """Evidence of the last run of each station on the way here."""
 
     def __init__(self, dossier: Dossier, changes: ReviewChanges, query: QueryDict) -> None:
-        self.dossier, self.changes, self._query = dossier, changes, query
-        super().__init__(dossier.line, dossier.steps, dossier.artifacts)
+        self.dossier, self.changes = dossier, changes
+        super().__init__(dossier.line, dossier.steps, dossier.artifacts, query)
 
     @cached_property
     def _paths(self) -> frozenset[str]:
@@ -139,14 +138,20 @@ class ReviewEvidence(ToolReports):
         return len(self.claims) - self.contradicted - self.confirmed
 
     @property
-    def unmentioned(self) -> list[tuple[str, str]]:
+    def claims_cut(self) -> bool:
+        """Tell that the agent said more than is read as claims."""
+        return len(self.claims) >= MOST
+
+    @cached_property
+    def unmentioned(self) -> Cut[tuple[str, str]]:
         """Changed files that no claim names, with their addresses; files that affect checks come first."""
         if not self.claims:
-            return []
+            return Cut((), 0)
         said = " ".join(each.checked.claim.text for each in self.claims)
         rest = [each for each in self.comparison.files if each.path.rpartition("/")[2] not in said]
         rest.sort(key=lambda each: not sensitivity(each.path, self.changes.patterns))
-        return [(visible(each.path), self.address(each.path, 0)) for each in rest[:20]]
+        rows = [(visible(each.path), self.address(each.path, 0)) for each in rest[:UNMENTIONED]]
+        return Cut(rows, len(rest))
 
     def _observed(self, job: Job | None) -> ObservedWork:
         run = facts_of(job).get("commands", {}).get("run") if job else None
@@ -169,13 +174,13 @@ class ReviewEvidence(ToolReports):
         )
 
     def address(self, path: str, line: int) -> str:
-        """Of a line among the changes since the start; "" where the file did not change."""
+        """Address of a line among the changes since the start; "" where the file did not change."""
         files = [each.path for each in self.comparison.files] if self.changes.there else []
         found = next((each for each in files if path and (each == path or path.endswith(f"/{each}"))), None)
         if found is None:
             return ""
-        query = self._query.copy()
-        for key in ("show", "range", "file", "line", "fragment"):
+        query = self.query.copy()
+        for key in ("show", "range", "file", "line", "fragment", "found", "findings", "find", "under"):
             query.pop(key, None)
         query["show"], query["range"], query["file"] = "changes", "start", found
         return f"{self.changes.url}?{query.urlencode()}" + (f"#new-{line}" if line else "")

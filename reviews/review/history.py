@@ -96,6 +96,7 @@ def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
         ],
         "events": [
             {"seq": event.seq, "kind": event.kind, "actor": event.actor, "at": event.at.isoformat()}
+            | ({"unopened": event.data["unopened"]} if "unopened" in event.data else {})
             for event in events
         ],
     }

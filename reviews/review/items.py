@@ -96,7 +96,7 @@ def _show(
     context: dict[str, Any] = {
         "row": row,
         "need": need,
-        "work": TaskWork(need.task),
+        "work": TaskWork(need.task, request.GET),
         "opened": opened,
         "query": shown.query,
         "scope": shown.scope,
@@ -135,7 +135,7 @@ def item(request: SignedIn, kind: str, key: str) -> HttpResponse:
     shown = review_list(request, ASKED)
     if fragment(request, "work"):
         subject = _subject(Mine(request.user, of=shown.scope.visible), of_kind, key)
-        return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task)})
+        return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
     return show_item(request, shown, of_kind, key) or _too_late(request, Mine(request.user), of_kind, key)
 
 

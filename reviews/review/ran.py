@@ -1,4 +1,4 @@
-"""Which commands looked at the work under review, and what came out: beside the diff, before anybody decides."""
+"""Commands that looked at the work under review, and what came out: beside the diff, before anybody decides."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pipelines.queries.observed import groups_of, tests_words
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.document.line import Line
+from pipelines.templatetags.cuts import shortened
 from reviews.review.steps import PathStep
 
 LONGEST = 120
@@ -39,7 +40,9 @@ class CommandRun:
         if self.job.result == "success":
             return _("Passed, exit code %(code)s") % {"code": 0 if code is None else code}
         if code is None:
-            return _("Failed: %(why)s") % {"why": visible(self.job.summary[:LONGEST]) or _("it did not run")}
+            return _("Failed: %(why)s") % {
+                "why": visible(shortened(self.job.summary, LONGEST)) or _("it did not run")
+            }
         return _("Failed, exit code %(code)s") % {"code": code}
 
     @property
@@ -72,7 +75,7 @@ def _runs(line: Line, steps: Iterable[PathStep], now: str) -> Iterator[CommandRu
         tree = _tree([step.job])
         yield CommandRun(
             step.station,
-            visible(argv if len(argv) <= LONGEST else f"{argv[: LONGEST - 1]}…"),
+            visible(shortened(argv, LONGEST)),
             step.job,
             _facts(step.job),
             stale=bool(now and tree and tree != now),

@@ -8,15 +8,24 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from django.core.files.storage import storages
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from pipelines.formats.evidence.readers.report import MOST_BYTES, ReadReport, ToolFinding, UnreadableReport
+from pipelines.formats.evidence.readers.report import (
+    MOST_BYTES,
+    CaseProblem,
+    ReadReport,
+    SuiteCount,
+    ToolFinding,
+    UnreadableReport,
+)
 from pipelines.formats.evidence.readers.table import READERS, kind_by_name
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.queries.observed import groups_of, tests_words
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
+from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.work.results.text import Masker
 from reviews.review.steps import PathStep
 
@@ -46,8 +55,26 @@ class ShownReport:
         return [visible(each) for each in self.report.header] if self.report else ()
 
     @property
-    def rows(self) -> Sequence[Sequence[str]]:
-        return [[visible(cell) for cell in row] for row in self.report.rows[:SHOWN]] if self.report else ()
+    def rows(self) -> Cut[Sequence[str]]:
+        found = self.report.rows if self.report else ()
+        rows: list[Sequence[str]] = [[visible(cell) for cell in row] for row in found[:SHOWN]]
+        return Cut(rows, len(found) + self.left)
+
+    @property
+    def left(self) -> int:
+        """What the report has beyond what was read of it."""
+        return self.report.left if self.report else 0
+
+    @property
+    def tests(self) -> Cut[CaseProblem]:
+        found = self.report.tests if self.report else ()
+        return Cut(found[:SHOWN], len(found) + self.left)
+
+    @property
+    def suites(self) -> Cut[SuiteCount]:
+        found = self.report.suites if self.report else ()
+        counted = self.report.facts.get("tests", {}).get("suites", len(found)) if self.report else 0
+        return Cut(found[:SHOWN], int(counted))
 
     @property
     def text(self) -> str:
@@ -135,8 +162,15 @@ def masked_report(report: ReadReport, masker: Masker) -> ReadReport:
 class ToolReports:
     """Of the last run of each station so far. `steps`, `artifacts`: in the order in which they came."""
 
-    def __init__(self, line: Line, steps: Sequence[PathStep], artifacts: Sequence[Artifact]) -> None:
+    def __init__(
+        self,
+        line: Line,
+        steps: Sequence[PathStep],
+        artifacts: Sequence[Artifact],
+        query: QueryDict | None = None,
+    ) -> None:
         self.steps, self.artifacts = steps, artifacts
+        self.query = query if query is not None else QueryDict()
         self._stations = line.stations_by_key
 
     # Reports of tools
@@ -186,14 +220,52 @@ class ToolReports:
         return [each for each in self.reports if each.why]
 
     @cached_property
-    def findings(self) -> list[PlacedFinding]:
+    def _findings(self) -> list[ToolFinding]:
         order = ("critical", "high", "medium", "low")
         every = [one for each in self.reports if each.report for one in each.report.findings]
-        every.sort(key=lambda each: order.index(each.severity))
-        return [
-            PlacedFinding(each, self.address(each.path, each.line), self._in_tree(each.path))
-            for each in every[:SHOWN]
+        return sorted(every, key=lambda finding: order.index(finding.severity))
+
+    @property
+    def finding_count(self) -> int:
+        """All of them, read or not."""
+        left = sum(report.left for report in self.reports if report.report and report.report.findings)
+        return len(self._findings) + left
+
+    @property
+    def found(self) -> str:
+        """The part of a message, rule or path that findings are searched for."""
+        return self.query.get("found", "").strip()
+
+    @cached_property
+    def findings(self) -> Cut[PlacedFinding]:
+        """Those that a page shows, of those that match."""
+        words = self.found.casefold()
+        matching = [
+            finding
+            for finding in self._findings
+            if not words or words in f"{finding.message} {finding.rule} {finding.path}".casefold()
         ]
+        part = part_of(matching, SHOWN, self.query.get("findings", ""))
+        placed = [
+            PlacedFinding(finding, self.address(finding.path, finding.line), self._in_tree(finding.path))
+            for finding in part.rows
+        ]
+        return Cut(placed, len(matching) if words else self.finding_count, part.start)
+
+    @property
+    def findings_url(self) -> str:
+        """The next findings; "" where none of those that were read is left."""
+        end = self.findings.start + len(self.findings.rows)
+        if not self.findings.next or end >= len(self._findings):
+            return ""
+        query = self.query.copy()
+        query["findings"] = str(end)
+        return f"?{query.urlencode()}"
+
+    @property
+    def finding_reports(self) -> list[ShownReport]:
+        """Those that have more findings than were read."""
+        return [report for report in self.reports if report.left and report.report and report.report.findings]
 
     def _in_tree(self, path: str) -> str:
         """Tools name files by where they lay while they ran."""

@@ -33,7 +33,7 @@ def tabs(
     files = len(changes.start_files) if changes.there else 0
     offered: list[tuple[str, str, int | None]] = [
         *([("changes", _("Changes"), files)] if changes.there else []),
-        *([("findings", _("Findings"), len(evidence.findings) or None)] if evidence.reports else []),
+        *([("findings", _("Findings"), evidence.finding_count or None)] if evidence.reports else []),
         *([("claims", _("Claims"), None)] if evidence.claims else []),
         ("output", _("Output"), None),
         ("log", _("Log"), None),

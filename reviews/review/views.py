@@ -21,6 +21,7 @@ from pipelines.models import GateVisit, Word
 from pipelines.models.compiled import compiled
 from pipelines.queries import versions
 from pipelines.queries.workers import unprotected
+from pipelines.web.changes.task_changes import note_opened
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews import remarks
@@ -123,13 +124,19 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     form = DecisionForm(request.POST)
     if not form.is_valid():
         return _dossier(request, found, form, status=400)
+    unopened = _unopened(request, found) if form.cleaned_data["word"] == Word.APPROVE else 0
+    if unopened and not form.cleaned_data["unopened"]:
+        form.add_error("unopened", _("Tick this, or open the files."))
+        return _dossier(request, found, form, status=400)
     leave(found, request.POST.get("sitting", ""))
     try:
-        said = form.cleaned_data
+        said = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
         said = {**said, "reason": remarks.with_remarks(found, request.user, said["reason"])}
         gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
         after = then(found, said["word"], said.get("route") or "")
-        result = engine.vote(found.pk, user=request.user, via="page", fields=form.filled(gate), **said)
+        result = engine.vote(
+            found.pk, user=request.user, via="page", fields=form.filled(gate), unopened=unopened, **said
+        )
         settle_for(request.user, found.pk)
     except Invalid as problem:
         form.refuse(problem)
@@ -190,6 +197,11 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
     return back(request)
 
 
+def _unopened(request: SignedIn, visit: GateVisit) -> int:
+    changes = ReviewChanges(visit, request.user, may_write=False)
+    return changes.unopened() if changes.there else 0
+
+
 def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
     """Go to the review after this one in the list of what asks this person, or else to the first of what is left."""
     shown = review_list(request, ASKED)
@@ -217,10 +229,17 @@ def _dossier(
     evidence = ReviewEvidence(shown, changes, request.GET)
     offered = tabs(request.GET, visit, changes, evidence)
     trail = crumbs((_("Inbox"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
+    tab = next(each.key for each in offered if each.current)
+    panel = changes.panel(request.GET) if changes.there else None
+    if panel and tab == "changes" and request.method == "GET":
+        note_opened(panel, request.user, visit.task)
     context = {
         "review_tabs": offered,
-        "review_tab": next(each.key for each in offered if each.current),
-        "changes": changes.panel(request.GET) if changes.there else None,
+        "review_tab": tab,
+        "changes": panel,
+        "unopened": changes.unopened(panel.opened) if panel and shown.deciding else 0,
+        "changed_total": len(changes.start_files) if panel else 0,
+        "too_large": evidence.comparison.too_large if panel else {},
         "remarks": changes.remarks,
         "evidence": evidence,
         "dossier": shown,

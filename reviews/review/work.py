@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from functools import cached_property
 
+from django.http import QueryDict
+
 from pipelines.models import Job, Task
 from pipelines.queries import versions
 from pipelines.work import logs
@@ -18,9 +20,9 @@ from reviews.review.steps import PathStep, artifacts_of, steps_of
 class TaskWork(ToolReports):
     """Of one task, so far."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, query: QueryDict | None = None) -> None:
         line = versions.by_id(task.pinned_id)
-        super().__init__(line, steps_of(task, line), artifacts_of(task))
+        super().__init__(line, steps_of(task, line), artifacts_of(task), query)
         self.task = task
 
     @property
@@ -39,10 +41,19 @@ class TaskWork(ToolReports):
     @property
     def output(self) -> str:
         """As JSON, cut where a page could not show it."""
+        return self._output[:SHOWN_OUTPUT]
+
+    @property
+    def output_cut(self) -> int:
+        """Characters of it that are not shown."""
+        return max(0, len(self._output) - SHOWN_OUTPUT)
+
+    @cached_property
+    def _output(self) -> str:
         outcome = (self.job.outcome or {}) if self.job else {}
         if outcome.get("output") in (None, {}, []):
             return ""
-        return json.dumps(outcome["output"], ensure_ascii=False, indent=2)[:SHOWN_OUTPUT]
+        return json.dumps(outcome["output"], ensure_ascii=False, indent=2)
 
     @cached_property
     def log(self) -> logs.Piece | None:

@@ -37,7 +37,7 @@ export function startDecision(): void {
       if (within) last?.focus();
     };
 
-    bar.addEventListener("htmx:afterSwap", () => {
+    const swapped = (): void => {
       if (bar.querySelector("[data-arm]")) {
         // New buttons beside an open panel: the word that it is open for stays chosen.
         const word = panel()?.hidden ? undefined : confirm()?.value;
@@ -54,7 +54,8 @@ export function startDecision(): void {
       }
       panel()?.remove();
       bar.querySelector("[data-decision-keys]")?.remove();
-    });
+    };
+    for (const type of ["htmx:afterSwap", "htmx:oobAfterSwap"]) bar.addEventListener(type, swapped);
     bar.addEventListener("click", (event) => {
       const pressed = event.target as Element;
       if (pressed.closest("[data-decision-cancel]")) {

@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pipelines.models import Line, Task, User
 from tests.browser.canvas import middle, node
+from tests.browser.looking import tick_unopened
 from tests.factories import World
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.pages.conftest import at
@@ -129,6 +130,7 @@ def runs(world: World, page: Page, other: Page, line: Line, press: Press) -> Non
         expect(other.locator(".task-head [data-status]")).to_have_attribute("data-status", "awaiting_review")
         press(other.get_by_role("link", name="Review", exact=True))
         press(other.get_by_role("button", name=re.compile("Approve")))
+        tick_unopened(other)
         with other.expect_response(lambda answer: answer.request.method == "POST"):
             press(other.get_by_role("button", name="Confirm approval"))
     page.goto(at(world, "task", task.name))

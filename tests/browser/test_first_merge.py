@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.demo import lint_example
 from pipelines.models import Repository, Task, User
-from tests.browser.looking import look
+from tests.browser.looking import look, tick_unopened
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP
 from tests.fixtures.site import Site, environment, manage, stop
@@ -64,6 +64,7 @@ def test_from_an_address_to_a_merged_commit(
         expect(pill).to_have_attribute("data-status", "awaiting_review")
         page.get_by_role("link", name="Review", exact=True).click()
         page.get_by_role("button", name=re.compile("Approve")).click()
+        tick_unopened(page)
         with page.expect_response(lambda answer: answer.request.method == "POST"):
             page.get_by_role("button", name="Confirm approval").click()
         page.goto(at(demo, "task", Task.objects.get().name))

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import APIResponse, BrowserContext, Page, Route, expect
 
 from pipelines.models import Artifact, Delivery, Task, User
+from tests.browser.looking import tick_unopened
 from tests.factories import World
 from tests.fixtures.browser import PHONE
 from tests.fixtures.site import Site
@@ -49,6 +50,7 @@ def test_from_the_sign_in_link_to_the_merged_branch(
 
     page.get_by_role("link", name="Review", exact=True).click()
     page.get_by_role("button", name=re.compile("Approve")).click()
+    tick_unopened(page)
     # Whoever leaves the page before the answer takes the word back.
     with page.expect_response(lambda answer: answer.request.method == "POST"):
         page.get_by_role("button", name="Confirm approval").click()

@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pipelines.models import Delivery, Membership, Task, User, VisitCommit, Worker
+from tests.browser.looking import tick_unopened
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP
 from tests.fixtures.site import Site, environment, manage, stop
@@ -132,6 +133,7 @@ def review(hands: Hands, word: str, reason: str = "") -> None:
     hands.button(re.compile(f"^{word}"))
     if reason:
         hands.write(hands.page.get_by_label("Reason"), reason)
+    tick_unopened(hands.page)
     with hands.page.expect_response(lambda answer: answer.request.method == "POST"):
         hands.button(re.compile("^Confirm"))
 

@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from config.first_start import prepare
 from pipelines.models import Membership, Project, Task, User
+from tests.browser.looking import tick_unopened
 from tests.factories import World, document, station
 from tests.fixtures.site import Site, start_web, stop
 from tests.people.provider import Provider, provider
@@ -188,6 +189,7 @@ def test_from_the_printed_link_to_a_project_that_is_put_away(
         "link", name="The autumn letter"
     ).first.click()
     theirs.get_by_role("button", name=re.compile("Approve")).click()
+    tick_unopened(theirs)
     with theirs.expect_response(lambda answer: answer.request.method == "POST"):
         theirs.get_by_role("button", name="Confirm approval").click()
     expect(pill).to_have_attribute("data-status", "waiting_for_input")

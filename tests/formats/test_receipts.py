@@ -108,6 +108,21 @@ def test_the_same_change_on_another_base_names_both_trees() -> None:
         assert "exactly these keys" in refusal(signed(statement))
 
 
+def test_a_change_that_no_person_can_read_says_its_amount() -> None:
+    large = replace(CHANGE, too_large_to_read={"files": 2_000, "bytes": 9})
+    assert verified(sealed(large, KEY), KEY.public_key()) == large
+    assert "too_large_to_read" not in parts(sealed(CHANGE, KEY))[1]["predicate"], (
+        "older receipts stay as they are"
+    )
+    statement = large.statement()
+    for amount, why in (
+        ({"files": 1}, "exactly these keys"),
+        ({"files": "1", "bytes": 1}, "no whole number"),
+    ):
+        statement["predicate"]["too_large_to_read"] = amount
+        assert why in refusal(signed(statement))
+
+
 def refusal(receipt: bytes, key: Ed25519PrivateKey = KEY) -> str:
     with pytest.raises(ReceiptInvalid) as found:
         verified(receipt, key.public_key())

@@ -142,7 +142,7 @@ def shown(visit: GateVisit) -> dict[str, Any]:
 
 
 def by_page(court: Court, visit: GateVisit, user: User, **more: Any) -> int:
-    said = {"word": "approve", **shown(visit), **more}
+    said = {"word": "approve", "unopened": "on", **shown(visit), **more}
     return client_of(user).post(reverse("gate-decide", args=[visit.pk]), said).status_code
 
 

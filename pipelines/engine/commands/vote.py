@@ -63,18 +63,30 @@ def vote(
     fields: Mapping[str, Any] | None = None,
     seat: str = "",
     chat: Chat | None = None,
+    unopened: int = 0,
 ) -> VoteResult:
     """Record one person's vote on one gate visit. The first word other than approve decides at once; approvals decide
     when the policy is satisfied. `fields`: what an approval fills in, by the keys of the gate's fields. `seat`: the
     user name of whoever is away and stood in for, or one's own; "" takes one's own where the gate asks one, else the
-    first of those. `chat`: through which it comes, if it does.
+    first of those. `chat`: through which it comes, if it does. `unopened`: changed files that the person was not
+    shown, as their page told them.
 
     Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
     (path `word`, `reason`, `route` or `fields.<key>`), Conflict (decided or closed already, another evidence, voted
     already, no round left to send back).
     """
     said = VoteRequest(
-        user, word, reason, route, token_version, evidence_digest, via, fields or {}, seat=seat, chat=chat
+        user,
+        word,
+        reason,
+        route,
+        token_version,
+        evidence_digest,
+        via,
+        fields or {},
+        seat=seat,
+        unopened=unopened,
+        chat=chat,
     )
     return run(partial(_vote, visit_id, said))
 
@@ -148,7 +160,17 @@ def _cast(
     rows.add([cast])
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
     instead |= {"chat": said.chat.name} if said.chat else {}
-    tell(batch, task, visit, said, "gate.voted", vote=cast.pk, **_marked(cast.self_approved), **instead)
+    tell(
+        batch,
+        task,
+        visit,
+        said,
+        "gate.voted",
+        vote=cast.pk,
+        **_marked(cast.self_approved),
+        **instead,
+        **_unopened(said),
+    )
     batch.tell(observers.VoteCast(visit.pk, task.pk, batch.now))
     return cast
 
@@ -268,6 +290,10 @@ def _word(visit: GateVisit) -> dict[str, str]:
 
 def _marked(self_approved: bool) -> dict[str, bool]:
     return {"self_approved": True} if self_approved else {}
+
+
+def _unopened(said: VoteRequest) -> dict[str, int]:
+    return {"unopened": said.unopened} if said.unopened else {}
 
 
 def tell(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, kind: str, **more: Any) -> None:

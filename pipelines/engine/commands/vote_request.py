@@ -32,7 +32,8 @@ CHOOSES = "reviewer_chooses"
 class VoteRequest:
     """A vote and what it is about: the token version and evidence that were shown. `user` is None when the gate's due
     time decides. `overrides`: an administrator approves instead of the people that the gate asks. `seat`: the user
-    name of whose place it takes, "" for the first that is free."""
+    name of whose place it takes, "" for the first that is free. `unopened`: changed files that the person was not
+    shown."""
 
     user: User | None
     word: str
@@ -45,6 +46,7 @@ class VoteRequest:
     overrides: bool = False
     seat: str = ""
     chat: Chat | None = None
+    unopened: int = 0
 
     @property
     def actor(self) -> Actor:

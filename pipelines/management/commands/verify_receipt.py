@@ -58,6 +58,8 @@ class Command(printing.Command):
             )
         if change.protection:
             say(_protected(change.protection))
+        if amount := change.too_large_to_read:
+            say(f"No person can have read all of it: {amount['files']} files, {amount['bytes']} bytes.")
         if repository is not None:
             say("The commit is in the repository, with this tree.")
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.core.files.storage import storages
 
 from pipelines.formats.evidence.trees import kinds
+from pipelines.formats.evidence.trees.amount import beyond_reading
 from pipelines.formats.evidence.trees.lines import StepBudget
 from pipelines.formats.evidence.trees.texts import MOST_BYTES, FileSide, compare_lines, side
 from pipelines.formats.evidence.trees.trees import DELETED, FileChange, compare, with_similar
@@ -74,6 +75,16 @@ class Comparison:
     @property
     def removed(self) -> int:
         return sum(each.removed or 0 for each in self.files)
+
+    @property
+    def uncounted(self) -> int:
+        """Files of which nobody counted lines: no text, too large, or beyond what is counted of a tree."""
+        return sum(file.added is None for file in self.files)
+
+    @property
+    def too_large(self) -> dict[str, int]:
+        """{files, bytes}, where this is more than a person can read; else empty."""
+        return beyond_reading((file.change.old, file.change.new) for file in self.files)
 
     def file(self, path: str) -> CountedFile | None:
         return next((each for each in self.files if each.path == path), None)

@@ -5,6 +5,7 @@ without a script and can be sent to somebody."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,13 +19,17 @@ from pipelines.formats.evidence.trees.kinds import BUILD, CI, TESTS, sensitivity
 from pipelines.formats.evidence.trees.kinds import LISTED as LISTED_BY_LINE
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.visible import visible
+from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
 from pipelines.web.changes.shown import ShownFile, shown
 from pipelines.work.results.text import Masker
 
 LISTED = 400
-"""Files whose names a page shows at first."""
-OWN = ("range", "file", "view", "space", "unfold", "whole", "listed", "line")
+"""Files whose names a page shows."""
+SEARCHED = 20
+ONCE = ("unfold", "whole", "listed", "line", "rows", "long")
+KEPT = ("range", "view", "space", "find", "under")
+OWN = (*KEPT, "file", *ONCE)
 SPLIT = "split"
 Below = Mapping[tuple[str, int], Sequence[Any]]
 CHANGES = {
@@ -101,6 +106,7 @@ class ChangesPanel:
     masker: Masker
     patterns: Sequence[str] = ()
     viewed: Collection[tuple[str, str]] = ()
+    opened: Collection[tuple[str, str]] = ()
     remarks: Mapping[str, int] = field(default_factory=dict)
     below: Callable[[Comparison, CountedFile], Below] | None = None
     writable: bool = False
@@ -113,10 +119,15 @@ class ChangesPanel:
         self.range = next((each for each in self.ranges if each.key == wanted), self.ranges[0])
         self.comparison = compared(self.range.base, self.tree)
         self.files = self.comparison.files
-        paths = [each.path for each in self.files]
-        named = self.query.get("file", "")
-        self.chosen = self.comparison.file(named) or (self.files[0] if self.files else None)
-        self.place = paths.index(self.chosen.path) if self.chosen else -1
+        self.find, self.under = self.query.get("find", "").strip(), self.query.get("under", "")
+        self.matching = [file for file in self.files if self._matches(file.path)]
+        named = self.comparison.file(self.query.get("file", ""))
+        self.chosen = named or next(iter(self.matching), None)
+        self.place = self.matching.index(self.chosen) if self.chosen in self.matching else -1
+
+    def _matches(self, path: str) -> bool:
+        below = not self.under or path.startswith(f"{self.under}/")
+        return below and self.find.casefold() in path.casefold()
 
     # What the address says
 
@@ -131,7 +142,7 @@ class ChangesPanel:
     def url(self, **changed: str) -> str:
         """This page with some of its choices changed; an empty one is left out."""
         other = [(key, value) for key, value in self.query.items() if key not in (*OWN, "fragment")]
-        kept = {key: self.query[key] for key in ("range", "view", "space") if self.query.get(key)}
+        kept = {key: str(self.query[key]) for key in KEPT if self.query.get(key)}
         mine = {**kept, **({"file": self.chosen.path} if self.chosen else {}), **changed}
         said = urlencode([*other, *((key, value) for key, value in mine.items() if value)])
         return f"{self.address}?{said}"
@@ -171,41 +182,92 @@ class ChangesPanel:
         return self.url(whole="" if self.query.get("whole") else "1")
 
     @property
+    def rows_url(self) -> str:
+        """The next rows of the file."""
+        part = self.file.part if self.file else None
+        return self.url(rows=str(part.next), **self._as_shown) if part and part.next else ""
+
+    @property
+    def long_url(self) -> str:
+        return self.url(long="1", **self._as_shown)
+
+    @property
+    def _as_shown(self) -> dict[str, str]:
+        return {key: str(self.query[key]) for key in ("unfold", "whole", "long") if self.query.get(key)}
+
+    @property
     def this_url(self) -> str:
         return self.url()
 
     @property
     def folders(self) -> list[ListedFolder]:
-        return self._folders(self.files[: self.listed])
+        return self._folders(self.listed.rows)
 
-    @property
-    def listed(self) -> int:
-        """How many files the tree shows; the one that is read is always among them."""
-        said = self.query.get("listed", "")
-        asked = int(said) if said.isascii() and said.isdigit() and len(said) < 7 else LISTED
-        return max(asked, LISTED, self.place + 1)
-
-    @property
-    def unlisted(self) -> int:
-        return max(0, len(self.files) - self.listed)
+    @cached_property
+    def listed(self) -> Cut[CountedFile]:
+        """The files whose names are shown; the one that is read is among them."""
+        start = self.query.get("listed", "")
+        if not start and self.place >= LISTED:
+            start = str(self.place - self.place % LISTED)
+        return part_of(self.matching, LISTED, start)
 
     @property
     def more_url(self) -> str:
-        return self.url(listed=str(self.listed + 5 * LISTED))
-
-    @cached_property
-    def unchanged(self) -> list[ListedFolder]:
-        """Files that changed since the start, but not in the range that is shown."""
-        start = next((each for each in self.ranges if each.key == "start"), None)
-        if start is None or start.key == self.range.key:
-            return []
-        now = {each.path for each in self.files}
-        rest = [each for each in compared(start.base, self.tree).files if each.path not in now]
-        return self._folders(rest[:LISTED], range="start")
+        return self.url(listed=str(self.listed.next), file="") if self.listed.next else ""
 
     @property
-    def unchanged_count(self) -> int:
-        return sum(len(folder.files) for folder in self.unchanged)
+    def all_url(self) -> str:
+        return self.url(find="", under="", file="")
+
+    @property
+    def is_long(self) -> bool:
+        """Tell that the list is worth a search."""
+        return len(self.files) > SEARCHED or bool(self.find or self.under)
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the search takes along of the address."""
+        return [
+            (key, str(value))
+            for key, value in self.query.items()
+            if key not in ("find", "file", "fragment", *ONCE)
+        ]
+
+    @cached_property
+    def below_here(self) -> Cut[tuple[str, int, str]]:
+        """(name, files, address) of each folder in the one that is shown, where it has more files than are listed."""
+        if len(self.matching) <= LISTED:
+            return Cut((), 0)
+        lead = f"{self.under}/" if self.under else ""
+        inner = (file.path[len(lead) :].partition("/") for file in self.matching)
+        names = Counter(name for name, slash, _rest in inner if slash)
+        rows = [
+            (visible(name), number, self.url(under=f"{lead}{name}", file=""))
+            for name, number in sorted(names.items())
+        ]
+        return part_of(rows, LISTED)
+
+    @cached_property
+    def _unchanged(self) -> Cut[CountedFile]:
+        start = next((each for each in self.ranges if each.key == "start"), None)
+        if start is None or start.key == self.range.key:
+            return Cut((), 0)
+        now = {each.path for each in self.files}
+        rest = [each for each in compared(start.base, self.tree).files if each.path not in now]
+        return part_of(rest, LISTED)
+
+    @property
+    def unchanged(self) -> list[ListedFolder]:
+        """Files that changed since the start, but not in the range that is shown."""
+        return self._folders(self._unchanged.rows, range="start")
+
+    @property
+    def unchanged_cut(self) -> Cut[CountedFile]:
+        return self._unchanged
+
+    @property
+    def start_url(self) -> str:
+        return self.url(range="start", file="")
 
     @property
     def viewed_count(self) -> int:
@@ -229,6 +291,8 @@ class ChangesPanel:
             ignore_space=self.ignores_space,
             unfold=bool(self.query.get("unfold")) or bool(self.writing),
             whole=bool(self.query.get("whole")),
+            start=self.query.get("rows", ""),
+            long=bool(self.query.get("long")),
             below=self.below(self.comparison, self.chosen) if self.below else None,
             writing=self.writing,
         )
@@ -242,12 +306,12 @@ class ChangesPanel:
 
     @property
     def previous_url(self) -> str:
-        return self.url(file=self.files[self.place - 1].path) if self.place > 0 else ""
+        return self.url(file=self.matching[self.place - 1].path) if self.place > 0 else ""
 
     @property
     def next_url(self) -> str:
         after = self.place + 1
-        return self.url(file=self.files[after].path) if 0 < after < len(self.files) else ""
+        return self.url(file=self.matching[after].path) if 0 < after < len(self.matching) else ""
 
     def _folders(self, files: Iterable[CountedFile], **changed: str) -> list[ListedFolder]:
         found: dict[str, list[ListedFile]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -33,15 +34,32 @@ def _others(user: Any, task: Any, digest: Any) -> QuerySet[SeenTree]:
     return seen.order_by("-at", "-pk")[:1]
 
 
-def viewed(user: User, task: Task) -> set[tuple[str, str]]:
-    """(path, content) of the files marked as viewed."""
-    return set(ViewedFile.objects.filter(user=user, task=task).values_list("path", "content"))
+@dataclass(frozen=True)
+class ReaderFiles:
+    """(path, content) of files: `opened` were shown to their end or marked, `viewed` were marked."""
+
+    opened: frozenset[tuple[str, str]]
+    viewed: frozenset[tuple[str, str]]
+
+
+def files(user: User, task: Task) -> ReaderFiles:
+    rows = ViewedFile.objects.filter(user=user, task=task).values_list("path", "content", "marked")
+    found = {(path, content): marked for path, content, marked in rows}
+    return ReaderFiles(frozenset(found), frozenset(key for key, marked in found.items() if marked))
+
+
+def open_file(user: User, task: Task, path: str, content: str) -> None:
+    """The reader was shown the file to its end."""
+    row = ViewedFile(user=user, task=task, path=path, content=content, marked=False, at=timezone.now())
+    ViewedFile.objects.bulk_create([row], ignore_conflicts=True)
 
 
 def mark(user: User, task: Task, path: str, content: str, on: bool) -> None:
-    if on:
-        ViewedFile.objects.get_or_create(
-            user=user, task=task, path=path, content=content, defaults={"at": timezone.now()}
-        )
-    else:
-        ViewedFile.objects.filter(user=user, task=task, path=path, content=content).delete()
+    ViewedFile.objects.update_or_create(
+        user=user,
+        task=task,
+        path=path,
+        content=content,
+        defaults={"marked": on},
+        create_defaults={"marked": on, "at": timezone.now()},
+    )

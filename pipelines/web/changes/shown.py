@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,9 +11,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from pipelines.formats.evidence.trees.kinds import PICTURES
-from pipelines.formats.evidence.trees.texts import DiffRow, FileSide, Hunk, compare_lines, hunks
+from pipelines.formats.evidence.trees.texts import (
+    CONTEXT,
+    LONGEST,
+    DiffRow,
+    FileSide,
+    Hunk,
+    compare_lines,
+    hunks,
+)
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED
 from pipelines.routing.basics.visible import visible
+from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import PICTURE_BYTES, Bytes, CountedFile, sides
 from pipelines.work.results.text import Masker
 
@@ -109,6 +118,18 @@ class ShownFile:
     pictures: Sequence[tuple[str, str]] = ()
     note: str = ""
     whole: bool = False
+    part: Cut[DiffRow] | None = None
+    """The rows that are shown, where there are more."""
+    cut_lines: int = 0
+    """Lines that are shown to LONGEST characters."""
+
+    unreadable: bool = False
+    """No lines to show: too large, or no text."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell that the page shows the file to its end."""
+        return not (self.folded or self.unreadable or self.cut_lines or (self.part and self.part.next))
 
     @property
     def path(self) -> str:
@@ -126,11 +147,15 @@ def shown(
     ignore_space: bool = False,
     unfold: bool = False,
     whole: bool = False,
+    start: str = "",
+    long: bool = False,
     below: Mapping[tuple[str, int], Sequence[Any]] | None = None,
     writing: tuple[str, int] | None = None,
 ) -> ShownFile:
     """Compared as it is, and shown masked, line by line: so every line keeps its number.
 
+    :param start: the row from which on it is shown, as an address says it
+    :param long: lines of more than LONGEST characters are shown to their end
     :param below: what stands below a line, by side and number"""
     change = counted.change
     stored = Bytes((change.old, change.new))
@@ -138,16 +163,16 @@ def shown(
     if pictures := _pictures(counted, old, new):
         return ShownFile(counted, pictures=pictures)
     if old.too_large or new.too_large:
-        return ShownFile(counted, why=_("Too large to compare line by line."))
+        return ShownFile(counted, why=_("Too large to compare line by line."), unreadable=True)
     lines = compare_lines(old, new, ignore_space=ignore_space)
     if lines is None:
-        return ShownFile(counted, why=_("A binary file. Download it to look inside."))
+        return ShownFile(counted, why=_("A binary file. Download it to look inside."), unreadable=True)
     changed = lines.added + lines.removed
     if not unfold and (counted.generated or changed > FOLDED_LINES):
         why = _("Written by a program.") if counted.generated else _("A large change.")
         return ShownFile(counted, why=why, folded=True)
     lines = replace(lines, old=[*map(masker.all, lines.old)], new=[*map(masker.all, lines.new)])
-    found = hunks(lines, WHOLE) if whole and len(lines.new) <= SHOWN_ROWS else hunks(lines)
+    found = hunks(lines, WHOLE if whole else CONTEXT, WHOLE if long else LONGEST)
     notes = []
     if change.mode_changed:
         notes.append(_executable(change.new))
@@ -156,16 +181,26 @@ def shown(
     if not lines.exact:
         notes.append(_("Compared in part: more lines may be the same than are shown as such."))
     why = "" if found else _nothing(counted, ignore_space)
-    kept, room = [], SHOWN_ROWS
+    part = part_of([row for hunk in found for row in hunk.rows], SHOWN_ROWS, start)
+    return ShownFile(
+        counted,
+        [ShownHunk(hunk, below or {}, writing) for hunk in _within(found, part)],
+        why,
+        note=" ".join(notes),
+        whole=whole,
+        part=part if part.partial else None,
+        cut_lines=sum(row.cut for row in part.rows),
+    )
+
+
+def _within(found: Iterable[Hunk], part: Cut[DiffRow]) -> Iterator[Hunk]:
+    """The hunks of these rows; one that begins before or ends after them is shown in part."""
+    place = 0
     for hunk in found:
-        if len(hunk.rows) > room:
-            hunk = Hunk(hunk.old, hunk.old_count, hunk.new, hunk.new_count, hunk.rows[:room], hunk.heading)
-            notes.append(_("Only the first %(n)s rows are shown.") % {"n": SHOWN_ROWS})
-        kept.append(ShownHunk(hunk, below or {}, writing))
-        room -= len(hunk.rows)
-        if room <= 0:
-            break
-    return ShownFile(counted, tuple(kept), why, note=" ".join(notes), whole=whole)
+        rows = hunk.rows[max(0, part.start - place) : max(0, part.last - place)]
+        if rows:
+            yield replace(hunk, rows=rows)
+        place += len(hunk.rows)
 
 
 def _pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tuple[str, str]]:

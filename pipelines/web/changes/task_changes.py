@@ -26,15 +26,30 @@ def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
     ranges += since_seen(trees, reader, task, now.digest)
     seen.look(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
-    return ChangesPanel(
+    files = seen.files(reader, task)
+    panel = ChangesPanel(
         now,
         ranges,
         address,
         query,
         masker_of(task),
         patterns=versions.by_id(task.pinned_id).sensitive,
-        viewed=seen.viewed(reader, task),
+        viewed=files.viewed,
+        opened=files.opened,
     )
+    note_opened(panel, reader, task)
+    return panel
+
+
+def note_opened(panel: ChangesPanel, reader: User, task: Task) -> None:
+    """Remember that the reader is shown the chosen file, if it is shown to its end."""
+    counted, file = panel.chosen, panel.file
+    if counted is None or file is None or not file.is_complete or panel.ignores_space:
+        return
+    key = (counted.path, counted.mark)
+    if key not in panel.opened:
+        seen.open_file(reader, task, *key)
+        panel.opened = {*panel.opened, key}
 
 
 def since_seen(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:

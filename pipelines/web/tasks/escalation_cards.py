@@ -18,6 +18,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
+from pipelines.templatetags.cuts import shortened
 
 NAMED = 5
 """People who are named as those whom something is for."""
@@ -89,10 +90,10 @@ def shown(row: Escalation, task: Task, user: User | None = None, may: bool = Fal
 
 
 def _branches(line: Line, token: Token) -> tuple[tuple[str, str], ...]:
-    """Of a contradiction: what each branch says, by the station that it came from."""
+    """The branches of a contradiction: what each says, by the station that it came from."""
     said = token.wait.get("values", {}).items()
     return tuple(
-        (key, f"{station_name(line, key)}: {json.dumps(values, ensure_ascii=False)}"[:200])
+        (key, shortened(f"{station_name(line, key)}: {json.dumps(values, ensure_ascii=False)}", 200))
         for key, values in said
     )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 
+from pipelines.templatetags.cuts import shortened
 from pipelines.work.handlers import command
 from pipelines.work.handlers.http import SILENT_SECONDS, shown
 from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
@@ -154,7 +155,7 @@ def question_of(calls: list[ToolCall]) -> str:
     exact = json.dumps([[call.name, conversation.parsed(call.arguments)] for call in calls], sort_keys=True)
     digest = hashlib.sha256(exact.encode()).hexdigest()
     listed = "\n".join(
-        f"{index}. {call.name}({call.arguments[:SHOWN_IN_QUESTION]})"
+        f"{index}. {call.name}({shortened(call.arguments, SHOWN_IN_QUESTION)})"
         for index, call in enumerate(calls, start=1)
     )
     return (

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pipelines.ports.observers import Consequence, ReviewerAsked, ReviewerTold
+from pipelines.templatetags.cuts import shortened
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -30,7 +31,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
                 "name": each.name,
                 "visit": str(each.visit_id),
                 "question": each.question_id,
-                "text": each.text[:SHOWN],
+                "text": shortened(each.text, SHOWN),
             },
         )
 

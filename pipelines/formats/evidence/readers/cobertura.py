@@ -52,7 +52,7 @@ def read(data: bytes) -> ReadReport:
         {"coverage": kept} if kept else {},
         header=("File", "Lines"),
         rows=rows[:MOST_ROWS],
-        cut=len(rows) > MOST_ROWS,
+        left=max(0, len(rows) - MOST_ROWS),
     )
 
 

@@ -59,7 +59,7 @@ def read(data: bytes) -> ReadReport:
         {"tests": {**facts, "suites": len(found)}},
         suites=found[:MOST_ROWS],
         tests=problems[:MOST_ROWS],
-        cut=len(problems) > MOST_ROWS,
+        left=max(0, len(problems) - MOST_ROWS),
     )
 
 

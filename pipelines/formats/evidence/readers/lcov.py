@@ -47,5 +47,5 @@ def read(data: bytes) -> ReadReport:
         {"coverage": facts} if facts else {},
         header=("File", "Lines"),
         rows=rows[:MOST_ROWS],
-        cut=len(rows) > MOST_ROWS,
+        left=max(0, len(rows) - MOST_ROWS),
     )

@@ -12,4 +12,4 @@ def read(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     if b"\0" in data:
         raise UnreadableReport("no text")
-    return ReadReport(KIND, text=data[:MOST].decode("utf-8", "replace"), cut=len(data) > MOST)
+    return ReadReport(KIND, text=data[:MOST].decode("utf-8", "replace"), left=max(0, len(data) - MOST))

@@ -55,7 +55,8 @@ class SuiteCount:
 
 @dataclass(frozen=True)
 class ReadReport:
-    """`facts`: {group: {key: number}} of law §13. `header` and `rows` are of a table; `text` of Markdown."""
+    """`facts`: {group: {key: number}} of law §13. `header` and `rows` are of a table; `text` of Markdown.
+    `left`: how many findings, tests, rows or bytes of text the report has beyond these; `hidden_columns`: likewise."""
 
     kind: str
     facts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -65,8 +66,11 @@ class ReadReport:
     header: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     text: str = ""
-    cut: bool = False
+    left: int = 0
+    hidden_columns: int = 0
 
 
 def short(value: object, most: int = MOST_TEXT) -> str:
-    return str(value if value is not None else "")[:most]
+    """A text of a report; an ellipsis ends one that is longer."""
+    text = str(value if value is not None else "")
+    return text if len(text) <= most else f"{text[: most - 1]}…"

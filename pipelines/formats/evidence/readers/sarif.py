@@ -39,7 +39,7 @@ def read(data: bytes) -> ReadReport:
     counts = {each: sum(one.severity == each for one in found) for each in SEVERITIES}
     found.sort(key=lambda each: (SEVERITIES.index(each.severity), each.path, each.line))
     facts = {"findings": {**counts, "total": len(found)}}
-    return ReadReport(KIND, facts, findings=found[:MOST_ROWS], cut=len(found) > MOST_ROWS)
+    return ReadReport(KIND, facts, findings=found[:MOST_ROWS], left=max(0, len(found) - MOST_ROWS))
 
 
 def _finding(

@@ -38,15 +38,21 @@ def _of_json(value: Any) -> ReadReport:
     if not isinstance(value, list):
         raise UnreadableReport("no table")
     listed = value[:MOST_ROWS]
-    header = list(dict.fromkeys(key for row in listed if isinstance(row, dict) for key in row))[:MOST_COLUMNS]
+    left = len(value) - len(listed)
+    keys = list(dict.fromkeys(key for row in listed if isinstance(row, dict) for key in row))
+    header = keys[:MOST_COLUMNS]
     if not header:
         rows = [(_cell(row),) for row in listed]
-        return ReadReport(KIND, header=("value",), rows=rows, cut=len(value) > MOST_ROWS)
+        return ReadReport(KIND, header=("value",), rows=rows, left=left)
     rows_of = [
         tuple(_cell(row.get(key)) if isinstance(row, dict) else "" for key in header) for row in listed
     ]
     return ReadReport(
-        KIND, header=[short(key, 100) for key in header], rows=rows_of, cut=len(value) > MOST_ROWS
+        KIND,
+        header=[short(key, 100) for key in header],
+        rows=rows_of,
+        left=left,
+        hidden_columns=len(keys) - len(header),
     )
 
 
@@ -61,15 +67,18 @@ def _of_csv(data: bytes) -> ReadReport:
     first = text.partition("\n")[0]
     delimiter = max(",;\t|", key=first.count)
     rows: list[tuple[str, ...]] = []
-    cut = False
+    left = columns = 0
     try:
         for row in csv.reader(io.StringIO(text), delimiter=delimiter):
             if len(rows) > MOST_ROWS:
-                cut = True
-                break
+                left += 1
+                continue
+            columns = max(columns, len(row))
             rows.append(tuple(short(cell, CELL) for cell in row[:MOST_COLUMNS]))
     except csv.Error as error:
         raise UnreadableReport("no table") from error
     if not rows:
         raise UnreadableReport("an empty table")
-    return ReadReport(KIND, header=rows[0], rows=rows[1:], cut=cut)
+    return ReadReport(
+        KIND, header=rows[0], rows=rows[1:], left=left, hidden_columns=max(0, columns - MOST_COLUMNS)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.formats.evidence.trees.lines import LineBlock, StepBudget, blocks
 from pipelines.routing.basics.signatures import BINARY, TEXT, content_of
@@ -138,8 +138,8 @@ def compare_lines(
     return Lines(tuple(found), old.lines, new.lines, not budget.spent, open_ends)
 
 
-def hunks(lines: Lines, context: int = CONTEXT) -> list[Hunk]:
-    """The changed blocks with lines around them; what is close stands together."""
+def hunks(lines: Lines, context: int = CONTEXT, longest: int = LONGEST) -> list[Hunk]:
+    """The changed blocks with lines around them; what is close stands together. `longest`: characters of a line."""
     groups: list[list[LineBlock]] = []
     for index, block in enumerate(lines.blocks):
         if block.same:
@@ -154,7 +154,7 @@ def hunks(lines: Lines, context: int = CONTEXT) -> list[Hunk]:
             groups[-1] += [lines.blocks[index - 1], block]
         else:
             groups.append([block])
-    return [_hunk(lines, group, context) for group in groups]
+    return [_shorter(_hunk(lines, group, context), longest) for group in groups]
 
 
 def _hunk(lines: Lines, group: list[LineBlock], context: int) -> Hunk:
@@ -193,7 +193,17 @@ def _changed(lines: Lines, block: LineBlock) -> Iterator[DiffRow]:
 
 def _row(kind: str, old: int, new: int, text: str, parts: tuple[tuple[str, bool], ...] = ()) -> DiffRow:
     text = text.removesuffix("\r") if not parts else text
-    return DiffRow(kind, old, new, text[:LONGEST], parts or ((text[:LONGEST], False),), len(text) > LONGEST)
+    return DiffRow(kind, old, new, text, parts or ((text, False),))
+
+
+def _shorter(hunk: Hunk, longest: int) -> Hunk:
+    rows = (
+        replace(row, text=row.text[:longest], parts=((row.text[:longest], False),), cut=True)
+        if len(row.text) > longest
+        else row
+        for row in hunk.rows
+    )
+    return replace(hunk, rows=tuple(rows))
 
 
 def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:

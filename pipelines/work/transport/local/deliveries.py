@@ -20,6 +20,7 @@ from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.routing.document.line import Line
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import AtHost, Clearance, GitState
+from pipelines.work.transport.local.amounts import amount_of
 from pipelines.work.transport.local.handover import still_held
 from pipelines.work.transport.local.host_access import host_key
 from pipelines.work.transport.local.protecting import frozen, involved_in, lacking
@@ -77,8 +78,9 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
             "cleared_at": now,
         },
     )
-    if made.landed_at is None and made.people != (people := frozen(task, involved, protection)):
-        made.people = people
+    kept = frozen(task, involved, protection) | amount_of(job)
+    if made.landed_at is None and made.people != kept:
+        made.people = kept
         made.save(update_fields=["people"])
     return Clearance(
         at=int(made.cleared_at.timestamp()),

@@ -1,0 +1,52 @@
+"""A change that no person can have read: its gate says so, and the receipt of what landed."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from pipelines.formats.receipts import verified
+from pipelines.ports.vault.signing import receipt_key
+from tests.factories import World
+from tests.pages.conftest import client_of
+from tests.work.driving import Bench
+from tests.work.remotes import RemoteRepository
+from tests.work.repository_lines import line, origin, run
+
+__all__ = ["origin"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.usefixtures("artifacts_here"),
+]
+MANY = "for n in range(1001): open(f'f{n}.txt', 'w').write(str(n))"
+FEW = "open('f.txt', 'w').write('f')"
+
+
+@pytest.mark.parametrize(("program", "amount"), [(MANY, {"files": 1001, "bytes": 2894}), (FEW, None)])
+def test_the_receipt_says_what_no_person_can_have_read(
+    world: World, bench: Bench, origin: RemoteRepository, program: str, amount: dict[str, int] | None
+) -> None:
+    task = world.start(line(world, program), title="Fix the answer")
+    run(bench, task)
+    page = client_of(world.reviewer).get(reverse("gate-visit", args=[world.visit(task).pk])).content.decode()
+    assert ("No person can read all of this." in page) is bool(amount)
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed"
+    address = reverse("task-receipt", args=[task.project.owner.key, task.project.key, task.name])
+    answer = client_of(world.operator).get(address)
+    change = verified(answer.content, receipt_key().public_key())
+    assert change.too_large_to_read == amount
+    receipt, key, words = bench.base.parent / "receipt.json", bench.base.parent / "key.pem", StringIO()
+    receipt.write_bytes(answer.content)
+    pem = StringIO()
+    call_command("receipt_key", stdout=pem, stderr=StringIO())
+    key.write_text(pem.getvalue())
+    call_command("verify_receipt", receipt, key=key, stdout=words)
+    assert ("No person can have read all of it: 1001 files" in words.getvalue()) is bool(amount)
+    shown = client_of(world.operator).get(reverse("task", args=address.split("/")[2:4] + [task.name]))
+    assert ("more than a person can read" in shown.content.decode()) is bool(amount)
