@@ -87,16 +87,17 @@ def restore(line: Line, *, by: User) -> None:
     line.archived_at = None
 
 
-def duplicate(line: Line, to: Project, *, by: User) -> Line:
-    """A new line of that project with the draft and the scenarios of this one, under its key or the next that is free.
-    It is not published, and gets none of the secrets, tasks and versions. Raises Forbidden, NotFound (what they may not
-    see), Conflict (the project is archived, or somebody took the key meanwhile)."""
+def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
+    """Make a line of that project with the draft and the scenarios of this one, under its key or the next that is free
+    and its name, unless one is given. It is not published, and gets none of the secrets, tasks and versions. Raises
+    Forbidden, NotFound (what they may not see), Conflict (an archived project, a key that is taken meanwhile)."""
     access.require(by, "view", line.project)
     taken = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
     key = line.key if line.key not in taken else free_key(line.key[:56], {*taken, line.key[:56]})
     text = line.draft_text if key == line.key else ""
     with transaction.atomic():
-        made = publishing.create_line(to, key, line.name, text or {**line.draft, "key": key}, by)
+        identity = {"key": key, **({"name": name} if name else {})}
+        made = publishing.create_line(to, key, name or line.name, text or {**line.draft, **identity}, by)
         for each in line.scenarios.order_by("key"):
             Scenario.objects.create(
                 line=made,

@@ -10,6 +10,7 @@ import { Marks } from "./canvas/Marks";
 import { CodeView, TextTrouble } from "./code/CodeView";
 import { Drawer } from "./inspector/Drawer";
 import { Inspector } from "./inspector/Inspector";
+import { PastGate } from "./inspector/PastGate";
 import { arrive } from "./saving/arriving";
 import { Import } from "./saving/Import";
 import { startDrops } from "./saving/importing";
@@ -213,7 +214,7 @@ export function App({ editor, mayEdit }: Page) {
   );
   const trouble = (
     <>
-      {mayEdit ? null : <ReadOnly />}
+      {mayEdit ? <PastGate editor={editor} /> : <ReadOnly />}
       <SaveTrouble editor={editor} />
       <TextTrouble editor={editor} show={() => setView(view === "form" ? (narrow ? "code" : "both") : view)} />
     </>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from django.utils.translation import gettext_lazy as _
@@ -13,12 +13,13 @@ from pipelines.queries import versions
 from pipelines.queries.protections import protections_of, proved_of
 from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.regions.liveness import DEAD
 from pipelines.routing.basics.wording import as_heading, as_sentence
 from pipelines.routing.document.line import Line
 from pipelines.routing.guarantees.protection import Protection, delivers, protected
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 
-SHOWN = {
+MARKS = {
     PROVED: (_("Proved"), "ok", "guarantee-proved"),
     REFUTED: (_("Refuted"), "danger", "guarantee-refuted"),
     UNKNOWN: (_("Unknown"), "attention", "guarantee-unknown"),
@@ -48,12 +49,12 @@ def guarantees_of(line: Line, version: int | None, project: Project) -> list[Gua
         return list(map(view_of, own))
     repository = line.workspace.repository
     protection = protections_of(project).get(repository, Protection())
-    asked = (
+    required = (
         protected(LintSubject(line), repository, protection)
         if version is None
         else proved_of(version, repository, protection)
     )
-    return list(map(view_of, (*own, *asked)))
+    return list(map(view_of, (*own, *required)))
 
 
 @lru_cache(maxsize=64)
@@ -62,13 +63,33 @@ def _of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     return prove(versions.by_id(version))
 
 
+def guarded(line: Line) -> str:
+    """Return the id of the first guarantee that nothing gets past a gate; "" where there is none."""
+    never = ((promise.id, promise.never) for promise in line.guarantees)
+    return next((key for key, form in never if form and form.without in line.gates_by_key), "")
+
+
+def reordered(line: Line) -> str:
+    """Return the key of the first station of which the second rule, put first, leaves nothing to the first; or ""."""
+    for station in line.stations:
+        if len(station.rules) < 2:
+            continue
+        first, second, *rest = station.rules
+        turned = replace(station, rules=(second, first, *rest))
+        stations = tuple(turned if other is station else other for other in line.stations)
+        subject = LintSubject(replace(line, stations=stations))
+        if subject.analysis(turned).standings[1].status == DEAD:
+            return station.key
+    return ""
+
+
 def proved(views: Sequence[GuaranteeView]) -> int:
     """How many of them."""
-    return sum(each.answer == PROVED for each in views)
+    return sum(view.answer == PROVED for view in views)
 
 
 def view_of(answer: GuaranteeFinding) -> GuaranteeView:
-    label, tone, icon = SHOWN[answer.answer]
+    label, tone, icon = MARKS[answer.answer]
     return GuaranteeView(
         answer.id,
         as_heading(answer.sentence),

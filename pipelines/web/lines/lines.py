@@ -38,7 +38,7 @@ from pipelines.routing.document.networks import as_published, to_publish
 from pipelines.web.lines.document_places import foreign_words
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
 from pipelines.web.lines.findings import by_name, place_words
-from pipelines.web.lines.guarantees import guarantees_of, proved
+from pipelines.web.lines.guarantees import guarantees_of, guarded, proved
 from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
 from pipelines.web.shell.page import SignedIn, costly, in_project, show, show_line, tab_trail
@@ -267,6 +267,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         inputs=inputs_of(parsed) if parsed else [],
         guarantees=guarantees,
         proved=proved(guarantees),
+        guarded=guarded(parsed) if parsed else "",
         refuted_live=found.live_id is not None and any(each.answer == REFUTED for each in guarantees),
         draft_differs=draft_differs(found),
         lately=lately.of_line(found.pk) if found.live_id else None,

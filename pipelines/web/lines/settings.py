@@ -6,8 +6,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -16,7 +17,8 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.lines import settings as line_settings
 from pipelines.models import Line, Project, StoredValue, Task
 from pipelines.queries.named_values import references
-from pipelines.web.lines.lines import get
+from pipelines.web.lines.guarantees import guarded, reordered
+from pipelines.web.lines.lines import drawn, get
 from pipelines.web.shell.page import SignedIn, in_project, show_line
 
 
@@ -115,9 +117,19 @@ def duplicate(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return _page(request, found, form, 422)
     owner, _slash, key = form.cleaned_data["to"].partition("/")
     try:
-        made = line_settings.duplicate(found, access.get_project(request.user, owner, key), by=request.user)
+        name = _("%(name)s (copy)") % {"name": found.name} if "attempt" in request.POST else found.name
+        to = access.get_project(request.user, owner, key)
+        made = line_settings.duplicate(found, to, by=request.user, name=name)
     except Conflict as conflict:
         form.add_error("to", conflict.detail)
         return _page(request, found, form, 422)
     messages.success(request, _("%(name)s is copied") % {"name": found.name})
-    return redirect("line-draw", owner, key, made.key)
+    return HttpResponseRedirect(reverse("line-draw", args=[owner, key, made.key]) + _attempt(request, made))
+
+
+def _attempt(request: SignedIn, line: Line) -> str:
+    """Return the part of the address by which the canvas of a copy offers to try what its guarantees forbid."""
+    if "attempt" not in request.POST:
+        return ""
+    copied, _problems = drawn(line)
+    return f"#past={guarded(copied)}&rules={reordered(copied)}" if copied else ""

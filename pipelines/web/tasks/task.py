@@ -25,6 +25,7 @@ from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version
+from pipelines.web.lines.guarantees import guarded
 from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
@@ -181,6 +182,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.Kind.ISSUE)),
         "receipts": _receipts(task, line) if line.workspace else [],
+        "guarded": guarded(line),
         "observed": facts_so_far(line, view.jobs),
         "ahead": _ahead(view),
         "retry_from": stations_to_retry(task, view),

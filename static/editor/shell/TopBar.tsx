@@ -3,7 +3,7 @@ import { createPortal } from "react-dom";
 import { People } from "../saving/People";
 import { SaveState } from "../saving/Saved";
 import { causesOf, isGrave } from "../store/causes";
-import { checking, useEditor } from "../store/store";
+import { checking, faulty, useEditor } from "../store/store";
 import { useTest } from "../testmode/session";
 import { action, possible } from "./actions";
 import type { Desk } from "./desk";
@@ -78,27 +78,28 @@ const tip = (id: string): string => {
   return keys[0] ? `${say(word)} (${shown(keys[0])})` : say(word);
 };
 
-/** Not `disabled`: who comes here by keyboard is told why there is nothing to publish. */
+/** Not `disabled`: who comes here by keyboard is told why it cannot be published. */
 function Publish({ desk }: { desk: Desk }) {
   const why = useId();
   const { differs } = desk.editor.state;
+  const against = !differs ? say("nothingToPublish") : faulty(desk.editor.state) ? say("errorsFirst") : "";
   return (
     <>
       <button
         type="button"
         className="button button-primary"
-        title={differs ? tip("publish") : say("nothingToPublish")}
-        aria-disabled={!differs}
-        aria-describedby={differs ? undefined : why}
+        title={against || tip("publish")}
+        aria-disabled={against !== ""}
+        aria-describedby={against ? why : undefined}
         onClick={() => action("publish").run(desk)}
       >
         <span className="button-word">{say("publish")}</span>
       </button>
-      {differs ? null : (
+      {against ? (
         <span id={why} className="visually-hidden">
-          {say("nothingToPublish")}
+          {against}
         </span>
-      )}
+      ) : null}
     </>
   );
 }

@@ -9,6 +9,7 @@ import * as commands from "../store/commands";
 import { movedTo } from "../store/commands-canvas";
 import { endsOf, ruleOf, rulesOf, startOf, stationOf } from "../store/document";
 import { noteId, noteKey, notesOf } from "../store/notes";
+import { faulty } from "../store/store";
 import { TEST } from "../testmode/actions";
 import { CANVAS } from "./actions-canvas";
 import { FORMS } from "./actions-forms";
@@ -463,6 +464,7 @@ function publish(desk: Desk): void {
   // What was typed a moment ago is not stored yet: whether it differs is known after that.
   const { differs, saving } = desk.editor.state;
   if (!differs && saving.state === "saved") announce(say("nothingToPublish"));
+  else if (faulty(desk.editor.state)) announce(say("errorsFirst"));
   else leave(desk, "publish");
 }
 

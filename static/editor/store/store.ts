@@ -17,7 +17,7 @@ import { leftBehind } from "./left-behind";
 import type { Side } from "./merge";
 import type { Selection } from "./selection";
 
-/** What somebody else did a moment ago, in words. */
+/** News of what somebody else did a moment ago, in words. */
 export interface Notice {
   id: number;
   words: string;
@@ -44,7 +44,7 @@ export interface State {
   asked?: { tab: string; naming?: string; opened?: string };
 }
 
-/** What a request takes along: of `of` it makes `line`. */
+/** Change that a request takes along: of `of` it makes `line`. */
 export interface Taken extends Carried {
   of: LineDocument;
   line: LineDocument;
@@ -340,6 +340,10 @@ const grave = ({ findings }: Findings): number => findings.filter((each) => each
 /** Whether the findings are of a line before the last change. */
 export const checking = ({ saving, asking }: State): boolean =>
   asking > 0 || saving.state === "waiting" || saving.state === "saving";
+
+/** Tells whether the line has errors, which keep it from being published. */
+export const faulty = (state: State): boolean =>
+  !checking(state) && state.findings.findings.some(({ severity }) => severity === "error");
 
 /** The state, or what of it is picked: drawn anew when that is another. */
 export function useEditor(editor: Editor): State;
