@@ -125,6 +125,14 @@ class TaskWaits:
 
 
 @dataclass(frozen=True)
+class TaskLate:
+    """The due time of a task has passed, and it has not ended."""
+
+    task_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class TaskEnded:
     """The whole task ended. `kind`: completed, failed or cancelled."""
 
@@ -238,6 +246,7 @@ Consequence = (
     | JobOpened
     | TaskMoved
     | TaskWaits
+    | TaskLate
     | TaskEnded
     | AgentHandedOver
     | GuaranteeRefuted

@@ -51,7 +51,8 @@ class Said:
 @dataclass(frozen=True)
 class NotificationKind:
     """One row of the table. `mail`: the default choice. `named`: lines name addresses for it, and
-    `reviews.mail.posting` writes those mails, not each notification. `over`: whether it is outdated. `settled`: what
+    `reviews.mail.posting` writes those mails, not each notification; `addressed`: who has an address that is named can
+    choose to get mail only there. `over`: whether it is outdated. `settled`: what
     (`about`) needs nobody any more after a batch; those notifications become read."""
 
     key: str
@@ -62,6 +63,7 @@ class NotificationKind:
     told: Callable[[Heard], Iterable[NotificationEvent]]
     says: Callable[[Notification], Said]
     named: bool = False
+    addressed: bool = False
     over: Callable[[Notification], bool] = lambda row: False
     settled: Callable[[Sequence[Consequence]], Iterable[str]] = lambda batch: ()
 
@@ -69,9 +71,9 @@ class NotificationKind:
     def mails(self) -> list[tuple[str, Words]]:
         """The choices of mail for this kind."""
         return [
-            (str(each), each.label)
-            for each in MailChoice
-            if each != MailChoice.NAMED or self.mail == MailChoice.NAMED
+            (str(choice), choice.label)
+            for choice in MailChoice
+            if choice != MailChoice.NAMED or self.addressed
         ]
 
 

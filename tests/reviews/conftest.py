@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines.models import LineVersion, Task
+from reviews.models import NotificationSettings
+from reviews.notifications.recipients import MailChoice
 from tests.factories import World, station
 
 NOTIFIED = "lead@example.com"
@@ -22,6 +24,13 @@ def gated(**gate: Any) -> dict[str, Any]:
         ],
         "gates": [{"key": "review", "name": "Release review", "notify": [NOTIFIED], **gate}],
     }
+
+
+@pytest.fixture
+def admin_only_where_named(world: World) -> None:
+    """An administrator may decide at every gate, too, and would get a mail of each."""
+    settings = {"review": {"bell": True, "mail": MailChoice.NAMED}}
+    NotificationSettings.objects.create(user=world.admin, choices=settings)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.reviews.conftest import NOTIFIED, gated
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("admin_only_where_named")]
 
 
 def tickets() -> int:

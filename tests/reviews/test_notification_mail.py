@@ -123,6 +123,7 @@ def test_without_an_address_there_is_the_bell_alone(world: World) -> None:
     ("mail", "state"),
     [("now", "queued"), ("named", "queued"), ("digest", "skipped"), ("never", "skipped")],
 )
+@pytest.mark.usefixtures("admin_only_where_named")
 def test_the_mail_of_a_gate_that_names_me_is_as_i_chose(world: World, mail: str, state: str) -> None:
     choose(world.reviewer, "review", mail)
     task = world.start(world.line(**gated(notify=[world.reviewer.email, "list@example.com"])))
@@ -140,6 +141,7 @@ def test_the_mail_of_a_gate_that_names_me_is_as_i_chose(world: World, mail: str,
     assert closing == {"list@example.com", *([world.reviewer.email] if state == "queued" else [])}
 
 
+@pytest.mark.usefixtures("admin_only_where_named")
 def test_who_wants_every_review_by_mail_gets_the_mail_of_the_gate(world: World, mailbox: Mailbox) -> None:
     choose(world.reviewer, "review", MailChoice.NOW, quiet_from=0, quiet_until=23)
     task = world.start(world.line(**gated(notify=[])), title="Add login")
@@ -152,6 +154,7 @@ def test_who_wants_every_review_by_mail_gets_the_mail_of_the_gate(world: World, 
 
 
 @pytest.mark.wide
+@pytest.mark.usefixtures("admin_only_where_named")
 def test_what_was_answered_in_quiet_hours_is_not_asked_in_the_morning(world: World, mailbox: Mailbox) -> None:
     choose(world.reviewer, "review", MailChoice.NOW, quiet_from=0, quiet_until=23)
     version = world.line(**gated(notify=[]))
@@ -192,6 +195,7 @@ def test_a_resolved_escalation_and_a_task_that_goes_on_are_no_news(world: World,
     assert notices and set(Notice.objects.values_list("state", flat=True)) == {Posted.State.SKIPPED}
 
 
+@pytest.mark.usefixtures("admin_only_where_named")
 def test_a_mail_that_a_member_chose_ends_with_the_membership(world: World, mailbox: Mailbox) -> None:
     choose(world.reviewer, "review", MailChoice.NOW, quiet_from=0, quiet_until=23)
     task = world.start(world.line(**gated(notify=[])), title="Add login")

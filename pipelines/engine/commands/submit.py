@@ -30,6 +30,8 @@ NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
           RETURNING last, clock_timestamp()"""
 
+TASK_DUE = "task"
+"""The kind of the due time of a whole task."""
 # What a retry of another task starts with; empty for any other task.
 INHERITED = ("context", "variables", "unreadable")
 DESCRIPTION, LABEL, LABELS = 100_000, 100, 50
@@ -214,6 +216,8 @@ def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **m
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others))
     task, token = batch.tasks[task.pk], batch.tokens[token.pk]
     job = open_job(batch, task, token)
+    if task.due_at and task.due_at > batch.now:
+        batch.set_due(TASK_DUE, task, task.due_at)
     batch.changed(token)
     batch.settle_status(task)
     inherited = {name: found for name in INHERITED if (found := getattr(task, name))}

@@ -1,5 +1,5 @@
-"""What happens at a due time: one function per kind, in one table. Each gets the batch that holds the task's lock and
-the due time, whose row is already deleted. It either flushes its changes, or calls another function of the engine and
+"""Table of what happens at a due time: one function per kind. Each gets the batch that holds the task's lock and the
+due time, whose row is already deleted. It either flushes its changes, or calls another function of the engine and
 leaves the batch unchanged."""
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from django.db import connection
 
 from pipelines.engine.commands import deadlocks, dependencies
 from pipelines.engine.commands.reconsider import facts_changed
+from pipelines.engine.commands.submit import TASK_DUE
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import LATE
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import WAIT
+from pipelines.engine.deadlines.late_task import task_is_late
 from pipelines.engine.deadlines.missed_response import escalation_is_due
 from pipelines.engine.deadlines.overdue_review import gate_is_due
 from pipelines.engine.deadlines.unanswered_question import nobody_answered
@@ -39,6 +41,7 @@ KINDS: dict[str, Fires] = {
     DEPENDENCY: dependencies.may_be_met,
     CIRCLE: dependencies.look_for_circle,
     UNTAKEN: nobody_answered,
+    TASK_DUE: task_is_late,
 }
 BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.parties}
 """Kinds that also need the locks of other tasks: which ones, by task id."""

@@ -53,7 +53,7 @@ FAILED = NotificationKind(
     gettext_lazy("Your task failed"),
     gettext_lazy("A task that you requested has failed."),
     "end-failed",
-    MailChoice.DIGEST,
+    MailChoice.NOW,
     partial(_told, Status.FAILED),
     partial(_says, Status.FAILED),
 )

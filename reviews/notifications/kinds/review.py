@@ -79,9 +79,10 @@ KIND = NotificationKind(
     gettext_lazy("Reviews"),
     gettext_lazy("A task waits for your decision, or your decision is overdue."),
     "gate",
-    MailChoice.NAMED,
+    MailChoice.NOW,
     told,
     says,
     named=True,
+    addressed=True,
     settled=settled,
 )

@@ -8,8 +8,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.models import Status, Token
-from pipelines.ports.observers import TaskWaits
+from pipelines.models import GateVisit, Status, Token
+from pipelines.ports.observers import GateOverdue, TaskLate, TaskWaits
 from pipelines.queries import versions
 from pipelines.routing.sentences.names import station_name
 from reviews.models import Notification
@@ -27,9 +27,18 @@ SENTENCES = {
     Status.STUCK: gettext_lazy("“%(task)s” is stuck at %(station)s."),
     Status.HELD: gettext_lazy("“%(task)s” is on hold at %(station)s."),
 }
+LATE_SENTENCES = {
+    "task": gettext_lazy("“%(task)s” is late: its due time has passed."),
+    "review": gettext_lazy("“%(task)s” is late: its review is overdue."),
+}
+
+
+LATE = "late:"
+"""`about` begins so where the task, or its review, is late: after it the review, if it is that."""
 
 
 def told(heard: Heard) -> Iterable[NotificationEvent]:
+    yield from _late(heard)
     waits = {each.token_id: each for each in heard.of(TaskWaits) if each.status in SENTENCES}
     if not waits:
         return
@@ -50,8 +59,19 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
         )
 
 
+def _late(heard: Heard) -> Iterable[NotificationEvent]:
+    overdue = [reminder for reminder in heard.of(GateOverdue) if reminder.number == 1]
+    both: list[TaskLate | GateOverdue] = [*heard.of(TaskLate), *overdue]
+    for late in both:
+        task = heard.tasks[late.task_id]
+        if task.requester_id is not None:
+            about = f"{LATE}{late.visit_id}" if isinstance(late, GateOverdue) else f"{LATE}{task.pk}"
+            data = {"late": "review" if isinstance(late, GateOverdue) else "task"}
+            yield NotificationEvent(task.requester_id, about, task.project_id, late.at, task.pk, data)
+
+
 def _why(token: Token) -> dict[str, str]:
-    """Who put it on hold and why, or the tasks it waits for that did not complete."""
+    """Say who put it on hold and why, or the tasks it waits for that did not complete."""
     if token.status != Status.HELD:
         return {}
     if token.wait.get("failed"):
@@ -63,7 +83,7 @@ def _why(token: Token) -> dict[str, str]:
 def says(row: Notification) -> Said:
     assert row.task is not None
     words = {"task": row.task.title, **row.data}
-    sentence = SENTENCES[Status(row.data["status"])]
+    sentence = LATE_SENTENCES.get(row.data.get("late", "")) or SENTENCES[Status(row.data["status"])]
     if "failed" in row.data:
         sentence = gettext_lazy("“%(task)s” waits for %(failed)s, which did not complete.")
     elif "by" in row.data:
@@ -74,7 +94,12 @@ def says(row: Notification) -> Said:
 
 
 def over(row: Notification) -> bool:
-    """Whether it continues, or waits for something else."""
+    """Tell if it continues, or waits for something else; of a late one, if it has ended or was reviewed."""
+    if row.data.get("late") == "task":
+        return row.task is None or row.task.ended_at is not None
+    if "late" in row.data:
+        visit = row.about.removeprefix(LATE)
+        return not GateVisit.objects.filter(pk=visit, state=GateVisit.State.OPEN).exists()
     token, _colon, version = row.about.partition(":")
     return not Token.objects.filter(pk=token, version=version).exists()
 
@@ -82,9 +107,9 @@ def over(row: Notification) -> bool:
 KIND = NotificationKind(
     "waiting",
     gettext_lazy("Your task needs attention"),
-    gettext_lazy("A task that you requested is blocked, stuck or on hold."),
+    gettext_lazy("A task that you requested is blocked, stuck, on hold or late."),
     "status-blocked",
-    MailChoice.DIGEST,
+    MailChoice.NOW,
     told,
     says,
     over=over,
