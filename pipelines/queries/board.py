@@ -23,6 +23,7 @@ from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.board_places import BoardPlaces, places
 from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
+from pipelines.queries.failure_causes import errors
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.unanswered import unanswered
 from pipelines.queries.unmerged import unmerged_among
@@ -368,6 +369,7 @@ def _finish(columns: Sequence[Column]) -> None:
     """What stands on a card and is not of its position, asked once for all columns."""
     cards = [card for column in columns for card in column.cards]
     lines = log.last_lines([card.job.pk for card in cards if card.job and card.status == Status.RUNNING])
+    lines |= errors(card.job for card in cards if card.job and card.status == Status.STUCK)
     votes = Counter(approvals_of(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""

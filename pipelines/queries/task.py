@@ -30,6 +30,7 @@ from pipelines.models import (
 )
 from pipelines.queries import usage, versions
 from pipelines.queries import why as whys
+from pipelines.queries.failure_causes import FailureCause, causes, last_cause
 from pipelines.queries.history import TimelineItem, history
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.preparing import Preparing, preparing
@@ -65,6 +66,7 @@ class PositionView:
     job: Job | None
     visits: list[GateVisit]
     preparing: Preparing | None = None
+    cause: FailureCause | None = None
 
     @property
     def manual(self) -> bool:
@@ -265,6 +267,11 @@ class TaskView:
         joined = waiting_at_joins(self.tokens)
         resting = waiting_for_a_time(last) | without_a_worker(self.task, self._queued(last))
         resting |= unanswered(self.task.project, self.tokens)
+        stopped = (Status.STUCK, Status.BLOCKED)
+        failed = causes(
+            (last[token.pk] for token in self.tokens if token.status in stopped and token.pk in last),
+            self.jobs,
+        )
         return [
             PositionView(
                 token,
@@ -275,10 +282,16 @@ class TaskView:
                 last.get(token.pk),
                 [visit for visit in self.open_visits if visit.token_id == token.pk],
                 self.preparing.get(last[token.pk].pk) if token.pk in last else None,
+                failed.get(last[token.pk].pk) if token.pk in last else None,
             )
             for token in self.tokens
             if token.status not in ENDED and not token.forked
         ]
+
+    @cached_property
+    def cause(self) -> FailureCause | None:
+        """Of a failed task, where the run that was done last failed."""
+        return last_cause(self.jobs) if self.task.status == Status.FAILED else None
 
     @cached_property
     def waits_for(self) -> str:

@@ -17,6 +17,7 @@ from pipelines.queries.trace import TraceStep, checks_of, steps_of, trace_of
 from pipelines.routing.document.line import Line, Rule
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
+from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.notes import note_words
 
@@ -27,7 +28,7 @@ STOPPED = "stopped"
 
 @dataclass(slots=True)
 class Test:
-    """One line of a condition. `value` is None where it was never reached."""
+    """Line of a condition. `value` is None where it was never reached."""
 
     words: str
     value: str | None
@@ -137,7 +138,7 @@ def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -
 
 
 def tests_of(line: Line, rule: Rule, saw: list[Any]) -> list[Test]:
-    """What the condition of a rule asked, with what it saw of each. Empties `saw`."""
+    """List what the condition of a rule asked, with what it saw of each. Empties `saw`."""
     return [_test(leaf, saw) for leaf in leaves(rule.when, called=partial(station_name, line))]
 
 
@@ -152,23 +153,25 @@ def _test(leaf: Leaf, saw: list[Any]) -> Test:
 
 
 def shown(seen: Mapping[str, Any]) -> str:
-    """As JSON, but a plain text without its quotes; of the nodes of a path a single one stands alone."""
+    """Write a value as JSON, but a plain text without its quotes; of the nodes of a path a single one stands alone."""
     value = seen.get("value")
     if "nodes" in seen:
         nodes = seen["nodes"]
         if not nodes:
             return _("nothing there")
         value = nodes[0] if len(nodes) == 1 else nodes
+    if seen.get("operand") == "failure_type" and isinstance(value, str):
+        return failure_word(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _notes(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was tried besides the rules, as sentences."""
+    """List what was tried besides the rules, as sentences."""
     return [note_words(line, str(entry["why"])) for entry in trace if entry.get("why") and _besides(entry)]
 
 
 def _besides(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry is no row of the table: what a rule said of itself stands there."""
+    """Tell if an entry is no row of the table: what a rule said of itself stands there."""
     if entry.get("step") == "rules":
         return entry.get("rule") is None
     return entry.get("step") in ("facts", "signal", "blocked", "station_gate", "target", "rule_gates")

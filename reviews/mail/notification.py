@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from django.core.mail import EmailMultiAlternatives
 
+from pipelines.models import Job
 from pipelines.queries.addresses import absolute
+from pipelines.queries.failure_causes import last_cause
 from reviews.mail.message import host, message
 from reviews.models import Notification
+from reviews.notifications.kinds import ended, waiting
 from reviews.notifications.reading import Shown, entitled
 from reviews.notifications.table import BY_KEY
+
+FAILURES = frozenset({ended.FAILED.key, waiting.KIND.key})
+"""Kinds whose mail has the cause, where a run failed."""
 
 
 def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
@@ -23,6 +29,7 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
         "each": shown,
         "link": absolute("notification", row.pk),
         "settings": absolute("account-notifications"),
+        "cause": last_cause(Job.objects.filter(task=row.task_id)) if row.kind in FAILURES else None,
     }
     return message(
         "notification", context, subject=shown.said.text, to=row.user.email, unique=f"{row.token}@{host()}"

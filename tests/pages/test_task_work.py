@@ -136,14 +136,16 @@ def test_a_stuck_task_says_a_sentence_the_remedy_and_the_name(world: World, sign
     assert "Retry" in page
 
 
-def test_a_stuck_task_is_retried_with_a_reason(world: World, signed_in: As) -> None:
+def test_a_stuck_task_is_retried_and_no_reason_is_asked(world: World, signed_in: As) -> None:
     task = stuck(world)
     token = world.token(task)
     address = at(world, "task-retry", task.name, token.pk)
     client = signed_in(world.operator)
     page = text(client.get(at(world, "task", task.name)))
     assert address in page and "> Retry <" in page
-    assert client.post(address, {"token_version": token.version}).status_code == 422
+    dialog = page.partition(f'id="retry-{token.pk}"')[2].partition("</dialog>")[0]
+    assert dialog and 'name="reason"' not in dialog
+    assert client.post(address, {"reason": "It has no version"}).status_code == 422
     given = {"token_version": token.version, "reason": "The machine was full"}
     assert client.post(address, given).status_code == 302
     assert world.status(task) == "queued"
@@ -210,12 +212,11 @@ def test_missing_metadata_is_added_on_the_page(world: World, signed_in: As) -> N
     assert "added what was missing: AI-Usage" in text(client.get(at(world, "task", task.name)))
 
 
-def test_a_task_is_cancelled_with_a_reason_once(world: World, signed_in: As) -> None:
+def test_a_task_is_cancelled_once_and_a_reason_is_kept(world: World, signed_in: As) -> None:
     task = begun(world)
     client = signed_in(world.operator)
     address = at(world, "task-cancel", task.name)
     assert client.get(address).status_code == 405
-    assert client.post(address, {"reason": ""}).status_code == 422
     assert client.post(address, {"reason": "Not needed"}).status_code == 302
     assert world.status(task) == "cancelled"
     late = client.post(address, {"reason": "Me too"})
@@ -279,7 +280,8 @@ def test_what_blocks_a_task_is_listed_where_it_is_answered(world: World, signed_
 def test_a_reason_says_that_it_is_required(world: World, signed_in: As) -> None:
     task = begun(world)
     page = text(signed_in(world.operator).get(at(world, "task", task.name)))
-    assert 'id="cancel-reason"' in page and "Required. It is kept with the task." in page
+    assert 'id="escalate-reason"' in page and "Required. It is kept with the task." in page
+    assert 'id="cancel"' in page and 'id="cancel-reason"' not in page
 
 
 def test_what_was_not_installed_leads_to_the_environment(world: World, signed_in: As) -> None:

@@ -203,14 +203,10 @@ class Reason(forms.Form):
 
 
 class EndedRetry(forms.Form):
-    """At which station a task that has ended is retried, and why."""
+    """At which station a task that has ended is retried, and why, where somebody says it."""
 
     station = forms.CharField(label=_("Station"), max_length=64)
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=10_000,
-        error_messages={"required": _("Enter a reason for the retry. It is kept with the task.")},
-    )
+    reason = forms.CharField(label=_("Reason"), max_length=10_000, required=False)
 
 
 class SeenReason(SeenForm, Reason):

@@ -32,7 +32,6 @@ from pipelines.web.shell.forms import (
     EndedRetry,
     Fact,
     GivenHandoff,
-    Reason,
     SeenForm,
     SeenReason,
     Supplied,
@@ -108,8 +107,13 @@ def supply(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
 @require_POST
 def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     task = tasks.get(request, project, wi)
-    blank = _("Enter a reason for the retry. It is kept with the task.")
-    return _because(request, task, token, engine.retry, blank, _("Runs again"))
+    position, form = token_of(task, token), SeenForm(request.POST)
+    entered = typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), entered)
+    reason = request.POST.get("reason", "")
+    do = partial(engine.retry, position.pk, user=request.user, reason=reason, **form.cleaned_data)
+    return act(request, task, do, _("Runs again"), entered)
 
 
 @in_project("operate")
@@ -179,12 +183,9 @@ def release(request: SignedIn, project: Project, wi: str, token: int) -> HttpRes
 @require_POST
 def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     task = tasks.get(request, project, wi)
-    form, kept = Reason(request.POST), typed(request, "reason", _("Reason"))
-    if not form.is_valid():
-        return refused(request, task, _("Enter a reason for cancelling. It is kept with the task."), kept)
-    actor = engine.Actor.person(request.user)
-    do = partial(engine.cancel, task.pk, actor=actor, reason=form.cleaned_data["reason"])
-    return act(request, task, do, _("Cancelled"), kept)
+    entered, actor = typed(request, "reason", _("Reason")), engine.Actor.person(request.user)
+    do = partial(engine.cancel, task.pk, actor=actor, reason=request.POST.get("reason", ""))
+    return act(request, task, do, _("Cancelled"), entered)
 
 
 @in_project("operate")

@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
 from pipelines.queries.branches import waits_at_join
+from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, edge_of
@@ -79,6 +80,8 @@ def path_of(
         _gate(path, visit, now)
     for token in tokens:
         _token(path, token, jobs, now)
+        if token.status in (Status.STUCK, Status.FAILED) and not token.forked:
+            _failed(path, token, jobs)
     # A rule whose gate asks has brought the task to the gate, but not yet through it.
     waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
     stopped = {f"{each.station}{STOPPED}" for each in endings}
@@ -157,6 +160,18 @@ def _token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime) -> 
     elif token.station in path.places:
         words = _("waits %(time)s") if waits_at_join(token) else _("here for %(time)s")
         path.places[token.station] = _ticking(tone, words, token.entered_at, now)
+
+
+def _failed(path: TaskPath, token: Token, jobs: Iterable[Job]) -> None:
+    """Mark the station where the token ended or is stuck, where runs of it failed, with how often."""
+    times = sum(has_failed(job) for job in jobs if job.station == token.station)
+    if times and token.station in path.places:
+        words = ngettext("failed", "failed %(n)s times", times) % {"n": times}
+        mark = path.places[token.station]
+        rest = (
+            (f"{words} · {mark.words}", mark.since, f"{words} · {mark.ticking}") if mark.since else (words,)
+        )
+        path.places[token.station] = PlaceMark(TONES[Status.FAILED], *rest)
 
 
 def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None:

@@ -1,0 +1,136 @@
+"""The cause of a failed run where people look first: on the task, on its drawing, on the board, and in the mail."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from html import unescape
+
+import pytest
+
+from pipelines.models import Task
+from pipelines.queries.failure_causes import first_error
+from reviews.models import Notification
+from reviews.tasks import notify
+from tests.factories import World, station
+from tests.fixtures.mailbox import Mailbox
+from tests.pages.conftest import at, client_of
+from tests.work.driving import Bench, command, drive
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.usefixtures("artifacts_here"),
+]
+BROKEN = "print('Weighing the basket'); raise ValueError('the basket is empty')"
+AGAIN = {"id": "again", "when": {"result": "failure"}, "to": "check", "max_retries": 2}
+
+
+def page_of(world: World, task: Task, query: str = "") -> str:
+    return unescape(client_of(world.operator).get(at(world, "task", task.name) + query).content.decode())
+
+
+def run(world: World, bench: Bench, program: str, **rule: str) -> Task:
+    line = world.line(key="checks", stations=[command("check", program, AGAIN | rule, name="Check")])
+    task = world.start(line, title="Weigh it")
+    drive(bench, task)
+    return task
+
+
+def test_a_stuck_task_names_the_error_on_its_page_on_the_drawing_and_on_the_board(
+    world: World, bench: Bench
+) -> None:
+    task = run(world, bench, BROKEN, on_exhausted="stuck")
+    assert world.status(task) == "stuck"
+    page = page_of(world, task)
+    banner = page.partition("Check failed 3 times")[2]
+    assert banner.index("ValueError: the basket is empty") < banner.index("Weighing the basket")
+    job = task.jobs.latest("pk")
+    assert f"?tab=log&job={job.pk}#panel" in banner
+    assert banner.index("<details") < banner.index("RetryLimitExceeded"), "the name is a detail"
+    assert "ValueError: the basket is empty" in page_of(world, task, f"?tab=log&job={job.pk}"), (
+        "the log opens there"
+    )
+    path = json.loads(re.findall(r'id="task-path" data-told="(.*?)" hidden', page, re.S)[0])
+    assert path["places"]["check"]["state"] == "danger"
+    assert path["places"]["check"]["words"].startswith("failed 3 times · here for")
+    board = client_of(world.operator).get(at(world, "line-live", "checks")).content.decode()
+    assert "ValueError: the basket is empty" in board
+
+
+def test_a_failed_task_names_the_error_and_its_mail_goes_out_at_once(
+    world: World, bench: Bench, mailbox: Mailbox
+) -> None:
+    task = run(world, bench, BROKEN, on_exhausted="fail")
+    assert world.status(task) == "failed"
+    page = page_of(world, task)
+    assert "Check failed 3 times" in page and "ValueError: the basket is empty" in page
+    assert page.index("<summary>Details</summary>") < page.index("RetryLimitExceeded")
+    path = json.loads(re.findall(r'id="task-path" data-told="(.*?)" hidden', page, re.S)[0])
+    assert (path["places"]["check"]["state"], path["places"]["check"]["words"]) == (
+        "danger",
+        "failed 3 times",
+    )
+    row = Notification.objects.get(user=task.requester, kind="failed")
+    assert row.state == "queued", "told at once, not in a digest"
+    notify(row.pk)
+    ((_to, message),) = mailbox.received
+    for kind in ("plain", "html"):
+        body = message.get_body((kind,))
+        assert body is not None
+        text = unescape(str(body.get_content()))
+        assert "Check failed 3 times" in text
+        assert text.index("ValueError: the basket is empty") < text.index("Weighing the basket")
+
+
+def test_a_run_that_a_signal_ended_says_so(world: World, bench: Bench) -> None:
+    task = run(world, bench, "import os; os.kill(os.getpid(), 9)", on_exhausted="fail")
+    assert f"It was killed ({signal.SIGKILL.name}), as happens where memory runs out." in page_of(world, task)
+
+
+def test_retry_and_cancel_ask_no_reason(world: World, bench: Bench) -> None:
+    task = run(world, bench, BROKEN, on_exhausted="stuck")
+    page = page_of(world, task)
+    for dialog in (f"retry-{task.tokens.get().pk}", "cancel"):
+        form = page.partition(f'id="{dialog}"')[2].partition("</dialog>")[0]
+        assert form and 'name="reason"' not in form
+    client, token = client_of(world.operator), task.tokens.get()
+    client.post(at(world, "task-retry", task.name, token.pk), {"token_version": token.version})
+    assert world.status(task) == "queued"
+    client.post(at(world, "task-cancel", task.name))
+    assert world.status(task) == "cancelled"
+    client.post(at(world, "task-retry-ended", task.name), {"station": "check"})
+    assert Task.objects.filter(follows=task).exists()
+
+
+def test_why_here_says_in_words_what_the_machine_failed_at(world: World) -> None:
+    lacking = {"id": "full", "when": {"failure_type": "no_space"}, "to": "failed"}
+    task = world.start(world.line(stations=[station("check", lacking, name="Check")]))
+    world.report(task, {"result": "failure", "failure_type": "no_space"})
+    page = page_of(world, task)
+    why = page.partition('id="why"')[2].partition("The whole trace")[0]
+    assert "no disk space" in why and "no_space" not in why
+    assert "No disk space." in page.partition('id="why"')[0]
+
+
+@pytest.mark.parametrize(
+    ("log", "error"),
+    [
+        (
+            "a\nTraceback (most recent call last):\n  File\n    x\nKeyError: 'a'\nValueError: b",
+            "KeyError: 'a'",
+        ),
+        ("collecting\nE   assert 1 == 2\nFAILED tests/a.py::b", "E   assert 1 == 2"),
+        ("ok\nFAILED tests/a.py::b - assert 1\n1 failed", "FAILED tests/a.py::b - assert 1"),
+        ("src/a.ts(1,2): error TS2304: no\nx", "src/a.ts(1,2): error TS2304: no"),
+        ("main.c:3:1: error: expected ;\nmake: *** [all] Error 1", "main.c:3:1: error: expected ;"),
+        ("error[E0425]: cannot find value", "error[E0425]: cannot find value"),
+        ("fatal: not a git repository", "fatal: not a git repository"),
+        ("runtime: out of memory", "runtime: out of memory"),
+        ("no error here\n0 errors", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_error_of_a_log(log: str, error: str) -> None:
+    assert first_error(log.split("\n")) == error
