@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipelines", "0162_requesters")]
+    dependencies = [("pipelines", "0172_left_at")]
 
     operations = [
         migrations.AddField("viewedfile", "marked", models.BooleanField(default=True, db_default=True)),
