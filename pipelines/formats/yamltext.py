@@ -190,7 +190,9 @@ class _Builder:
 
     def _scalar(self, event: ScalarEvent) -> Any:
         if self.stand_ins:
-            event.value = event.value.translate({ord(stand_in): code for code, stand_in in self.stand_ins.items()})
+            event.value = event.value.translate(
+                {ord(stand_in): code for code, stand_in in self.stand_ins.items()}
+            )
         fault = fault_in_text(event.value)
         if fault:
             raise self._error(event, fault)

@@ -145,8 +145,8 @@ def _gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
 
 
 def _ticking(tone: str, words: str, since: datetime, now: datetime) -> PlaceMark:
-    said = words % {"time": duration((now - since).total_seconds())}
-    return PlaceMark(tone, said, since.isoformat(), words % {"time": "{time}"})
+    text = words % {"time": duration((now - since).total_seconds())}
+    return PlaceMark(tone, text, since.isoformat(), words % {"time": "{time}"})
 
 
 def _token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime) -> None:
@@ -176,9 +176,9 @@ def _failed(path: TaskPath, token: Token, jobs: Iterable[Job]) -> None:
 
 def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None:
     """Over the stations whose own work has not begun."""
-    for each in runs:
-        if each.since is not None and each.job.station in path.places:
-            path.places[each.job.station] = _ticking("active", _("preparing for %(time)s"), each.since, now)
+    for run in runs:
+        if run.since is not None and run.job.station in path.places:
+            path.places[run.job.station] = _ticking("active", _("preparing for %(time)s"), run.since, now)
 
 
 def gate_visits(task: Task) -> list[GateVisit]:

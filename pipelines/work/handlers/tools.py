@@ -15,7 +15,6 @@ from typing import Any
 
 import httpx
 
-from pipelines.templatetags.cuts import shortened
 from pipelines.work.handlers import command
 from pipelines.work.handlers.http import SILENT_SECONDS, shown
 from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
@@ -150,13 +149,18 @@ def unfit(tool: OfferedTool, arguments: Any) -> str:
 # Asking a person: the token is blocked, and the station runs again with the answer (law §5 step 3, hold)
 
 
+def _beginning(arguments: str) -> str:
+    """The arguments as far as a question has room for them, and how much of them is left out."""
+    rest = len(arguments) - SHOWN_IN_QUESTION
+    return arguments if rest <= 0 else f"{arguments[:SHOWN_IN_QUESTION]}… ({rest} more characters)"
+
+
 def question_of(calls: list[ToolCall]) -> str:
     """The question. It names the calls exactly, so that the answer counts for these and no others."""
     exact = json.dumps([[call.name, conversation.parsed(call.arguments)] for call in calls], sort_keys=True)
     digest = hashlib.sha256(exact.encode()).hexdigest()
     listed = "\n".join(
-        f"{index}. {call.name}({shortened(call.arguments, SHOWN_IN_QUESTION)})"
-        for index, call in enumerate(calls, start=1)
+        f"{index}. {call.name}({_beginning(call.arguments)})" for index, call in enumerate(calls, start=1)
     )
     return (
         "May these calls be run? Answer “approve” to run them. Any other answer denies them and is handed on as the "
