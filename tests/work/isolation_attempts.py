@@ -145,6 +145,17 @@ def clone3():
     call("clone3", None, 1)
 
 
+def change_mode():
+    """To what it is: nothing is broken where it succeeds."""
+    path = WHAT["secrets"][0]
+    os.chmod(path, os.stat(path).st_mode & 0o7777)
+
+
+def open_to_write(path):
+    """Without changing it."""
+    os.close(os.open(path, os.O_WRONLY))
+
+
 def bpf():
     """An array, which a kernel may permit to everybody."""
     call("bpf", 0, ctypes.byref((ctypes.c_uint32 * 16)(2, 4, 4, 1)), 64)
@@ -157,6 +168,7 @@ ATTEMPTS = {
     "commits": lambda: all(read_any([path]) for path in WHAT["commits"]),
     "names": lambda: any(os.path.exists(path) for path in WHAT["secrets"]),
     "write": lambda: write_any(WHAT["folders"]),
+    "mode": change_mode,
     "command_line": lambda: of_process("cmdline"),
     "environment": lambda: of_process("environ"),
     "memory": lambda: on_process(attach),
@@ -175,6 +187,8 @@ ATTEMPTS = {
     "vsock": lambda: socket.socket(40, socket.SOCK_STREAM),
     "keyctl": lambda: call("keyctl", 0, -3, 1),
     "bpf": bpf,
+    "kernel_log": lambda: called(LIBC.klogctl(10, None, 0)),
+    "kernel_settings": lambda: open_to_write("/proc/sys/kernel/core_pattern"),
     "io_uring": lambda: call("io_uring_setup", 1, bytes(120)),
     "service": lambda: connected(socket.AF_INET, ("127.0.0.1", WHAT["port"])),
     "connections": sees_connections,

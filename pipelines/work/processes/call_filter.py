@@ -21,7 +21,7 @@ PR_SET_SECCOMP = 22
 
 class CallNumbers(NamedTuple):
     """Numbers of a machine: its own for the kernel's audit, and those of system calls. `kernel`: keyctl and its
-    companions, bpf, perf_event_open, userfaultfd. `shared`: memory, semaphores and messages that outlive a process."""
+    companions, bpf, syslog, perf_event_open, userfaultfd. `shared`: memory, semaphores and messages that stay."""
 
     machine: int
     socket: int
@@ -42,12 +42,12 @@ class CallNumbers(NamedTuple):
 MACHINES = {
     "x86_64": CallNumbers(
         *(0xC000003E, 41, 42, 50, 44, 46, 307, 317, 56, 272, 308, 302),
-        kernel=(248, 249, 250, 321, 298, 323),
+        kernel=(248, 249, 250, 321, 103, 298, 323),
         shared=(29, 30, 31, 64, 65, 66, 68, 69, 70, 71, 220, 240, 241),
     ),
     "aarch64": CallNumbers(
         *(0xC00000B7, 198, 203, 201, 206, 211, 269, 277, 220, 97, 268, 261),
-        kernel=(217, 218, 219, 280, 241, 282),
+        kernel=(217, 218, 219, 280, 116, 241, 282),
         shared=(*range(186, 197), 180, 181),
     ),
 }

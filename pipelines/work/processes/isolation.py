@@ -39,6 +39,7 @@ COMMITS = ("objects", "refs", "packed-refs", "HEAD")
 """Of a repository: no settings, which may hold passwords, no hooks, no logs."""
 DISABLE_USERNS = "--disable-userns"
 SHARED_MEMORY = 1 << 30
+KERNEL_SETTINGS = ("/proc/sys/kernel", "/proc/sys/vm", "/proc/sys/fs", "/proc/irq", "/proc/bus")
 
 
 class CannotIsolate(Exception):
@@ -186,8 +187,11 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
     for root in access.roots:
         argv += ["--ro-bind", str(root), str(root)]
     argv += ["--bind", str(attempt), str(attempt)]
+    # Root without its powers may still write settings of the kernel; a second bubblewrap writes in /proc, too.
+    for place in KERNEL_SETTINGS if access.roots else ():
+        argv += ["--ro-bind-try", place, place]
     # Last, for mounts are made in them. Else what is written there would fill the memory of the machine.
-    for place in ("/dev", *covers, "/"):
+    for place in ("/dev", *([] if access.roots else ["/proc"]), *covers, "/"):
         argv += ["--remount-ro", place]
     return [*argv, "--chdir", str(cwd), "--"]
 
