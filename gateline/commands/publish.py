@@ -89,10 +89,23 @@ def publish(
         )
         number = saved["draft"]
     made = server.post(proposal.path("publish"), {"draft": number, "name": name})
+    if "requested_by" in made:
+        _waits(proposal, made, changed, json=json)
+        return
     if json:
         output.as_json({"published": made, "changes": changed})
         return
     say(f"[green]Published[/green] {plain(proposal.place)} v{made['number']}.")
+
+
+def _waits(proposal: Proposal, request: dict[str, Any], changed: list[dict[str, Any]], *, json: bool) -> None:
+    """Say that another designer has to publish it."""
+    if json:
+        output.as_json({"published": None, "waiting": request, "changes": changed})
+        return
+    who, number = plain(request["requested_by"]), request["draft"]
+    say(f"[yellow]Waiting[/yellow] {who} asks for publishing draft {number} of {plain(proposal.place)}.")
+    say(f"Another designer, who wrote none of it, publishes it: gateline publish {plain(proposal.place)}")
 
 
 def _proposal(server: Client, what: str, project: str) -> Proposal:
@@ -115,8 +128,8 @@ def _proposal(server: Client, what: str, project: str) -> Proposal:
 def _examined(server: Client, proposal: Proposal) -> dict[str, Any]:
     if proposal.text is not None:
         return examine(server, (proposal.owner, proposal.project), proposal.text)
-    found: dict[str, Any] = server.get(proposal.path("lint"))
-    return found
+    examination: dict[str, Any] = server.get(proposal.path("lint"))
+    return examination
 
 
 def _changes(server: Client, proposal: Proposal) -> list[dict[str, Any]]:

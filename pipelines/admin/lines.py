@@ -12,6 +12,7 @@ from pipelines.models import (
     LineVersion,
     Migration,
     MigrationEntry,
+    PublishRequest,
     Scenario,
     StationTrial,
     VersionGate,
@@ -46,6 +47,13 @@ class LineEventAdmin(ReadOnly):
     list_display = ("line", "kind", "version", "by", "at")
     list_filter = ("kind",)
     list_select_related = ("line", "version__line", "by")
+
+
+@admin.register(PublishRequest)
+class PublishRequestAdmin(ReadOnly):
+    list_display = ("line", "draft", "state", "requested_by", "decided_by", "requested_at")
+    list_filter = ("state",)
+    list_select_related = ("line", "requested_by", "decided_by")
 
 
 @admin.register(VersionStation)

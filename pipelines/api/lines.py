@@ -13,11 +13,12 @@ from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import LINE, LINES, line_of, project_of
 from pipelines.api.problems import ProblemOut
-from pipelines.api.schemas import LineOut, PublishIn, Strict, VersionOut
+from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, Strict, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
-from pipelines.lines import publishing, settings
-from pipelines.models import Line
+from pipelines.lines import asking, publishing, settings
+from pipelines.models import Line, PublishRequest
+from pipelines.queries.four_eyes import open_request
 from pipelines.routing.analysis.lint.checks import silent_jumps
 from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.networks import as_published
@@ -92,14 +93,46 @@ def document(
     )
 
 
-@router.post(LINE + "/publish", response={201: VersionOut, **ERRORS}, summary="Publish the draft")
-def publish(request: Request, owner: str, project: str, line: str, payload: PublishIn) -> Status[VersionOut]:
+@router.post(
+    LINE + "/publish",
+    response={201: VersionOut, 202: PublishRequestOut, **ERRORS},
+    summary="Publish the draft, or ask for it",
+)
+def publish(request: Request, owner: str, project: str, line: str, payload: PublishIn) -> Status[Any]:
+    """Where the protection of a repository asks for four eyes, and nobody else asked, or you wrote a part of the draft:
+    202, and another designer publishes it by the same call."""
     who = request.auth
     found = line_of(request, owner, project, line, "publish")
     with turn(who, saves=True):
         _acknowledged(found, payload.acknowledge)
-        made = publishing.publish(found, user=person_of(who), name=payload.name, based_on=payload.draft)
+        made = asking.publish_or_ask(found, user=person_of(who), name=payload.name, based_on=payload.draft)
+    if isinstance(made, PublishRequest):
+        return Status(202, PublishRequestOut.of(made))
     return Status(201, VersionOut.of(made))
+
+
+@router.get(
+    LINE + "/publish",
+    response={200: PublishRequestOut | None, **ERRORS},
+    summary="What waits for another designer",
+)
+def waiting(request: Request, owner: str, project: str, line: str) -> PublishRequestOut | None:
+    """null where nobody asks for publishing the draft as it is."""
+    waits = open_request(line_of(request, owner, project, line))
+    return PublishRequestOut.of(waits) if waits else None
+
+
+@router.post(
+    LINE + "/publish/send-back",
+    response={200: PublishRequestOut, **ERRORS},
+    summary="Send back what somebody asks to publish",
+)
+def send_back(
+    request: Request, owner: str, project: str, line: str, payload: SendBackIn
+) -> PublishRequestOut:
+    """With a reason; whoever asked takes it back so."""
+    row, by = line_of(request, owner, project, line, "publish"), person_of(request.auth)
+    return PublishRequestOut.of(asking.send_back(row, user=by, reason=payload.reason, based_on=payload.draft))
 
 
 def _acknowledged(line: Line, given: Collection[str]) -> None:

@@ -50,22 +50,24 @@ class RepositoryIn(Strict):
 class ProtectionIn(Strict):
     """`approvals`: how many people have to approve before anything is merged or pushed; `groups`: keys of those of
     which somebody has to; `gates`: keys of those at which somebody has to. Whoever requested or produced the change
-    never counts. `changed_by`: admin of the project, or of all projects of the owner, where it holds in each; "" as
-    it is."""
+    never counts. `four_eyes`: two people publish a line that delivers there. `changed_by`: admin of the project, or of
+    all projects of the owner, where it holds in each; "" as it is."""
 
     approvals: int = 0
     groups: list[str] = []
     gates: list[str] = []
+    four_eyes: bool = False
     changed_by: Literal["admin", "owner", ""] = ""
 
     @property
     def rules(self) -> Protection:
-        return Protection(self.approvals, tuple(self.groups), tuple(self.gates), self.changed_by)
+        groups, gates = tuple(self.groups), tuple(self.gates)
+        return Protection(self.approvals, groups, gates, self.changed_by, self.four_eyes)
 
 
 class RepositoryPut(RepositoryIn):
     """`allow`: an administrator of the installation allows this folder of the server for the owner. `protection`: left
-    out it stays as it is; without approvals, groups and gates it ends."""
+    out it stays as it is; without approvals, groups, gates and four_eyes it ends."""
 
     allow: bool = False
     protection: ProtectionIn | None = None
@@ -87,6 +89,7 @@ class ProtectionOut(BaseModel):
     approvals: int
     groups: list[str]
     gates: list[str]
+    four_eyes: bool
     changed_by: str
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from pipelines.errors import Invalid
-from pipelines.models import GateVisit, Line, LineVersion, Status, Task
+from pipelines.models import GateVisit, Line, LineVersion, PublishRequest, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.failures import failures
 from pipelines.queries.unmerged import unmerged_among
@@ -168,6 +168,38 @@ class PublishIn(Strict):
     draft: int
     name: str = ""
     acknowledge: list[str] = Field(default_factory=list, max_length=20)
+
+
+class PublishRequestOut(BaseModel):
+    """A draft that another designer has to publish, where a protection says so. `state`: open, published, sent_back
+    with a `reason`, or replaced."""
+
+    draft: int
+    name: str
+    state: str
+    requested_by: str
+    requested_at: datetime
+    decided_by: str | None
+    reason: str
+
+    @classmethod
+    def of(cls, request: PublishRequest) -> PublishRequestOut:
+        return cls(
+            draft=request.draft,
+            name=request.name,
+            state=request.state,
+            requested_by=str(request.requested_by),
+            requested_at=request.requested_at,
+            decided_by=str(request.decided_by) if request.decided_by else None,
+            reason=request.reason,
+        )
+
+
+class SendBackIn(Strict):
+    """`draft`: the number of the draft that was looked at."""
+
+    draft: int = Field(ge=0, le=2**31 - 1)
+    reason: str
 
 
 class DecisionOut(BaseModel):

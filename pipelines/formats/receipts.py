@@ -65,7 +65,8 @@ class LandedChange:
     approval is of the same change on another base; `host`: which host merged it, by its own call or queue.
     `too_large_to_read`: {files, bytes} of a change of which no person can have read everything (law §6);
     `requester`, `producers`: user names of who asked for the change and who made it; `protection`: {approvals, groups,
-    gates, changed_by} of the repository, kept when it was delivered. The statement has these keys only then."""
+    gates, changed_by, and four_eyes where that is true} of the repository, kept when it was delivered. The statement
+    has these keys only then."""
 
     project: str
     task: str
@@ -250,7 +251,8 @@ def _change(statement: Any) -> LandedChange:
 def _protection(rules: Any) -> None:
     if rules is None:
         return
-    _only(rules, ("approvals", "groups", "gates", "changed_by"), "protection")
+    extra = ("four_eyes",) if isinstance(rules, dict) and rules.get("four_eyes") is True else ()
+    _only(rules, ("approvals", "groups", "gates", "changed_by", *extra), "protection")
     _typed(rules["approvals"], "int", "protection.approvals")
     _typed(rules["changed_by"], "str", "protection.changed_by")
     for key in ("groups", "gates"):

@@ -19,8 +19,9 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats.authorship import Author, hands_at
 from pipelines.formats.changes import DocumentChange
-from pipelines.lines import comparing, migrating, publishing
-from pipelines.models import Line, LineEvent, LineVersion, Migration, User
+from pipelines.lines import asking, comparing, migrating, publishing
+from pipelines.lines.four_eyes import SecondPersonNeeded
+from pipelines.models import Line, LineEvent, LineVersion, Migration, PublishRequest, User
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.basics.problems import Problem
@@ -32,7 +33,7 @@ class StaleFindings(Conflict):
 
 @dataclass(frozen=True)
 class Confirmed:
-    """What the page showed, and what was said about it. `live`: the number of the version that it was compared with, 0
+    """Facts that the page showed, and the answers to it. `live`: the number of the version that it was compared with, 0
     for none; `findings`, `plan`: digests; `warnings`, `seen`: what was ticked. `mapping`, `reason`: of a migration."""
 
     draft: int
@@ -49,11 +50,13 @@ class Confirmed:
 
 @dataclass(frozen=True)
 class Published:
-    """`not_migrated`: why the running tasks were not, though they were to be."""
+    """`not_migrated`: why the running tasks were not, though they were to be. `request`: instead of a version, where
+    another designer has to publish it."""
 
-    version: LineVersion
+    version: LineVersion | None
     migration: Migration | None = None
     not_migrated: str = ""
+    request: PublishRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Other:
 
 
 def warning_key(finding: Finding) -> str:
-    """What a tick at a warning is held against: this very sentence, at this very place."""
+    """Identify what a tick at a warning is held against: this very sentence, at this very place."""
     return payload.digest([finding.check, finding.path, finding.message, finding.hint])[:16]
 
 
@@ -84,15 +87,15 @@ def findings_digest(found: Examination) -> str:
 
 
 def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
-    """Who changed this since the line was published, the last one last."""
+    """List who changed this since the line was published, the last one last."""
     at = line.draft_at.isoformat() if line.draft_at else ""
     known = hands_at(change.path, line.draft_hands)
     return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
 
 def others(line: Line, user: User, found: Iterable[DocumentChange] | None) -> list[Other]:
-    """Whose changes would be published with one's own. `found`: what differs from the live version; None for a line
-    that was never published, all of which counts."""
+    """List whose changes would be published with one's own. `found`: what differs from the live version; None for a
+    line that was never published, all of which counts."""
     if found is None:
         hands = [hands_at(path, {path: at}) for path, at in line.draft_hands.items()]
     else:
@@ -108,7 +111,8 @@ def others(line: Line, user: User, found: Iterable[DocumentChange] | None) -> li
 
 
 def differing(line: Line) -> tuple[DocumentChange, ...] | None:
-    """What the draft changes of the live version; None where nothing is live. Raises Invalid: no readable draft."""
+    """Find what the draft changes of the live version; None where nothing is live. Raises Invalid: no readable
+    draft."""
     if line.live is None:
         return None
     sides = comparing.named(line, comparing.LIVE), comparing.named(line, comparing.DRAFT)
@@ -116,7 +120,8 @@ def differing(line: Line) -> tuple[DocumentChange, ...] | None:
 
 
 def confirm(line: Line, said: Confirmed, user: User) -> Published:
-    """Publish, and migrate where that was said. Nothing happens unless all of it was shown as it is:
+    """Publish, or ask another designer to, and migrate where that was said. Nothing happens unless all of it was shown
+    as it is:
 
     raises Forbidden, PublishRefused (errors), Invalid (paths `name`, `warnings`, `seen`, `reason`,
     `mapping.<station>`), DraftConflict, LiveConflict, NothingToPublish, StaleFindings, StaleImpact, Conflict (a
@@ -138,18 +143,17 @@ def confirm(line: Line, said: Confirmed, user: User) -> Published:
         warnings = warnings_of(found)
         _check_ticks(warnings, seen, said)
         plan = _planned(stored, said) if said.migrate else None
-        version = publishing.publish(
-            stored,
-            user=user,
-            name=said.name,
-            based_on=said.draft,
-            over=said.live,
-            record={
-                "warnings": [each.message for each in warnings],
-                "others": {each.person: each.changes for each in seen},
-                "running": "migrate" if said.migrate else "pin",
-            },
-        )
+        record = {
+            "warnings": [each.message for each in warnings],
+            "others": {each.person: each.changes for each in seen},
+            "running": "migrate" if said.migrate else "pin",
+        }
+        try:
+            version = publishing.publish(
+                stored, user=user, name=said.name, based_on=said.draft, over=said.live, record=record
+            )
+        except SecondPersonNeeded:
+            return Published(None, request=asking.ask(stored, user=user, name=said.name, based_on=said.draft))
     return Published(version) if plan is None else _migrated(line, version, plan, said, user)
 
 

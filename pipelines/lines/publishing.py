@@ -16,6 +16,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import WHOLE, Author, noted
+from pipelines.lines import four_eyes
 from pipelines.lines.jumps import ending
 from pipelines.lines.linting import examined
 from pipelines.models import (
@@ -243,6 +244,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
                 draft_by=user,
                 draft_at=now,
                 draft_hands={WHOLE: {str(user.pk): [1, now.isoformat()]}},
+                draft_writers=[user.pk],
                 created_at=now,
             )
     except IntegrityError as taken:
@@ -268,7 +270,8 @@ def replace_draft(stored: Line, draft: Mapping[str, Any], text: str, user: User)
     stored.draft_hands = noted(stored.draft_hands, stored.draft, draft, hand)
     stored.draft, stored.draft_text, stored.draft_number = dict(draft), text, number
     stored.draft_by, stored.draft_at = user, now
-    fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands"]
+    stored.draft_writers = sorted({*stored.draft_writers, user.pk})
+    fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands", "draft_writers"]
     stored.save(update_fields=fields)
     _hint(stored, "draft", number)
 
@@ -292,7 +295,7 @@ def publish(
     `over`: the number of the version that is live for who publishes (0: none); then nothing that equals it is
     published. `record`: what the record of the line tells besides, {warnings, others, running}.
     Raises Forbidden (designer; `execute` for executing stations), Invalid (path `name`), DraftConflict,
-    LiveConflict, NothingToPublish, PublishRefused, Archived."""
+    LiveConflict, NothingToPublish, PublishRefused, Archived, SecondPersonNeeded."""
     access.require(user, "publish", line.project)
     payload.text(name, "name", 200)
     with transaction.atomic():
@@ -302,16 +305,24 @@ def publish(
         parsed = _publishable(stored, user)
         if over is not None:
             _check_live(stored, parsed, over)
+        request = four_eyes.clearance(stored, parsed, user)
         version = _freeze(stored, parsed, user, name)
+        if request is not None:
+            four_eyes.settle(request, version, user)
         stored.live, stored.name, stored.draft_hands = version, parsed.name[:200], {}
-        stored.save(update_fields=["live", "name", "draft_hands"])
+        stored.draft_writers = []
+        stored.save(update_fields=["live", "name", "draft_hands", "draft_writers"])
         LineEvent.objects.create(
             line=stored,
             kind=LineEvent.Kind.PUBLISHED,
             version=version,
             by=user,
             at=version.published_at,
-            data={"draft": stored.draft_number, **(record or {})},
+            data={
+                "draft": stored.draft_number,
+                **({"requested_by": request.requested_by.username} if request else {}),
+                **(record or {}),
+            },
         )
         _hint(stored, "live", version.number)
     return version
@@ -323,7 +334,8 @@ def _check_live(stored: Line, parsed: routing.Line, over: int) -> None:
         raise LiveConflict(live)
     # The same text may mean other jumps under the revision that was the newest when it was published.
     same = live and versions.parsed(live).jump_targets == parsed.jump_targets
-    if live and same and live.digest == routing.digest(to_publish(parsed.to_document())):
+    unchanged = live and same and live.digest == routing.digest(to_publish(parsed.to_document()))
+    if unchanged and not four_eyes.unconfirmed(stored, parsed):
         raise NothingToPublish
 
 

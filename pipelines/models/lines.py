@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -35,6 +36,12 @@ class Line(models.Model):
         default=dict,
         blank=True,
         help_text=_("Who changed what since it was published: see pipelines/formats/authorship.py"),
+    )
+    draft_writers = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        blank=True,
+        help_text=_("Ids of who saved the draft since the line was published."),
     )
     live = models.ForeignKey("LineVersion", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField()
@@ -76,6 +83,40 @@ class LineVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.line.key} v{self.number}"
+
+
+class PublishRequest(models.Model):
+    """A draft that somebody asks another designer to publish, where a protection says so (law §14)."""
+
+    class State(models.TextChoices):
+        OPEN = "open", _("Waits for another designer")
+        PUBLISHED = "published", _("Published")
+        SENT_BACK = "sent_back", _("Sent back")
+        REPLACED = "replaced", _("Asked for anew")
+
+    line = models.ForeignKey(Line, models.CASCADE, related_name="publish_requests")
+    draft = models.PositiveIntegerField(help_text=_("The number of the draft; another one makes it void."))
+    digest = models.CharField(max_length=64, help_text=_("Of the draft: other content makes it void."))
+    name = models.CharField(max_length=200, blank=True)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    requested_at = models.DateTimeField()
+    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+    version = models.OneToOneField(LineVersion, models.CASCADE, null=True, blank=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["line"], condition=Q(state="open"), name="one_open_publish_request_of_a_line"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.line} · {self.state}"
 
 
 class LineEvent(models.Model):

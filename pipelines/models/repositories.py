@@ -114,7 +114,7 @@ class RepositoryProtection(models.Model):
         blank=True,
         help_text=_("Host and path, however it is addressed. Empty: all of them."),
     )
-    rules = models.JSONField(help_text=_("{approvals, groups, gates}"))
+    rules = models.JSONField(help_text=_("{approvals, groups, gates, four_eyes}"))
 
     class Meta:
         constraints = [

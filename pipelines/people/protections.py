@@ -113,7 +113,7 @@ def _set(
     if row and not after:
         row.delete()
     else:
-        defaults = {"rules": {key: after[key] for key in ("approvals", "groups", "gates")}}
+        defaults = {"rules": {key: after[key] for key in ("approvals", "groups", "gates", "four_eyes")}}
         RepositoryProtection.objects.update_or_create(place=place, **scope, defaults=defaults)
     about = f"owner:{owner.pk}" if owner else f"project:{project.pk}" if project else ""
     # The folder of a server is never told in the record.

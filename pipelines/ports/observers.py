@@ -169,6 +169,21 @@ class GuaranteeRefuted:
 
 
 @dataclass(frozen=True)
+class PublishingAsked:
+    """`by` asks for publishing the line with this key and name, and `user_id` may; with a `reason`, they sent it back
+    to this person."""
+
+    request_id: int
+    key: str
+    name: str
+    by: str
+    reason: str
+    project_id: int
+    user_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class CommentMention:
     """A comment on a line, by `name`, names this person. `part`: the key of the station that it is about, if any."""
 
@@ -251,6 +266,7 @@ Consequence = (
     | AgentHandedOver
     | GuaranteeRefuted
     | CommentMention
+    | PublishingAsked
     | ReviewerAsked
     | ReviewerTold
     | InvitationAccepted

@@ -164,6 +164,7 @@ urlpatterns = [
     path(f"{LINE}settings/restore/", line_settings.restore, name="line-unarchive"),
     path(f"{LINE}settings/duplicate/", line_settings.duplicate, name="line-duplicate"),
     path(f"{LINE}publish/", publish.publish, name="line-publish"),
+    path(f"{LINE}publish/send-back/", publish.send_back, name="line-send-back"),
     path(f"{LINE}publish/<int:number>/", publish.published, name="line-published"),
     path(f"{LINE}export/", lines.export, name="line-export"),
     path(f"{LINE}events.jsonl", events.of_line, name="line-events"),

@@ -195,6 +195,7 @@ POST line-unarchive          >          0         -       -         y         - 
 POST line-duplicate          >          0         -       -         y         -         y      >
 GET  line-publish            >          0         -       -         y         -         y      >
 POST line-publish            >          0         -       -         y         -         y      >
+POST line-send-back          >          0         -       -         y         -         y      >
 GET  line-published          >          0         y       y         y         y         y      >
 GET  line-export             >          0         y       y         y         y         y      >
 GET  line-live               >          0         y       y         y         y         y      >

@@ -112,6 +112,8 @@ POST {DRAFTS}/{{line}}/draft/trials    >          0         -       -         y 
 GET  {DRAFTS}/{{line}}/draft/trials/{{trial}}  >  0         -       -         0         -         y      -
 POST {DRAFTS}/{{line}}/draft/trials/{{trial}}/cancel  >  0  -       -         0         -         y      -
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         -         y      -
+GET  {DRAFTS}/{{line}}/publish         >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/publish/send-back  >       0         -       -         y         -         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/changes         >          0         y       y         y         y         y      y

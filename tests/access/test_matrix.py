@@ -61,6 +61,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/questions": {"text": ""},
     "/snooze": {"until": "2001-01-01T00:00:00Z"},
     "/publish": {"draft": 0},
+    "/publish/send-back": {"draft": 0, "reason": "r"},
     "/migrations": {"to": 1, "digest": "none", "reason": "r"},
     "/undo": {"reason": ""},
     "/comments": {"text": "t", "kind": "line"},

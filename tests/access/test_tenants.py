@@ -172,7 +172,7 @@ PLAIN = """
     task_id base_branch executor_profile_id output_data
     columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
     summary begins input_names
-    protection approvals groups changed_by
+    protection approvals groups changed_by four_eyes
 """
 
 

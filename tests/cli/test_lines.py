@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 from ruamel.yaml import YAML
 
 from pipelines.lines import publishing
+from pipelines.models import Membership, Repository, RepositoryProtection
+from pipelines.queries.protections import place_of
 from tests.cli.conftest import Gateline
-from tests.factories import World, document, station
+from tests.factories import World, document, make_member, station
 from tests.reviews.conftest import gated
 
 Cli = Callable[..., Gateline]
@@ -60,6 +63,28 @@ def test_it_checks_a_file_and_publishes_it_when_told(cli: Cli, world: World) -> 
     refused = mine.run("publish", str(file), "--yes")
     assert (refused.returncode, "line " in refused.stderr) == (7, True)
     assert world.project.lines.get(key="release").live.number == 2
+
+
+def test_where_two_people_publish_it_says_what_waits(cli: Cli, world: World) -> None:
+    Repository.objects.create(project=world.project, name="app", address="/no", connected_at=timezone.now())
+    RepositoryProtection.objects.create(
+        project=world.project, place=place_of("/no"), rules={"four_eyes": True}
+    )
+    deliver = station("merge", {"id": "end", "to": "completed"}, kind="deliver", work={"to": "push"})
+    held = document([station("build", {"id": "on", "to": "merge"}), deliver], key="fresh")
+    held["workspace"] = {"git": {"repository": "app"}}
+    Membership.objects.filter(user=world.designer).update(execute=True)
+    mine, second = cli(world.designer), make_member(world.project, "designer", "second", execute=True)
+    file = mine.config.parent / "new.yaml"
+    with file.open("w") as stream:
+        yaml_of(held, stream)
+    said = mine.ok("publish", str(file), "--yes")
+    assert "Waiting" in said and "asks for publishing draft 1" in said and "Published" not in said
+    told = mine.json("publish", "fresh", "--yes")
+    assert told["published"] is None and told["waiting"]["state"] == "open"
+    assert world.project.lines.get(key="fresh").live is None
+    assert "Published acme/" in cli(second).ok("publish", "fresh", "--yes")
+    assert world.project.lines.get(key="fresh").live.published_by == second
 
 
 @pytest.mark.wide

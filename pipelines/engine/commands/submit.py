@@ -21,6 +21,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, versions
+from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import protection_of, proved_of
 from pipelines.routing.analysis.lint.promises import REFUTED
 from pipelines.routing.document.line import Problem
@@ -111,7 +112,12 @@ def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem
         _("%(repository)s is protected: %(promise)s"),
         _("Choose a line that asks for these approvals."),
     )
-    return [
+    problems = []
+    if protection.four_eyes and not published_by_two(version.pk):
+        alone = _("%(repository)s is protected: version %(number)s was not published by two people")
+        words = {"repository": repository.name, "number": version.number}
+        problems.append(Problem(path, alone % words, _("Ask another designer to publish the line.")))
+    return problems + [
         Problem(path, message % {"repository": repository.name, "promise": answer.sentence}, hint)
         for answer in proved_of(version.pk, repository.name, protection)
         if answer.answer == REFUTED

@@ -26,20 +26,26 @@ MOST_APPROVALS: Final = 20
 class Protection:
     """`approvals`: how many people have to approve; `groups`: keys, of each of which somebody has to; `gates`: keys of
     those at which somebody has to. Whoever requested or produced the change never counts. `changed_by`: `admin` of the
-    project, or of the `owner`: of all its projects."""
+    project, or of the `owner`: of all its projects. `four_eyes`: two people publish a line that delivers there."""
 
     approvals: int = 0
     groups: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     changed_by: str = ADMIN
+    four_eyes: bool = False
 
     def __bool__(self) -> bool:
+        return self.asks or self.four_eyes
+
+    @property
+    def asks(self) -> bool:
+        """Say whether anybody has to approve what is delivered."""
         return bool(self.approvals or self.groups or self.gates)
 
     @property
     def people(self) -> int:
         """People who have to approve at least."""
-        return max(self.approvals, int(bool(self)))
+        return max(self.approvals, int(self.asks))
 
     def __or__(self, other: Protection) -> Protection:
         """Ask for everything that either asks for."""
@@ -48,11 +54,13 @@ class Protection:
             tuple(sorted({*self.groups, *other.groups})),
             tuple(sorted({*self.gates, *other.gates})),
             OWNER if OWNER in (self.changed_by, other.changed_by) else ADMIN,
+            self.four_eyes or other.four_eyes,
         )
 
     def to_dict(self) -> dict[str, Any]:
         lists = {"groups": list(self.groups), "gates": list(self.gates)}
-        return {"approvals": self.approvals, **lists, "changed_by": self.changed_by}
+        words = {"four_eyes": self.four_eyes, "changed_by": self.changed_by}
+        return {"approvals": self.approvals, **lists, **words}
 
     @classmethod
     def of_dict(cls, rules: Mapping[str, Any], changed_by: str = ADMIN) -> Protection:
@@ -61,6 +69,7 @@ class Protection:
             tuple(rules.get("groups", ())),
             tuple(rules.get("gates", ())),
             changed_by,
+            bool(rules.get("four_eyes", False)),
         )
 
 
@@ -88,7 +97,7 @@ def missing(
 ) -> list[Any]:
     """Sentences, none where the protection is kept. `barred`: ids of who requested or produced the change.
     `anonymous`: somebody who did is not known, and so may be one of those who approved: one more has to."""
-    if not protection:
+    if not protection.asks:
         return []
     counted = [vote for vote in approvals if vote.people.isdisjoint(barred)]
     lacking: list[Any] = []
@@ -115,7 +124,7 @@ def _people(votes: Collection[ExactApproval]) -> int:
 
 def protected(subject: LintSubject, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
     """Prove of every station that merges or pushes what the protection of its repository asks for."""
-    if not protection:
+    if not protection.asks:
         return ()
     places = [_Protected(subject, repository, station) for station in subject.line.stations if lands(station)]
     return tuple(answer for place in places for answer in place.answers(protection))

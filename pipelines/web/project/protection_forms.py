@@ -22,6 +22,7 @@ class ProtectionForm(forms.Form):
     approvals = forms.IntegerField(min_value=0, required=False)
     groups = forms.CharField(max_length=2000, required=False)
     gates = forms.CharField(max_length=2000, required=False)
+    four_eyes = forms.BooleanField(required=False)
     scope = forms.CharField(max_length=8)
 
     @property
@@ -29,7 +30,7 @@ class ProtectionForm(forms.Form):
         data = self.cleaned_data
         groups, gates = (tuple(data[key].replace(",", " ").split()) for key in ("groups", "gates"))
         changed_by = OWNER if data["scope"] == ALL else data["scope"]
-        return Protection(data["approvals"] or 0, groups, gates, changed_by)
+        return Protection(data["approvals"] or 0, groups, gates, changed_by, data["four_eyes"])
 
 
 def protection_facts(repository: Repository, person: User) -> dict[str, Any]:

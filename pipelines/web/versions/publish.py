@@ -14,12 +14,12 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats import authorship
-from pipelines.lines import migrating, publish_review, publishing
+from pipelines.lines import asking, migrating, publish_review, publishing
 from pipelines.lines.migrating import StaleImpact
 from pipelines.models import Line, LineEvent, Migration, Project
 from pipelines.routing.basics import wording
@@ -29,7 +29,7 @@ from pipelines.web.lines.changed import legend, people
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Publish
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
-from pipelines.web.versions import backtest, impact
+from pipelines.web.versions import backtest, impact, publish_requests
 from pipelines.web.versions.publish_parts import mapping_of, part
 
 NEWEST = "200"
@@ -64,10 +64,31 @@ def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
         done = publish_review.confirm(found, _confirmed(request.POST, form), request.user)
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
         return _page(request, found, request.POST, _refused(found, form, fault))
+    if done.version is None:
+        messages.success(request, _("You asked for publishing. Another designer is told."))
+        return redirect("line-publish", project.owner.key, project.key, found.key)
     if not form.cleaned_data["migrate"]:
         messages.success(request, _("Version %(number)s is live.") % {"number": done.version.number})
         return redirect("line", project.owner.key, project.key, found.key)
     return redirect("line-published", project.owner.key, project.key, found.key, done.version.number)
+
+
+@in_project("publish")
+@require_POST
+def send_back(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """Refuse what somebody asks to publish (`reason`, `draft` in the form), or take it back as who asked."""
+    row = lines.get(request, project, line)
+    number = request.POST.get("draft", "")
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
+        return errors.bad_request(request)
+    reason = request.POST.get("reason", "")
+    try:
+        asking.send_back(row, user=request.user, reason=reason, based_on=int(number))
+    except (Conflict, Invalid) as fault:
+        messages.error(request, fault.detail if isinstance(fault, Conflict) else fault.problems[0].hint)
+    else:
+        messages.success(request, _("Sent back. Whoever asked is told."))
+    return redirect("line-publish", project.owner.key, project.key, row.key)
 
 
 @in_project("view")
@@ -208,6 +229,7 @@ def _page(
         newest=NEWEST,
         task_url=reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
         rail=True,
+        **publish_requests.facts(stored, request.user),
     )
 
 

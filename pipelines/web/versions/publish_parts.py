@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.lines import comparing, migrating, publish_review, publishing
+from pipelines.lines import comparing, four_eyes, migrating, publish_review, publishing
 from pipelines.models import Line
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
@@ -22,7 +22,7 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.web.lines.changed import groups, people, totals
 from pipelines.web.lines.findings import FindingView, shown
 from pipelines.web.shell.page import Permissions
-from pipelines.web.versions import impact
+from pipelines.web.versions import impact, publish_requests
 from pipelines.web.versions.difference import context as difference_context
 from pipelines.web.versions.publish_guarantees import rows_of as guarantees_of
 
@@ -86,6 +86,7 @@ def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
     warnings = publish_review.warnings_of(found)
     executes = publishing.executes(found.line) if found.line else []
     allowed = access.can(request.user, "execute", line.project)
+    is_live = _is_live(line) and not (found.line and four_eyes.unconfirmed(line, found.line))
     return {
         "blockers": [_placed(line, found, each) for each in found.errors],
         "warnings": [
@@ -96,7 +97,8 @@ def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
         "notes": sum(each.severity == INFO for each in found.findings),
         "digest": publish_review.findings_digest(found),
         "forbidden": [] if allowed else executes,
-        "same": not found.errors and _is_live(line),
+        "same": not found.errors and found.line is not None and is_live,
+        **publish_requests.facts(line, request.user, found.line),
     }
 
 

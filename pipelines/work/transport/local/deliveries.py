@@ -55,7 +55,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
     protection, involved = protection_of(repository), involved_in(task, line)
-    lacks = lacking(protection, _approvals(job, line, state) if protection else [], involved)
+    lacks = lacking(protection, _approvals(job, line, state) if protection else [], involved, job.pinned_id)
     if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
         return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)

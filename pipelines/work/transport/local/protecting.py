@@ -9,6 +9,8 @@ from typing import Any
 from django.db.models import Q
 
 from pipelines.models import BranchPush, Event, GateVisit, Job, Task, User, Vote, Word
+from pipelines.queries.four_eyes import published_by_two
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import UNPROVEN
 from pipelines.routing.document.line import Line
 from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing
@@ -61,10 +63,12 @@ def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:
         yield ExactApproval(vote.visit.gate, voter, vote.seat_id, people, groups)
 
 
-def lacking(protection: Protection, visits: list[GateVisit], involved: Involved) -> str:
-    """Say in one sentence what is missing, "" where nothing is."""
+def lacking(protection: Protection, visits: list[GateVisit], involved: Involved, version: int) -> str:
+    """Say in one sentence what is missing, "" where nothing is. `version`: the id of the one that delivers."""
     barred = involved.requesters | involved.producers
     sentences = missing(protection, exact_approvals(visits), barred, anonymous=involved.anonymous)
+    if protection.four_eyes and not published_by_two(version):
+        sentences.append(_("a version of the line that two people published"))
     return ", ".join(map(str, sentences))
 
 
@@ -73,7 +77,8 @@ def frozen(task: Task, involved: Involved, protection: Protection) -> dict[str, 
     names = dict(User.objects.filter(pk__in=involved.producers).values_list("pk", "username"))
     requester = task.requester.username if task.requester else task.requested_by
     people: dict[str, Any] = {"requester": requester, "producers": sorted(names.values())}
-    return people | ({"protection": protection.to_dict()} if protection else {})
+    rules = {key: value for key, value in protection.to_dict().items() if key != "four_eyes" or value}
+    return people | ({"protection": rules} if protection else {})
 
 
 def _person(actor: str) -> int:

@@ -1,0 +1,46 @@
+"""Publish a draft, or ask another designer to, where a protection says so (law §14)."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines import access
+from pipelines.engine.core import payload
+from pipelines.errors import Conflict, Invalid
+from pipelines.lines import four_eyes, publishing
+from pipelines.models import Line, LineVersion, PublishRequest, User
+from pipelines.queries.four_eyes import open_request
+
+REASON = 2_000
+
+
+def publish_or_ask(line: Line, *, user: User, name: str = "", based_on: int) -> LineVersion | PublishRequest:
+    """Raises what `publishing.publish` does: nobody asks for what could not be published."""
+    try:
+        return publishing.publish(line, user=user, name=name, based_on=based_on)
+    except four_eyes.SecondPersonNeeded:
+        return ask(line, user=user, name=name, based_on=based_on)
+
+
+@transaction.atomic
+def ask(line: Line, *, user: User, name: str, based_on: int) -> PublishRequest:
+    """Ask for publishing what `publishing.publish` has just looked at. Raises DraftConflict."""
+    stored = publishing.locked(line, based_on)
+    return four_eyes.note(stored, user, name, publishing.moment())
+
+
+@transaction.atomic
+def send_back(line: Line, *, user: User, reason: str, based_on: int) -> PublishRequest:
+    """Refuse what was asked for, or take it back as who asked. Raises Forbidden, Invalid, DraftConflict, Conflict."""
+    access.require(user, "publish", line.project)
+    words = payload.text(reason, "reason", REASON).strip()
+    if not words:
+        raise Invalid.at("reason", _("is missing or blank"), _("Say what has to change."))
+    stored = publishing.locked(line, based_on)
+    request = open_request(stored)
+    if request is None:
+        raise Conflict(_("Nobody asks for publishing this draft any more. Reload the page."))
+    request.line = stored
+    four_eyes.refuse(request, user, words, publishing.moment())
+    return request

@@ -1,0 +1,111 @@
+"""Publishing by four eyes (law §14): neither who asks for it nor who wrote any change of the draft publishes it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.contrib.auth.models import AnonymousUser
+from django.utils.translation import gettext as _
+
+from pipelines.errors import Conflict
+from pipelines.models import Line, LineVersion, Membership, PublishRequest, Role, User
+from pipelines.models.people import granting
+from pipelines.ports import audit, observers
+from pipelines.queries.four_eyes import open_request, published_by_two, repositories_of
+from pipelines.routing.document import line as routing
+
+
+class SecondPersonNeeded(Conflict):
+    """Another designer has to publish this draft."""
+
+
+def unconfirmed(line: Line, parsed: routing.Line) -> bool:
+    """Tell that what is live delivers to a repository whose lines two people publish, and one did."""
+    return bool(line.live_id and repositories_of(line.project, parsed) and not published_by_two(line.live_id))
+
+
+def hindrance(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:
+    """Say why this person does not publish the draft, or ""."""
+    if request is None:
+        return _("Ask another designer to publish it.")
+    if request.requested_by_id == user.pk:
+        return _("You asked for publishing. Another designer, who wrote none of it, publishes it.")
+    if user.pk in line.draft_writers:
+        return _("You wrote a part of this draft. Another designer, who wrote none of it, publishes it.")
+    return ""
+
+
+def clearance(line: Line, parsed: routing.Line, user: User) -> PublishRequest | None:
+    """Return the request that this person may follow, None where nobody has to ask. Raises SecondPersonNeeded."""
+    names = repositories_of(line.project, parsed)
+    if not names:
+        return None
+    request = open_request(line)
+    if request is None or (why := hindrance(line, request, user)):
+        protected = _("Lines that reach %(names)s are published by four eyes.") % {"names": ", ".join(names)}
+        raise SecondPersonNeeded(f"{protected} {why if request else hindrance(line, None, user)}")
+    return request
+
+
+def note(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
+    """Keep that somebody asks for publishing the draft of a locked line, and tell those who may. Whoever asks for the
+    same again changes nothing; of somebody else it takes the place of what was asked before."""
+    request = open_request(line)
+    if request is not None and request.requested_by_id == user.pk:
+        return request
+    line.publish_requests.filter(state=PublishRequest.State.OPEN).update(
+        state=PublishRequest.State.REPLACED, decided_by=user, decided_at=now
+    )
+    request = PublishRequest.objects.create(
+        line=line,
+        draft=line.draft_number,
+        digest=routing.digest(line.draft),
+        name=name,
+        requested_by=user,
+        requested_at=now,
+    )
+    _record("publish.asked", request, user, now)
+    others = Membership.objects.filter(
+        project=line.project, user__is_active=True, roles__overlap=granting(Role.DESIGNER)
+    )
+    barred = {user.pk, *line.draft_writers}
+    _tell(request, now, set(others.values_list("user_id", flat=True)) - barred)
+    return request
+
+
+def settle(request: PublishRequest, version: LineVersion, user: User) -> None:
+    """Keep that the request was followed by this version."""
+    request.state, request.version = PublishRequest.State.PUBLISHED, version
+    request.decided_by, request.decided_at = user, version.published_at
+    request.save(update_fields=["state", "version", "decided_by", "decided_at"])
+    _record("publish.confirmed", request, user, version.published_at, version=version.number)
+
+
+def refuse(request: PublishRequest, user: User, reason: str, now: datetime) -> None:
+    """Send a request back with a reason."""
+    request.state, request.reason = PublishRequest.State.SENT_BACK, reason
+    request.decided_by, request.decided_at = user, now
+    request.save(update_fields=["state", "reason", "decided_by", "decided_at"])
+    _record("publish.sent_back", request, user, now, reason=reason)
+    _tell(request, now, {request.requested_by_id} - {user.pk})
+
+
+def _record(kind: str, request: PublishRequest, user: User, now: datetime, **data: object) -> None:
+    line = request.line
+    name, about = f"{line.name} ({line.key})", f"line:{line.pk}"
+    audit.record(
+        kind, by=user, at=now, project=line.project, about=about, name=name, draft=request.draft, **data
+    )
+
+
+def _tell(request: PublishRequest, now: datetime, people: set[int]) -> None:
+    line = request.line
+    who = str(request.decided_by or request.requested_by)
+    observers.tell(
+        *(
+            observers.PublishingAsked(
+                request.pk, line.key, line.name, who, request.reason, line.project_id, person, now
+            )
+            for person in sorted(people)
+        )
+    )

@@ -1,0 +1,38 @@
+"""Lines that a protection has published by two people (law §14)."""
+
+from __future__ import annotations
+
+from pipelines.models import Line as LineRow
+from pipelines.models import Project, PublishRequest
+from pipelines.queries.protections import protections_of
+from pipelines.routing.document.line import Line, digest
+from pipelines.routing.guarantees.protection import delivers
+
+
+def repositories_of(project: Project, document: Line) -> list[str]:
+    """Name the repositories that a line delivers to, or may, and whose lines two people publish."""
+    workspace = document.workspace
+    if workspace is None or not delivers(document):
+        return []
+    names = [name for name, protection in protections_of(project).items() if protection.four_eyes]
+    return [name for name in names if workspace.input or name == workspace.repository]
+
+
+def published_by_two(version: int) -> bool:
+    return PublishRequest.objects.filter(version=version).exists()
+
+
+def last_request(line: LineRow) -> PublishRequest | None:
+    return line.publish_requests.select_related("requested_by", "decided_by").order_by("-pk").first()
+
+
+def open_request(line: LineRow) -> PublishRequest | None:
+    """Return what waits for another designer, None where nothing does or the draft changed since."""
+    request = last_request(line)
+    return request if request is not None and waits(request, line) else None
+
+
+def waits(request: PublishRequest, line: LineRow) -> bool:
+    """Tell that it is open, and about the draft as it is."""
+    is_open = request.state == PublishRequest.State.OPEN and request.draft == line.draft_number
+    return is_open and request.digest == digest(line.draft)
