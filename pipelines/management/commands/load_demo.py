@@ -16,6 +16,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.lines import publishing
+from pipelines.lines.four_eyes import SecondPersonNeeded
 from pipelines.lines.starters.catalogue import SHIPPED
 from pipelines.management import printing
 from pipelines.models import (
@@ -84,7 +85,10 @@ def load(project: Project, key: str, text: str, user: User) -> str:
         return _("%s: up to date") % key
     else:
         line = publishing.save_draft(line, text, user, line.draft_number)
-    version = publishing.publish(line, user=user, name=SHIPPED, based_on=line.draft_number)
+    try:
+        version = publishing.publish(line, user=user, name=SHIPPED, based_on=line.draft_number)
+    except SecondPersonNeeded as refusal:
+        return f"{key}: {refusal.detail}"
     return _("%(key)s: published version %(number)d") % {"key": key, "number": version.number}
 
 
