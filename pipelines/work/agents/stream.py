@@ -34,7 +34,7 @@ class StreamUsage:
 
 @dataclass
 class Commands:
-    """As the program reports them."""
+    """Counts of commands, as the program reports them."""
 
     run: int = 0
     failed: int = 0
@@ -43,7 +43,7 @@ class Commands:
 
 
 class Stream:
-    """One run of a program. `feed` takes its lines as they come; what it says may be read at any moment.
+    """Reader of one run of a program. `feed` takes its lines as they come; what it says may be read at any moment.
 
     Whatever the lines hold, nothing is raised. `keep`: so many of the last steps are kept, None for all; everything
     that is counted counts all of them."""
@@ -134,7 +134,7 @@ class Stream:
     def step(
         self, kind: StepKind, verb: Verb, what: str = "", *, changes: tuple[TextChange, ...] = (), **more: Any
     ) -> Step:
-        """At this line, cut to what is shown."""
+        """Make a step at this line, cut to what is shown."""
         bounded = tuple(
             TextChange(each.path[:LONGEST_WHAT], each.before[:LONGEST_CHANGE], each.after[:LONGEST_CHANGE])
             for each in changes[:MOST_CHANGES]

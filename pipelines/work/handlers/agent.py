@@ -81,7 +81,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 
 
 async def _lent(made: Spec, call: AgentCall, lent: LentFiles, sink: Sink) -> Outcome:
-    """With the sign-in of this machine's user, which is taken back however it ends."""
+    """Run it with the sign-in of this machine's user, which is taken back however it ends."""
     try:
         await asyncio.to_thread(lent.lend)
         outcome = await _watched(made, call, sink)
@@ -169,7 +169,7 @@ def _called(spec: Spec, call: AgentCall, told: str | None, resumed: bool) -> Spe
 
 @dataclass(kw_only=True)
 class AgentWatch(command.Watch):
-    """One running agent. `stopped`: why Gateline ended it, "" while it has not."""
+    """Watch over one running agent. `stopped`: why Gateline ended it, "" while it has not."""
 
     call: AgentCall
     stopped: str = ""
@@ -206,7 +206,7 @@ class AgentWatch(command.Watch):
         return [*notes, *self._judge()]
 
     def _judge(self) -> list[str]:
-        """What the stream says so far may end the program."""
+        """Judge by the stream so far, which may end the program."""
         stream, call = self.stream, self.call
         if self.stopped:
             return []
@@ -226,12 +226,12 @@ class AgentWatch(command.Watch):
         return []
 
     def _over(self) -> bool:
-        """Whether it cost more than it may, as far as anybody knows."""
+        """Tell whether it cost more than it may, as far as anybody knows."""
         call = self.call
         return call.cost is not None and (cost_of(self.stream, call.price) or 0) > call.cost
 
     def _unanswered(self) -> bool:
-        """Whether the model has been asked in vain often enough, or long enough."""
+        """Tell whether the model has been asked in vain often enough, or long enough."""
         if not self.stream.retries:
             self.asking_since = 0.0
             return False
@@ -245,7 +245,7 @@ class AgentWatch(command.Watch):
         return last_output(self.stream, self.spec.output_keys, self.spec.prompt or "")
 
     def _output_facts(self, outcome: Outcome) -> dict[str, Any]:
-        """What was observed of its answer, besides whether it could be read (law §13)."""
+        """Return what was observed of its answer, besides whether it could be read (law §13)."""
         stream = self.stream
         if stream.refused:
             return {"refused": output.shortened(stream.refused)}
@@ -286,7 +286,7 @@ class AgentWatch(command.Watch):
         return outcome
 
     def _failed(self, outcome: Outcome) -> Outcome:
-        """What Gateline saw of it itself decides, whatever the program says and ends with (law §13)."""
+        """Return what Gateline saw of it itself, which decides, whatever the program says and ends with (law §13)."""
         stream, preset = self.stream, self.call.preset
         if stream.over_budget or self.stopped == "budget":
             return _failure(

@@ -11,8 +11,8 @@ from pipelines.work.results.text import LONGEST_LINE, Masker, escaped, pieces
 
 @dataclass
 class LineCutter:
-    """One stream of a running job, cut into whole lines. `overwritten`: in how many of them something that could be
-    seen was written over, as a terminal does it."""
+    """Cutter of one stream of a running job into whole lines. `overwritten`: in how many of them something that could
+    be seen was written over, as a terminal does it."""
 
     masker: Masker
     overwritten: int = 0

@@ -34,7 +34,7 @@ def example(keys: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class TextOutput:
-    """What a text holds of output: `value`, MISSING where there is none. `unreadable`: why output that is there was not
+    """Output that a text holds: `value`, MISSING where there is none. `unreadable`: why output that is there was not
     read, "" where nothing is lost. `remarks`: what else of it was passed over by the law, for the log. `is_signal`: the
     value is the line of a signal."""
 
@@ -69,38 +69,36 @@ def shortened(reason: str) -> str:
     return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} …"
 
 
-def from_text(text: str, wanted: Sequence[str], prompt: str = "", cut: str = "") -> TextOutput:
+def from_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -> TextOutput:
     """The first fenced json block that holds a wanted key, else the whole text if it is JSON.
 
     Without wanted keys the first block that parses counts, unfiltered. What repeats the `prompt` word for word, or the
     example in it, is not output. `cut`: why the text is not whole, "" where it is."""
     text = without_echo(text, prompt)
-    blocks = Blocks.of(text, wanted)
+    blocks = Blocks.of(text, keys)
     if blocks.value is not MISSING:
-        outside = keys_in(FENCE.sub("", text), wanted)
+        outside = keys_in(FENCE.sub("", text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
-        return TextOutput(filtered(blocks.value, wanted), blocks.faults, (*blocks.remarks(wanted), *more))
+        return TextOutput(filtered(blocks.value, keys), blocks.faults, (*blocks.remarks(keys), *more))
     try:
         value = parse(text, "output")
     except Unreadable as error:
-        return TextOutput(
-            MISSING, blocks.faults or _lost(text, wanted, str(error), cut), blocks.remarks(wanted)
-        )
-    if wanted and is_example(value):
+        return TextOutput(MISSING, blocks.faults or _lost(text, keys, str(error), cut), blocks.remarks(keys))
+    if keys and is_example(value):
         return TextOutput()
     # A beginning that is JSON of itself, as of a number, may be another value than the whole.
-    return TextOutput(filtered(value, wanted), cut, left_out(value, wanted), is_signal=is_signal_line(value))
+    return TextOutput(filtered(value, keys), cut, left_out(value, keys), is_signal=is_signal_line(value))
 
 
-def with_replaced_bytes(found: TextOutput, data: bytes | bytearray) -> TextOutput:
-    """What was found, with a word where bytes of it that are no UTF-8 were replaced."""
+def with_replaced_bytes(result: TextOutput, data: bytes | bytearray) -> TextOutput:
+    """Add a word where bytes of the output that are no UTF-8 were replaced."""
     try:
         data.decode()
     except UnicodeDecodeError:
-        if found.value is not MISSING and "\ufffd" in jsontext.dumps(found.value, ascii_only=False):
+        if result.value is not MISSING and "\ufffd" in jsontext.dumps(result.value, ascii_only=False):
             why = "it holds bytes that are no UTF-8, which were replaced"
-            return replace(found, unreadable="; ".join(filter(None, (found.unreadable, why))))
-    return found
+            return replace(result, unreadable="; ".join(filter(None, (result.unreadable, why))))
+    return result
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class Blocks:
     after: int
 
     @classmethod
-    def of(cls, text: str, wanted: Sequence[str]) -> Blocks:
+    def of(cls, text: str, keys: Sequence[str]) -> Blocks:
         faults, unwanted, ends, end = [], 0, [], 0
         value: Any = MISSING
         for match in FENCE.finditer(text):
@@ -124,8 +122,8 @@ class Blocks:
             except Unreadable as error:
                 faults.append(_block(text, match.start(), f"cannot be read: {error}"))
                 continue
-            holds = isinstance(block, dict) and any(key in block for key in wanted) and not is_example(block)
-            if not wanted or holds:
+            holds = isinstance(block, dict) and any(key in block for key in keys) and not is_example(block)
+            if not keys or holds:
                 value, end = block, match.end()
                 break
             unwanted += not is_example(block)
@@ -138,16 +136,16 @@ class Blocks:
         after = len(LOOSE.findall(text, end)) if end else 0
         return cls(value, "; ".join(faults[:MOST_FAULTS]), unwanted, after)
 
-    def remarks(self, wanted: Sequence[str]) -> tuple[str, ...]:
+    def remarks(self, keys: Sequence[str]) -> tuple[str, ...]:
         passed = [f"{self.unwanted} json blocks hold none of the output keys."] if self.unwanted else []
         later = [f"{self.after} json blocks after the one that counts were not read."] if self.after else []
-        return (*passed, *later, *left_out(self.value, wanted))
+        return (*passed, *later, *left_out(self.value, keys))
 
 
-def left_out(value: Any, wanted: Sequence[str]) -> tuple[str, ...]:
+def left_out(value: Any, keys: Sequence[str]) -> tuple[str, ...]:
     """Keys of an output that its station did not ask for, as a remark."""
-    keys = [str(key) for key in value if key not in wanted] if wanted and isinstance(value, dict) else []
-    return (f"Not among the output keys, and left out: {shortened(', '.join(keys))}",) if keys else ()
+    others = [str(key) for key in value if key not in keys] if keys and isinstance(value, dict) else []
+    return (f"Not among the output keys, and left out: {shortened(', '.join(others))}",) if others else ()
 
 
 def _block(text: str, start: int, fault: str) -> str:
@@ -155,45 +153,46 @@ def _block(text: str, start: int, fault: str) -> str:
     return f"the json block in line {line} {fault}"
 
 
-def _lost(text: str, wanted: Sequence[str], fault: str, cut: str) -> str:
-    """Why a text without a block that counts may hold output all the same."""
+def _lost(text: str, keys: Sequence[str], fault: str, cut: str) -> str:
+    """Say why a text without a block that counts may hold output all the same."""
     if cut:
         return cut
     rest = SIGNAL_LINE.sub("", FENCE.sub("", text))
     if BEGINS.match(rest):
         return f"the text begins as JSON and is none: {fault}"
-    keys = keys_in(rest, wanted)
-    return f"{keys} stands in the text, and in no json block" if keys else ""
+    listed = keys_in(rest, keys)
+    return f"{listed} stands in the text, and in no json block" if listed else ""
 
 
-def keys_in(text: str, wanted: Sequence[str]) -> str:
-    """Those of the wanted keys that stand in a text as JSON writes them."""
-    return ", ".join(key for key in wanted if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", text))
+def keys_in(text: str, keys: Sequence[str]) -> str:
+    """List the wanted keys that stand in a text as JSON writes them."""
+    return ", ".join(key for key in keys if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", text))
 
 
 def is_signal_line(value: Any) -> bool:
-    """Whether output is the line of a signal (law §2)."""
+    """Tell whether output is the line of a signal (law §2)."""
     return isinstance(value, dict) and value.keys() == {"flux:signal"}
 
 
-def besides_output(text: str, wanted: Sequence[str], output: Any) -> str:
-    """What an agent said around its output. Where it said nothing else, the text that the output is, if it is one."""
-    if not wanted or not isinstance(output, dict):
+def besides_output(text: str, keys: Sequence[str], output: Any) -> str:
+    """Return what an agent said around its output. Where it said nothing else, the text that the output is, if it is
+    one."""
+    if not keys or not isinstance(output, dict):
         return text
-    said = FENCE.sub(partial(_kept, wanted), plain_lines(text)).strip()
+    said = FENCE.sub(partial(_kept, keys), plain_lines(text)).strip()
     if said and not _is_json(said):
         return re.sub(r"\n{3,}", "\n\n", said)
     values = [each for each in output.values() if isinstance(each, str)]
     return values[0].strip() if len(values) == len(output) == 1 else ""
 
 
-def _kept(wanted: Sequence[str], match: re.Match[str]) -> str:
+def _kept(keys: Sequence[str], match: re.Match[str]) -> str:
     """A block that holds none of the wanted keys is part of what it said."""
     try:
         value = parse(match.group(1), "output")
     except Unreadable:
         return match.group()
-    return "" if isinstance(value, dict) and any(key in value for key in wanted) else match.group()
+    return "" if isinstance(value, dict) and any(key in value for key in keys) else match.group()
 
 
 def _is_json(text: str) -> bool:
@@ -216,12 +215,12 @@ def plain_lines(text: str) -> str:
 
 
 def is_example(value: Any) -> bool:
-    """Whether every value still is the placeholder."""
+    """Tell whether every value still is the placeholder."""
     return isinstance(value, dict) and bool(value) and all(each == PLACEHOLDER for each in value.values())
 
 
-def filtered(value: Any, wanted: Sequence[str]) -> Any:
-    """Only the wanted keys of an object; anything else as it is."""
-    if not wanted or not isinstance(value, dict):
+def filtered(value: Any, keys: Sequence[str]) -> Any:
+    """Return only the wanted keys of an object; anything else as it is."""
+    if not keys or not isinstance(value, dict):
         return value
-    return {key: value[key] for key in wanted if key in value}
+    return {key: value[key] for key in keys if key in value}

@@ -1,5 +1,5 @@
-"""One line as a terminal shows it in the end: what acts on the cursor moves it, what is written over is gone, colours
-and titles are left out. Movements to other lines do not lead out of this one. Pure."""
+"""Reading one line as a terminal shows it in the end: what acts on the cursor moves it, what is written over is gone,
+colours and titles are left out. Movements to other lines do not lead out of this one. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TerminalLine:
         return "".join(self._cells).rstrip(" ")
 
     def state(self, after: int = 0) -> str:
-        """What brings an empty line to where this one is, without so many characters of its beginning."""
+        """Return what brings an empty line to where this one is, without so many characters of its beginning."""
         return f"{self.text[after:]}\x1b[{max(self._column - after, 0) + 1}G"
 
     def _put(self, part: str) -> None:
