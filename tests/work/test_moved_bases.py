@@ -217,3 +217,87 @@ def test_a_push_that_landed_before_a_crash_is_found(
     assert world.status(task) == "completed"
     assert Delivery.objects.get().commit == landed
     assert origin.commit().message == b"Later" and origin.commit().parents[0].decode() == landed
+
+
+def test_a_no_op_takes_the_moved_base_in(world: World, bench: Bench, origin: RemoteRepository) -> None:
+    """Led there, people approved the same change again and again: nothing ran on a worker."""
+    back = {"id": "again", "to": "look", "when": {"eval": {"op": "equals", "value": "base_moved"}}}
+    deliver = {"to": "merge", "gate": "review"}
+    version = world.line(
+        stations=[
+            command("fix", FIX, to("look")),
+            station("look", to("merge", gates=["review"])),
+            station("merge", to("completed"), {**back, "max_retries": 3}, kind="deliver", work=deliver),
+        ],
+        gates=[GATE],
+        workspace={"git": {"repository": "app"}},
+    )
+    task = world.start(version)
+    run(bench, task)
+    theirs = origin.add({**origin.files(), "doc/a.md": b"b\n"}, "Somebody else")
+    world.vote(task)
+    run(bench, task)
+    assert outcome_of(task, "merge")["eval"] == "base_moved"
+    assert world.status(task) == "awaiting_review"
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed"
+    assert origin.files()["doc/a.md"] == b"b\n" and origin.files()["app.py"] == b"x = 2\n"
+    assert theirs in origin.history()
+
+
+RENAME = "import os; os.rename('app.py', 'main.py')"
+LONG = b"".join(b"line %d\n" % number for number in range(20))
+EDITED = LONG.replace(b"line 15\n", b"theirs\n")
+RENAMES = [
+    (RENAME, EDITED),
+    (f"{RENAME}; t = open('main.py').read(); open('main.py', 'w').write(t.replace('line 2\\n', 'ours\\n'))",
+     EDITED.replace(b"line 2\n", b"ours\n")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "merged"), RENAMES)
+def test_a_rename_beside_an_edit_elsewhere_is_no_conflict(
+    world: World, bench: Bench, origin: RemoteRepository, program: str, merged: bytes
+) -> None:
+    origin.add({"app.py": LONG}, "Longer")
+    task = world.start(line(world, program, again="check"))
+    run(bench, task)
+    origin.add({"app.py": EDITED}, "Somebody else")
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "awaiting_review", outcome_of(task, "check", 2)
+    world.vote(task)
+    run(bench, task)
+    assert world.status(task) == "completed"
+    assert origin.files() == {"main.py": merged}
+
+
+@pytest.mark.parametrize(
+    ("program", "theirs", "words"),
+    [
+        (
+            "import os; os.remove('app.py')",
+            {"app.py": b"x = 3\n"},
+            "as one removed what the other changed: app.py",
+        ),
+        ("open('app.py', 'wb').write(b'\\0')", {"app.py": b"\0\0"}, "cannot be merged by line"),
+        (FIX, {"app.py": b"x = 3\n"}, "This task and main changed the same lines: app.py"),
+        (
+            "import os; os.remove('app.py'); os.mkdir('app.py'); open('app.py/a', 'w').write('a')",
+            {"app.py": b"x = 3\n"},
+            "as a file of one is a folder of the other: app.py",
+        ),
+    ],
+)
+def test_the_words_of_a_conflict_are_true(
+    world: World, bench: Bench, origin: RemoteRepository, program: str, theirs: dict[str, bytes], words: str
+) -> None:
+    task = world.start(
+        line(world, program, again="check", policy={"no_match": "stuck", "on_failure": "stuck"})
+    )
+    run(bench, task)
+    origin.add(theirs, "Somebody else")
+    world.vote(task)
+    run(bench, task)
+    assert words in outcome_of(task, "check", 2)["summary"]

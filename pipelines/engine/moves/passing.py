@@ -13,10 +13,12 @@ from functools import lru_cache
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
-from pipelines.models import Job, Purpose, Task
+from pipelines.models import Delivery, Job, Purpose, Task
 from pipelines.queries import versions
 from pipelines.queries.standing_approvals import gates_that_stand
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.noop import KIND as NOOP
+from pipelines.routing.document.line import Line
 
 MOST = 20
 """Stations that one task passes through in one transaction: as many as a worker takes before others have their turn. A
@@ -41,10 +43,16 @@ def _of_noop(before: Report, job: Job) -> Report | None:
     claim, line = before.claim_next, versions.by_id(job.pinned_id)
     if claim is None or job.lease_key is None or job.worker_id != claim.worker:
         return None
-    if line.workspace is not None and line.station(job.station).join is not None:
-        # The worker merges the branches of a repository there first.
+    if line.workspace is not None and (line.station(job.station).join is not None or _base_moved(line, job)):
+        # The worker merges there first: branches of a repository, or what its base became.
         return None
     return replace(before, job_id=job.pk, attempt=job.attempt, lease=job.lease_key, outcome=dict(DONE))
+
+
+def _base_moved(line: Line, job: Job) -> bool:
+    """Say if a delivery found the base elsewhere: the next station of a worker takes it in (law §15)."""
+    delivers = any(station.kind == DELIVER.key for station in line.stations)
+    return delivers and Delivery.objects.filter(task=job.task_id, moved=True).exists()
 
 
 def _of_wait(batch: Batch, task: Task, job: Job) -> Report | None:

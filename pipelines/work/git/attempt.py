@@ -31,7 +31,7 @@ from pipelines.work.git.damage import in_words
 from pipelines.work.git.joining import Settles
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
-from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, some
+from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
 from pipelines.work.git.remote import Remote, Told
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
@@ -156,10 +156,10 @@ def _taken_in(
     parents = [commit] if rewritten else [state.head, commit]
     if merger.conflicts and not state.conflicted:
         raise GitRefused(
-            f"{branch} changed the same lines as this task: {some(merger.conflicts)}. "
+            f"{merger.conflicts_in_words(f'This task and {branch}')}. "
             "Send it to a station that settles it, or start anew.",
             MERGE_CONFLICT,
-            merger.conflicts,
+            tuple(merger.conflicts),
         )
     if merger.conflicts:
         names = f"This task and {branch}"

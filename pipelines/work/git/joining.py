@@ -65,7 +65,7 @@ def joined(access: RepositoryAccess, mirror: Mirror, told: Told) -> tuple[GitSta
         if access.order.joins:
             paths = tuple(merger.conflicts)
             raise GitRefused(
-                f"{names} changed the same lines: {some(paths)}. Send it to a station that settles it.",
+                f"{merger.conflicts_in_words(names)}. Send it to a station that settles it.",
                 MERGE_CONFLICT,
                 paths,
             )
@@ -89,7 +89,8 @@ def unsettled(
     paths = tuple(merger.conflicts)
     tree, made = trees.made(files)
     add(mirror, [*merger.blobs.values(), *made])
-    told(f"{names} changed the same lines: {some(paths)}. Both sides stand between marks.")
+    marks = " Both sides stand between marks." if merger.marked else ""
+    told(f"{merger.conflicts_in_words(names)}.{marks}")
     for path in (each for each in paths if each not in merger.marked):
         told(f"{path} cannot hold both: it is as the first of them left it.")
     return Settles(tree, parents, tuple(merger.marked))

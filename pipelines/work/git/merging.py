@@ -1,15 +1,19 @@
 """Merging what two sides changed: a file that only one of them changed is that side's, and of one that both changed the
-lines are merged, where no change touches the other's. What is left is a conflict (law §15)."""
+lines are merged, where no change touches the other's. A file that one side renamed is the same file to the other. What
+is left is a conflict (law §15)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from stat import S_ISREG
+from typing import Any
 
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
 from pipelines.formats.evidence.trees.lines import StepBudget, blocks
+from pipelines.formats.evidence.trees.trees import RENAMED, compare, with_similar
+from pipelines.work.git.refusals import some
 from pipelines.work.git.trees import Leaf
 
 Files = Mapping[str, Leaf]
@@ -20,23 +24,34 @@ MOST_TEXT = 1024**2
 """Bytes of a file whose lines are merged; a larger one is taken whole."""
 MOST_STEPS = 4_000_000
 """Of comparing by line, all files of a merge together."""
+LINES, REMOVED, WHOLE, PLACE = (
+    "changed the same lines",
+    "conflict, as one removed what the other changed",
+    "changed what cannot be merged by line, as it is no text or too large",
+    "conflict, as a file of one is a folder of the other",
+)
+"""Why there is a conflict, behind the names of the sides."""
 OURS, BASE_END, THEIRS = b"<<<<<<< ", b"=======\n", b">>>>>>> "
 
 
 class Merger:
     """One merge of two or more sides, one after the other. `blobs`: the files that it made; `conflicts`: those that it
-    could not; `marked`: those of them that hold both sides now, between marks."""
+    could not, each with its reason; `marked`: those of them that hold both sides now, between marks."""
 
     def __init__(self, store: BaseObjectStore) -> None:
         self._store = store
         self._budget = StepBudget(MOST_STEPS)
         self.blobs: dict[ObjectID, Blob] = {}
-        self.conflicts: dict[str, None] = {}
+        self.conflicts: dict[str, str] = {}
         self.marked: dict[str, None] = {}
 
     def merge(self, base: Files, ours: Files, theirs: Files, names: tuple[str, str]) -> dict[str, Leaf]:
         """What there is after both. A file in conflict holds both sides between marks with their `names` where that
         can be done; else it is ours, or the one that is left."""
+        for old, new in self._renamed(base, ours, theirs):
+            base, theirs = _moved(base, old, new), _moved(theirs, old, new)
+        for old, new in self._renamed(base, theirs, ours):
+            base, ours = _moved(base, old, new), _moved(ours, old, new)
         found: dict[str, Leaf] = {}
         for path in sorted({*base, *ours, *theirs}):
             was, our, their = base.get(path), ours.get(path), theirs.get(path)
@@ -46,9 +61,41 @@ class Merger:
             if kept is not None:
                 found[path] = kept
         for path in [path for path in found if any(above in found for above in _above(path))]:
-            self.conflicts[path] = None
+            self.conflicts[path] = PLACE
             del found[path]
         return found
+
+    def conflicts_in_words(self, names: str) -> str:
+        """Say of each reason which files are in conflict for it."""
+        by_reason: dict[str, list[str]] = {}
+        for path, reason in self.conflicts.items():
+            by_reason.setdefault(reason, []).append(path)
+        return ". ".join(f"{names} {reason}: {some(paths)}" for reason, paths in by_reason.items())
+
+    def _renamed(self, base: Files, side: Files, other: Files) -> Iterator[tuple[str, str]]:
+        """Yield the names before and now of what one side renamed, where the other changed the same file: found as
+        pages show renames, whatever git of this machine is told."""
+        gone = [path for path, leaf in base.items() if path not in side and other.get(path, leaf) != leaf]
+        came = [path for path in side if path not in base and path not in other] if gone else []
+        changes = compare(
+            [self._entry(path, base[path]) for path in gone], [self._entry(path, side[path]) for path in came]
+        )
+        for change in with_similar(changes, lambda entry: self._data(entry["leaf"])):
+            if change.change == RENAMED:
+                yield change.was, change.path
+
+    def _entry(self, path: str, leaf: Leaf) -> dict[str, Any]:
+        blob = self._blob(leaf) if S_ISREG(leaf[0]) else None
+        size = blob.raw_length() if blob else 0
+        return {"path": path, "mode": leaf[0], "digest": leaf[1].decode(), "size": size, "leaf": leaf}
+
+    def _data(self, leaf: Leaf) -> bytes | None:
+        blob = self._blob(leaf)
+        return blob.data if blob else None
+
+    def _blob(self, leaf: Leaf) -> Blob | None:
+        blob = self.blobs.get(leaf[1]) or self._store[leaf[1]]
+        return blob if isinstance(blob, Blob) else None
 
     def _both(
         self, path: str, leaves: tuple[Leaf | None, Leaf | None, Leaf | None], names: tuple[str, str]
@@ -56,12 +103,12 @@ class Merger:
         was, our, their = leaves
         texts = [self._lines(leaf) if leaf else [] for leaf in leaves]
         if our is None or their is None or any(text is None for text in texts):
-            self.conflicts[path] = None
+            self.conflicts[path] = REMOVED if our is None or their is None else WHOLE
             return our or their
         base, left, right = (text or [] for text in texts)
         merged, clean = lines_merged(base, left, right, names, self._budget)
         if not clean:
-            self.conflicts[path] = self.marked[path] = None
+            self.conflicts[path], self.marked[path] = LINES, None
         blob = Blob.from_string(b"".join(merged))
         self.blobs[blob.id] = blob
         return (their[0] if was and our[0] == was[0] else our[0], blob.id)
@@ -70,10 +117,15 @@ class Merger:
         """None of what is no text, or too large."""
         if not S_ISREG(leaf[0]):
             return None
-        found = self.blobs.get(leaf[1]) or self._store[leaf[1]]
-        if not isinstance(found, Blob) or found.raw_length() > MOST_TEXT or b"\x00" in found.data[:8000]:
+        blob = self._blob(leaf)
+        if blob is None or blob.raw_length() > MOST_TEXT or b"\x00" in blob.data[:8000]:
             return None
-        return found.data.splitlines(keepends=True)
+        return blob.data.splitlines(keepends=True)
+
+
+def _moved(files: Files, was: str, now: str) -> Files:
+    """Return the files with one of them under another name."""
+    return {now if path == was else path: leaf for path, leaf in files.items()}
 
 
 def lines_merged(

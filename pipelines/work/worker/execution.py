@@ -99,12 +99,13 @@ class JobExecution:
         return masked(await HANDLERS[kind](spec, Silence()), self._masker(started))
 
     async def _meets(self, started: Started) -> bool:
-        """Whether branches are merged here first: then the work has a folder, whatever it is."""
+        """Say if something is merged here first, branches or what the base became: then the work has a folder, whatever
+        it is."""
         git = started.orders.git
-        if git is None or not git.joins or git.problem:
+        if git is None or git.problem:
             return False
         state = (await self.transport.material(started)).git
-        return state is not None and state.joined
+        return state is not None and ((git.joins and state.joined) or (state.moved and bool(state.head)))
 
     async def _call(self, started: Started, spec: Spec) -> Outcome:
         """Run work that calls a server: it has a log but no folder."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from pipelines.routing.analysis.lint.checks import (
+    base_not_taken_in,
     broken_guarantee,
     constant_condition,
     cost_of_a_task,
@@ -81,6 +82,7 @@ CHECKS: tuple[LintCheck, ...] = (
     unanswered_escalation,
     unheld_role,
     unawaited_checks,
+    base_not_taken_in,
     undecided,
     broken_guarantee,
     unproved_guarantee,
