@@ -27,7 +27,8 @@ def alive(now: datetime, project: int) -> list[Worker]:
 @compiled(project=BigIntegerField(), since=DateTimeField())
 def _serving(project: Any, since: Any) -> QuerySet[Worker]:
     serving = Q(project=None) | Q(project=project)
-    return Worker.objects.filter(serving, stopped_at=None, seen_at__gt=since).order_by("name")
+    living = Worker.objects.filter(serving, stopped_at=None, seen_at__gt=since)
+    return living.exclude(token__revoked_at__isnull=False).order_by("name")
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ def unenforced_of(living: list[Worker]) -> Unenforced:
 @dataclass(frozen=True)
 class Unprotected:
     """Names of workers. `isolation`: a station there could read keys and forge a decision. `network`: of the others
-    those where it has the network all the same; `hosts`: those that start no station with a list of hosts. Setup,
-    settings and gate pages say so (house §5). `ports`: those where no station listens on one; Setup says so."""
+    those where it has the network all the same; `hosts`: those that start no station with a list of hosts. Setup
+    and Runners say so (house §5). `ports`: those where no station listens on one; Setup says so."""
 
     isolation: list[str]
     network: list[str]

@@ -11,7 +11,6 @@ from django.db.models import QuerySet, UUIDField
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -20,7 +19,6 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
 from pipelines.models.compiled import compiled
 from pipelines.queries import versions
-from pipelines.queries.workers import unprotected
 from pipelines.web.changes.task_changes import note_opened
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
@@ -204,11 +202,15 @@ def _unopened(request: SignedIn, visit: GateVisit) -> int:
 
 
 def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
-    """Go to the review after this one in the list of what asks this person, or else to the first of what is left."""
+    """Go to the review after this one in the list of what asks this person, else to the first of what is left, else to
+    the task, which moves."""
     shown = review_list(request, ASKED)
     at = visit.opened_at if shown.sort else order_at(visit.due_at, visit.opened_at)
     left = review_rows(request.user, shown, 1, (at, visit.pk)) or review_rows(request.user, shown, 1)
-    return redirect(left[0].url if left else shown.address)
+    project = visit.task.project
+    return redirect(
+        left[0].url if left else reverse("task", args=[project.owner.key, project.key, visit.task.name])
+    )
 
 
 def _dossier(
@@ -253,7 +255,6 @@ def _dossier(
         "form": form,
         "gate_fields": form.gate_fields(shown.gate) if shown.deciding else [],
         "conflict": conflict,
-        "unprotected": unprotected(timezone.now(), visit.task.project_id),
         "opened": opened,
         "live_project": "*" if beside.scope.several else str(visit.task.project),
         **(listed or pane(request, beside, str(visit.pk), standings)),

@@ -177,18 +177,17 @@ def test_the_table_of_roles_says_what_the_product_does(world: World, signed_in: 
     assert "Only an admin of the project can change members." in page
 
 
-def test_settings_say_plainly_where_nothing_isolates(world: World, signed_in: As) -> None:
+def test_runners_say_plainly_what_is_not_enforced_and_members_do_not(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
-    Worker.objects.update(seen_at=timezone.now(), isolation="bubblewrap")
-    assert "could forge a decision" not in text(client.get(at(world, "project-settings")))
-    Worker.objects.update(isolation="none")
-    assert "could forge a decision" in text(client.get(at(world, "project-settings")))
-
-
-def test_settings_say_plainly_where_no_network_is_enforced(world: World, signed_in: As) -> None:
-    client = signed_in(world.viewer)
-    for isolation, cuts, says in (("docker", False, True), ("bubblewrap", True, False)):
-        Worker.objects.update(isolation=isolation, cuts_network=cuts)
-        page = text(client.get(at(world, "project-settings")))
-        assert ("Network: not enforced" in page) is says, isolation
-        assert "could forge a decision" not in page
+    for isolation, cuts, forge, network in (
+        ("none", False, True, False),
+        ("docker", False, False, True),
+        ("bubblewrap", True, False, False),
+    ):
+        Worker.objects.update(seen_at=timezone.now(), isolation=isolation, cuts_network=cuts)
+        page = text(client.get(at(world, "project-runners")))
+        assert "could forge a decision" in page if forge else "could forge a decision" not in page, isolation
+        assert ("Network: not enforced" in page.partition("<table")[0]) is network, isolation
+        for other in (at(world, "project-settings"), reverse("home")):
+            shown = text(client.get(other))
+            assert "could forge a decision" not in shown and "Network: not enforced" not in shown

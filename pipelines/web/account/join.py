@@ -14,8 +14,9 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods
 
-from pipelines.models import Invitation, User
+from pipelines.models import Invitation, Task, User
 from pipelines.people import invitations
+from pipelines.queries.tasks import WAITING
 from pipelines.web.account.sign_in import begin_session
 from pipelines.web.shell import errors
 from pipelines.web.shell.anonymous import wrong_invitations
@@ -43,7 +44,8 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         if seconds:
             return errors.too_many(request, seconds)
         return _page(request, "errors/invitation.html", status=410)
-    form = None if request.user.is_authenticated else JoinForm()
+    name = found.email.partition("@")[0]
+    form = None if request.user.is_authenticated else JoinForm(initial={"username": name})
     return _page(request, "account/join.html", invitation=found, form=form)
 
 
@@ -69,8 +71,8 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         except invitations.InvitedSomebodyElse as refusal:
             return _page(request, "account/join.html", status=409, invitation=invitation, refusal=refusal)
         begin_session(request, user)
-    project = invitation.project
-    return redirect("lines", project.owner.key, project.key)
+    waits = Task.objects.filter(project=invitation.project, status__in=WAITING).exists()
+    return redirect("needs-me" if waits else "home")
 
 
 def _page(request: HttpRequest, template: str, status: int = 200, **context: Any) -> HttpResponse:

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import ApiToken, Project, User
 from pipelines.people import runners as people_runners
-from pipelines.queries import unoffered
+from pipelines.queries import unoffered, workers
 from pipelines.queries.runners import runners as listed
 from pipelines.web.shell.forms import DAYS
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
@@ -79,6 +79,7 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         manages=manages,
+        unprotected=workers.unprotected(now, project.pk),
         unclaimed=unoffered.in_project(project.pk),
         own=[row for row in rows if row.token],
         beside=(beside := [row for row in rows if not row.token]),

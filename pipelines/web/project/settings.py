@@ -15,7 +15,6 @@ from pipelines.models import Group, Membership, Project, Role
 from pipelines.people import groups as groups_of
 from pipelines.people import members as members_of
 from pipelines.queries import members as members_in
-from pipelines.queries import workers
 from pipelines.web.project import invitation_list
 from pipelines.web.project.member import leaving_context
 from pipelines.web.project.roles import role_boxes, role_table
@@ -65,7 +64,6 @@ def members_page(
         active=sum(each.membership.user.is_active for each in listed),
         unprotected_people=sum(each.unprotected for each in listed),
         **leaving_context(project, request.user),
-        unprotected=workers.unprotected(timezone.now(), project.pk),
         **(invitation_list.context(project, invite) if access.can(request.user, "admin", project) else {}),
     )
 

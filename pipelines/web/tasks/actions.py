@@ -38,7 +38,7 @@ from pipelines.web.shell.forms import (
     first_fault,
     posted,
 )
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
+from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks import task as tasks
 from pipelines.web.tasks import uploads
 from pipelines.web.tasks.acting import act, conflict, refused, to_task, token_of, typed
@@ -191,7 +191,7 @@ def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
 @in_project("operate")
 @require_http_methods(["GET", "HEAD", "POST"])
 def complete(request: SignedIn, project: Project, wi: str, job: int) -> HttpResponse:
-    """The form of a manual station."""
+    """The form of a manual station, as a page or, in the inbox, in place."""
     task = tasks.get(request, project, wi)
     found = Job.objects.filter(task=task, pk=job, kind="manual").select_related("token").first()
     if found is None:
@@ -230,8 +230,12 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
         return conflict(request, task, late.detail, _typed(inputs, post))
     except Invalid as fault:
         return _completion(request, task, job, inputs, post, fault.problems)
-    messages.success(request, _("Completed"))
-    return to_task(task)
+    if not fragment(request, "form"):
+        messages.success(request, _("Completed"))
+        return to_task(task)
+    response = show(request, "tasks/complete.html#done", project=task.project, task=task)
+    response["HX-Trigger"] = "gl:inbox"
+    return response
 
 
 def _lines(post: Mapping[str, str], name: str) -> str:
@@ -256,9 +260,11 @@ def _completion(
     own = {f"{AT}.{each.key}" for each in inputs}
     view = TaskView(task, timezone.now())
     before = [each for each in view.jobs if each.pk < job.pk and each.outcome is not None]
+    in_place = fragment(request, "form")
     return show(
         request,
-        "tasks/complete.html",
+        "tasks/complete.html#form" if in_place else "tasks/complete.html",
+        in_place=in_place,
         project=task.project,
         section="tasks",
         trail=crumbs(
