@@ -4,6 +4,7 @@ is the standard library alone: a process that leaves afterwards prepares the dat
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -61,9 +62,12 @@ def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str
 
 
 def worker_commands(count: int) -> dict[str, Sequence[str]]:
-    """Each with its name here."""
-    names = ["worker", *(f"worker {number}" for number in range(2, count + 1))]
-    return {name: [*MANAGE, "worker"] for name in names}
+    """Name each; from the second on pages tell them apart by a number behind the machine's name."""
+    more = {
+        f"worker {number}": [*MANAGE, "worker", "--name", f"{platform.node()} {number}"]
+        for number in range(2, count + 1)
+    }
+    return {"worker": [*MANAGE, "worker"], **more}
 
 
 def _code(ended: subprocess.Popen[bytes]) -> int:

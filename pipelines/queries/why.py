@@ -158,7 +158,7 @@ def shown(seen: Mapping[str, Any]) -> str:
     if "nodes" in seen:
         nodes = seen["nodes"]
         if not nodes:
-            return _("nothing there")
+            return _("no value")
         value = nodes[0] if len(nodes) == 1 else nodes
     if seen.get("operand") == "failure_type" and isinstance(value, str):
         return failure_word(value)

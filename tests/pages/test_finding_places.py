@@ -71,7 +71,7 @@ STUCK, ESCALATED, FALLBACK = (
             {"gates": [{"key": "look", "name": "A look", "mode": "maybe"}]},
             "A look · “Who decides” cannot be “maybe”.",
             "Choose one of: “Checks alone; a person only where one says hold”, “Always people; checks are only "
-            "shown”, “Checks first, then people”, “Nobody: passed, and recorded”.",
+            "shown”, “Checks first, then people”, “Nobody decides: it passes, and that is recorded”.",
         ),
         (
             {"gates": [{"key": "look", "name": "A look", "offers": ["approve", "perhaps"]}]},

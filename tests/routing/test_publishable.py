@@ -151,7 +151,7 @@ WORDS = [
     ({"result": ["failure", "cancelled"]}, "result is failure or cancelled"),
     ({"verdict": "pass"}, "verdict is pass"),
     ({"failure_type": "gap"}, "it failed: gap"),
-    ({"failure_type": ["gap", "nothing_done"]}, "it failed: gap or nothing changed"),
+    ({"failure_type": ["gap", "nothing_done"]}, "it failed: gap or it changed nothing"),
     ({"eval": {"op": "equals", "value": "base_moved"}}, "it failed: the base branch moved"),
     ({"result": []}, "never"),
     ({"eval": {"op": "range", "value": "200, 299"}}, "eval is between 200 and 299"),

@@ -88,7 +88,7 @@ class Command(printing.Command):
                 " it answers no questions."
             )
         made, worker = config(options, in_force), uuid.uuid4()
-        name = options["name"] or f"{platform.node()}:{os.getpid()}"
+        name = options["name"] or platform.node()
         scheduler = Scheduler(made.concurrency, made.heartbeat_seconds)
         service = Service(worker, made, name, LocalTransport(worker, made), scheduler)
         loop = asyncio.get_running_loop()

@@ -246,7 +246,7 @@ MODES: Final = {
     "auto": _("Checks alone; a person only where one says hold"),
     "manual": _("Always people; checks are only shown"),
     "checks_then_manual": _("Checks first, then people"),
-    "skip": _("Nobody: passed, and recorded"),
+    "skip": _("Nobody decides: it passes, and that is recorded"),
 }
 
 
@@ -282,7 +282,11 @@ class Gate:
     """`on_reject` is None where the line's knob decides."""
 
     key: str = declared(
-        Key(label=_("Key"), help=_("Stations and rules name the gate so. They follow a new key.")), given=True
+        Key(
+            label=_("Key"),
+            help=_("Stations and rules refer to it. They follow a new key."),
+        ),
+        given=True,
     )
     name: str = declared(Name(label=_("Name")), given=True)
     description: str = declared(Text(label=_("What is asked"), help=_("Whoever decides reads it."), rows=2))

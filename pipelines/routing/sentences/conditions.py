@@ -15,7 +15,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document import algebra as c
 from pipelines.routing.document import operators
-from pipelines.routing.sentences.failures import WORDS, failure_words
+from pipelines.routing.sentences.failures import WORDS, failure_word, failure_words
 
 Called = Callable[[str], str]
 """The name of a station by its key."""
@@ -133,6 +133,8 @@ def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
 def _failed(prefix: str, types: tuple[str, ...]) -> Leaf:
     if not types:
         return Leaf(prefix + _("never"), "failure_type")
+    if types == ("nothing_done",):
+        return Leaf(prefix + failure_word("nothing_done"), "failure_type")
     words, keys = failure_words(types)
     return Leaf(prefix + _("it failed: %(why)s") % {"why": words}, "failure_type", keys=keys)
 

@@ -16,7 +16,7 @@ def failure_words(types: Iterable[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def failure_word(kind: str) -> str:
-    """“nothing changed” for `nothing_done`; a type that a line or a program made up is said as it is."""
+    """“it changed nothing” for `nothing_done`; a type that a line or a program made up is said as it is."""
     return WORDS[kind]() if kind in WORDS else kind
 
 
@@ -43,7 +43,7 @@ WORDS = {
     "not_approved": lambda: _("not what was approved"),
     "not_pushed": lambda: _("nothing was pushed yet"),
     "not_stored": lambda: _("what the runner left was refused"),
-    "nothing_done": lambda: _("nothing changed"),
+    "nothing_done": lambda: _("it changed nothing"),
     "output_missing": lambda: _("output is missing"),
     "parse_error": lambda: _("the output cannot be read"),
     "prepare_failed": lambda: _("preparing failed"),
